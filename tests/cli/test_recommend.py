@@ -1,6 +1,7 @@
 """`tierscope recommend`: the same document as the API, text for people, and exit statuses that scripts can go by."""
 
 import json
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -14,6 +15,11 @@ from tierscope.core.settings import Settings
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
+def database_of(url: str) -> closing[Database]:
+    """The database, closed when done."""
+    return closing(Database(url))
+
+
 def recommend(*words: str) -> Result:
     """Runs the command."""
     return CliRunner().invoke(app, ["recommend", *words])
@@ -23,24 +29,40 @@ def test_answers_refusals_and_bad_usage_have_their_exit_statuses(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
-    database = Database(database_url)
-    send_history(database)
-    database.close()
+    with database_of(database_url) as database:
+        send_history(database)
     answered = recommend("--service", "demo/cache", "--json")
     assert answered.exit_code == 0, answered.output
     document = json.loads(answered.stdout)
-    assert document["answer"] == "ratio"
+    assert (document["answer"], document["grade"]) == ("range", "established")
     with running(Settings(database_url=database_url)) as (_, client):
         path = f"/v1/services/{document['service_id']}/ratio"
         by_api = client.get(path, params={"to": document["window"]["end"]}).json()
     assert by_api.keys() == document.keys()
-    assert by_api["chosen"] == document["chosen"]
+    assert by_api["range"] == document["range"]
     text = recommend("--service", document["service_id"])
     assert text.exit_code == 0
     assert text.stdout.startswith(document["sentence"])
     assert "What was assumed" in text.stdout
-    refused = recommend("--service", "demo/cache", "--loss-target", "0.01")
+    assert "Established: 8.0 days of page samples from 3 hosts." in text.stdout
+    assert "recommend --service" in text.stdout, "the command that replays stands by its step"
+    with database_of(database_url) as database, database.write() as transaction:
+        transaction.connection.exec_driver_sql("DELETE FROM traces")
+    refused = recommend("--service", "demo/cache")
     assert refused.exit_code == 3
-    assert "What is missing" in refused.stdout
+    assert "What changes that" in refused.stdout
+    assert "agent.toml" in refused.stdout
     assert recommend("--service", "demo/none").exit_code == 1
     assert recommend("--service", "demo/cache", "--loss-target", "5").exit_code == 2
+
+
+def test_a_replay_on_request_makes_bounds_one_share(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+    with database_of(database_url) as database:
+        send_history(database, hosts=1, days=1)
+    before = json.loads(recommend("--service", "demo/cache", "--json").stdout)
+    after = json.loads(recommend("--service", "demo/cache", "--replay", "--json").stdout)
+    assert before["placement"]["source"] == "best_static"
+    assert after["placement"]["source"].startswith("simulated:")
+    assert "replay" not in {step["what"] for step in after["next_steps"]}

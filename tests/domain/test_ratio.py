@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierscope.domain.curve.bands import HostPages
-from tierscope.domain.ratio import RATIOS, Choice, Demand, Evidence, choose, classify_service, refusals
-from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, are_alike, model_memory
+from tierscope.domain.ratio import RATIOS, Choice, Demand, choose, classify_service, settle
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, group_alike, model_memory
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.slowdown import (
+    EXPONENTS,
+    LATENCY_SD,
+    LEVEL_SD,
     PRIOR,
     Belief,
     LoadedLatency,
@@ -112,6 +115,10 @@ def test_the_class_follows_what_limits_the_service() -> None:
 class Prior:
     """The prior as it was published: one spread at all shares."""
 
+    def loss_lower(self, share: ShareOnSlow) -> float:
+        """By the prior alone."""
+        return PRIOR.loss_upper(share.value, 0.05)
+
     def loss_median(self, share: ShareOnSlow) -> float:
         """By the prior alone."""
         return PRIOR.loss_median(share.value)
@@ -125,10 +132,10 @@ def choose_given(
     target: float,
     *,
     hot: float = 100,
-    stressed: bool = False,
+    hold_hot: bool = False,
     bandwidth_loss: Callable[[float], float | None] | None = None,
 ) -> Choice:
-    demand = Demand(target, required_bytes=1000, hot_bytes=hot, stressed=stressed)
+    demand = Demand(target, required_bytes=1000, hot_bytes=hot, hold_hot=hold_hot)
     if bandwidth_loss is not None:
         demand = replace(demand, bandwidth_loss=bandwidth_loss)
     return choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Prior(), demand)
@@ -141,7 +148,7 @@ def test_the_choice_of_the_worked_example() -> None:
         assert medians == [0.000088, 0.000459, 0.001996, 0.007844, 0.030303, 0.081210]
         uppers = [round(candidate.loss_upper, 6) for candidate in choice.candidates]
         assert uppers == [0.000401, 0.002081, 0.009001, 0.034660, 0.124284, 0.286437]
-        return choice.chosen.name if choice.chosen else None
+        return choice.safe.name if choice.safe else None
 
     assert pick(0.01) == "2:1"
     assert pick(0.05) == "1:1"
@@ -150,15 +157,17 @@ def test_the_choice_of_the_worked_example() -> None:
 
 def test_hot_bytes_and_bandwidth_hold_the_choice_back() -> None:
     def pick(**options: Any) -> str | None:  # noqa: ANN401 - handed on
-        chosen = choose_given(0.05, **options).chosen
-        return chosen.name if chosen else None
+        safe = choose_given(0.05, **options).safe
+        return safe.name if safe else None
 
-    assert pick(hot=600) == "2:1"
-    assert pick(hot=600, stressed=True) == "1:1"
+    assert pick(hot=600) == "1:1", "the rule of hot bytes binds those who ask for it"
+    assert pick(hot=600, hold_hot=True) == "2:1"
     assert pick(hot=100, bandwidth_loss=lambda on_cxl: 0.0 if on_cxl <= 0.02 else 0.04) == "4:1"
     worst = choose_given(0.05, bandwidth_loss=lambda _share: 0.3).candidates[0]
     assert (worst.loss_median, worst.loss_upper, worst.bandwidth_ok) == (0.3, 0.3, False)
-    assert worst.faults(0.05, stressed=False)[0].startswith("a loss of up to 30.0%")
+    faults = worst.faults(Demand(0.05, 1000, 100))
+    assert [fault.constraint for fault in faults] == ["loss", "bandwidth"]
+    assert faults[0].text.startswith("a loss of up to 30.0%")
     assert choose_given(0.05).candidates[0].bandwidth_ok is None
 
 
@@ -169,9 +178,34 @@ def test_bandwidth_that_is_not_delivered_is_lost() -> None:
 
 
 def test_unknown_bytes_are_not_taken_as_held() -> None:
-    demand = Demand(0.05, required_bytes=None, hot_bytes=100)
-    candidate = choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Belief(PRIOR), demand).candidates[0]
-    assert candidate.holds_hot is None
+    demand = Demand(0.05, required_bytes=None, hot_bytes=100, hold_hot=True)
+    choice = choose(RATIOS, lambda share: ShareOnSlow.exactly(GIVEN[share]), Belief(PRIOR), demand)
+    assert choice.candidates[0].holds_hot is None
+    assert choice.safe is None, "what was not measured passes no check"
+    assert choice.binding == ("hot_bytes",)
+    assert choice.plausible is not None
+
+
+def test_a_range_runs_from_what_surely_keeps_the_target_to_what_may() -> None:
+    choice = choose_given(0.05)
+    ends = [end.name if end else None for end in (choice.safe, choice.likely, choice.plausible)]
+    assert ends == ["1:1", "1:2", "1:4"]
+    assert choice.binding == ("loss",)
+    held_back = choose_given(0.05, hot=600, hold_hot=True)
+    assert held_back.binding == ("hot_bytes",)
+    assert choose_given(0.5).binding == ()
+
+
+def test_one_ratio_needs_a_replay_an_own_measurement_and_bandwidth_that_was_checked() -> None:
+    choice, hopeless = choose_given(0.05), choose_given(0.05, bandwidth_loss=lambda _share: 0.3)
+    assert settle(choice, replayed=True, measured=True, bandwidth_checked=True) == "ratio"
+    for missing in ("replayed", "measured", "bandwidth_checked"):
+        given = {"replayed": True, "measured": True, "bandwidth_checked": True, missing: False}
+        assert settle(choice, **given) == "range"
+    assert settle(hopeless, replayed=True, measured=False, bandwidth_checked=True) == "all_dram"
+    unsure = replace(choice, safe=None)
+    assert settle(unsure, replayed=True, measured=True, bandwidth_checked=True) == "all_dram"
+    assert settle(unsure, replayed=True, measured=False, bandwidth_checked=True) == "range"
 
 
 @given(st.lists(st.floats(0, 1), min_size=6, max_size=6))
@@ -190,37 +224,10 @@ def test_the_largest_share_keeps_the_loss(mean: float, variance: float, loss: fl
     assert belief.loss_upper(belief.largest_share(loss)) <= loss * (1 + 1e-9)
 
 
-def test_every_refusal_names_what_is_missing() -> None:
-    enough = Evidence(
-        heat_missing=(),
-        coverage=0.9,
-        gaps_ratio=0.0,
-        jaccard=0.8,
-        memory_stall_share=0.1,
-        bandwidth_known=True,
-        rho_measured=True,
-        one_sku=True,
-        days=8,
-    )
-    assert refusals(enough, loss_target=0.01) == ()
-    nothing = Evidence(
-        heat_missing=("heat of 1 host",),
-        coverage=0.5,
-        gaps_ratio=0.2,
-        jaccard=0.1,
-        memory_stall_share=0.5,
-        bandwidth_known=False,
-        rho_measured=False,
-        one_sku=False,
-        days=2,
-    )
-    assert len(refusals(nothing, loss_target=0.01)) == 8
-    assert len(refusals(nothing, loss_target=0.05)) == 7
-
-
 def test_at_a_measured_share_a_point_does_what_the_conjugate_update_does() -> None:
     point = Point(0.25, 0.015, math.sqrt(0.09) * 0.015 * 0.985)
-    conjugate, here = updated(PRIOR, [point]), Belief.of(PRIOR, [point]).at(0.25)
+    line = replace(PRIOR, variance=LEVEL_SD**2)
+    conjugate, here = updated(line, [point]), replace(Belief.of(PRIOR, [point]), exponents=(1.5,)).at(0.25)
     assert here.mean_ln_a == pytest.approx(conjugate.mean_ln_a, abs=2e-3)
     assert here.variance == pytest.approx(conjugate.variance, abs=1e-3)
     assert Belief.of(PRIOR, [Point(0.25, -0.01, 0.01)]) == Belief(PRIOR)
@@ -232,20 +239,45 @@ def test_belief_widens_away_from_what_was_measured() -> None:
     assert variances == sorted(variances)
     assert variances[0] < 0.01
     assert all(belief.at(share).variance < prior.at(share).variance for share in (0.9, 0.25, 0.03, 0.001))
-    assert prior.at(0.22).variance == pytest.approx(0.92**2)
+    assert prior.at(0.22).variance == pytest.approx(LEVEL_SD**2)
     assert prior.at(0.02).variance > prior.at(0.22).variance
+    guessed = Belief(PRIOR, latency_measured=False)
+    assert guessed.at(0.22).variance == pytest.approx(LEVEL_SD**2 + LATENCY_SD**2)
 
 
-def test_the_exponent_is_fitted_from_three_shares_on() -> None:
+def test_points_tell_the_exponents_apart() -> None:
     def points(exponent: float, *shares: float) -> list[Point]:
         losses = [0.1 * share**exponent / (1 + 0.1 * share**exponent) for share in shares]
         return [Point(share, loss, 0.001 * loss) for share, loss in zip(shares, losses, strict=True)]
 
-    assert Belief.of(PRIOR, points(1.0, 0.05, 0.4)).exponent == 1.5
-    fitted = Belief.of(PRIOR, points(1.0, 0.05, 0.2, 0.4))
-    assert fitted.fits_exponent
-    assert fitted.exponent == pytest.approx(1.0, abs=0.01)
-    assert fitted.loss_median(ShareOnSlow.exactly(0.1)) == pytest.approx(0.01 / 1.01, rel=0.05)
+    assert Belief().weights == (0.5, 0.5)
+    assert Belief().exponent == 1.25
+    one = Belief.of(PRIOR, points(1.0, 0.3))
+    assert one.weights == pytest.approx((0.5, 0.5), abs=0.02), "one share tells nothing of a slope"
+    straight = Belief.of(PRIOR, points(1.0, 0.02, 0.1, 0.4))
+    bent = Belief.of(PRIOR, points(1.5, 0.02, 0.1, 0.4))
+    assert straight.exponent < 1.1
+    assert bent.exponent > 1.4
+    assert straight.loss_median(ShareOnSlow.exactly(0.1)) == pytest.approx(0.01 / 1.01, rel=0.05)
+
+
+@given(st.floats(1e-5, 1.0), st.floats(0.0, 2.0), st.floats(0.5, 0.99))
+def test_quantiles_of_the_mixture_lie_between_those_of_its_lines(share: float, log_sd: float, level: float) -> None:
+    at = ShareOnSlow.exactly(share).widened(log_sd)
+    both = Belief().loss_upper(at, level)
+    alone = [replace(Belief(), exponents=(exponent,)).loss_upper(at, level) for exponent in EXPONENTS]
+    assert min(alone) - 1e-12 <= both <= max(alone) + 1e-12
+
+
+@given(st.floats(0.001, 0.5), st.floats(0.0, 1.0), st.floats(0.01, 1.0))
+def test_a_widened_share_holds_the_one_before(value: float, below: float, log_sd: float) -> None:
+    share = ShareOnSlow(value, value * below, min(value * 1.5, 1.0), 0.95)
+    wider = share.widened(log_sd)
+    assert wider.value == share.value
+    assert wider.lo <= share.lo
+    assert share.hi <= wider.hi <= 1.0
+    assert share.widened(0.0) == share
+    assert ShareOnSlow(0.0, 0.0, 0.01, 0.95).widened(log_sd).hi > 0.01
 
 
 def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:
@@ -257,6 +289,14 @@ def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:
     nothing = ShareOnSlow(0.0, 0.0, 0.0, 0.95)
     assert (belief.loss_median(nothing), belief.loss_lower(nothing), belief.loss_upper(nothing)) == (0.0, 0.0, 0.0)
     assert 0.0 < belief.loss_upper(ShareOnSlow(0.0, 0.0, 0.01, 0.95)) < belief.loss_upper(ShareOnSlow.exactly(0.05))
+
+
+def test_losses_of_bounds_are_judged_at_their_ends() -> None:
+    belief, bounds = Belief(), ShareOnSlow(0.02, 0.01, 0.03, 0.95).as_bounds(0.12)
+    assert (bounds.lo, bounds.hi, bounds.level) == (0.01, 0.12, 1.0)
+    assert belief.loss_upper(bounds) == belief.loss_upper(ShareOnSlow.exactly(0.12))
+    assert belief.loss_lower(bounds) == belief.loss_lower(ShareOnSlow.exactly(0.01))
+    assert belief.loss_median(bounds) == belief.loss_median(ShareOnSlow.exactly(0.02))
 
 
 def test_another_exponent_keeps_the_fit_in_the_middle_of_the_published_shares() -> None:
@@ -294,10 +334,12 @@ def test_hosts_that_differ_and_traffic_that_was_missed_widen_the_interval() -> N
 
 def test_hosts_are_of_one_kind_where_only_firmware_takes_its_part() -> None:
     host = HostKind("x", 64e9, None)
-    assert are_alike([host, HostKind("x", 63e9, None)])
-    assert not are_alike([host, HostKind("x", 128e9, None)])
-    assert not are_alike([host, HostKind("y", 64e9, None)])
-    assert not are_alike([host, HostKind("x", 64e9, 32e9)])
+    assert host.is_like(HostKind("x", 63e9, None))
+    kinds = {1: HostKind("x", 128e9, None), 2: host, 3: HostKind("y", 64e9, None), 4: HostKind("x", 63e9, None)}
+    groups = group_alike(kinds)
+    assert [hosts for _, hosts in groups] == [(2, 4), (1,), (3,)], "the kind with the most hosts first"
+    assert len(group_alike({1: host, 2: HostKind("x", 64e9, 32e9)})) == 2
+    assert group_alike({}) == []
 
 
 def test_memory_as_measured_adds_nodes_and_takes_the_median_host() -> None:

@@ -11,6 +11,7 @@ to three A/B tests with errors. docs/method/ratio.md says more.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -20,13 +21,14 @@ from scipy import stats
 
 from fixtures.draws import drawn
 from tierscope.domain.curve.bands import HostPages
-from tierscope.domain.ratio import HEADROOM, RATIOS
-from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
-from tierscope.domain.slowdown import PRIOR, UPPER_LEVEL, Belief, Point, ShareOnSlow
+from tierscope.domain.ratio import HEADROOM, RATIOS, Demand, Seen, choose, total_sd, unseen_sd
+from tierscope.domain.ratio.slow_share import share_on_slow
+from tierscope.domain.slowdown import LEVEL, PRIOR, UPPER_LEVEL, Belief, Point, ShareOnSlow
 
 pytestmark = pytest.mark.rates
 Floats = npt.NDArray[np.float64]
 Slow = Callable[["Host", float], tuple[float, float]]
+Slowness = Callable[[np.random.Generator], float]
 
 PUBLISHED = (
     (0.78, 0.165),
@@ -54,6 +56,10 @@ IN_CACHE = 1e-3
 HELD = np.array([share * (1.0 - HEADROOM) for _, share in RATIOS])
 LOG_SHARES = np.log([share for share, _ in PUBLISHED])
 LOG_ODDS = np.log([loss / (1.0 - loss) for _, loss in PUBLISHED])
+LOOPS = drawn(100)
+"""Draws of the slowdown for each service and target."""
+AB_SHARE, AB_ERROR = 0.3, 0.005
+"""The measurement that tells most: share of accesses on slow memory, and the standard error of its loss."""
 EDGES = np.concatenate([np.geomspace(1e-6, 1e-2, 600), np.linspace(1e-2, 1.0, 1801)[1:]])
 
 
@@ -236,18 +242,93 @@ def test_the_interval_of_the_share_on_slow_memory_holds_the_truth_at_its_rate() 
     assert abs(held.mean() - LEVEL) <= SLACK
 
 
+@pytest.mark.parametrize("n_hosts", [1, 2])
+def test_few_hosts_are_widened_until_the_interval_holds_the_share_of_the_service(n_hosts: int) -> None:
+    random = np.random.default_rng(2)
+    unseen = total_sd(unseen_sd(Seen(datetime(2026, 11, 2, tzinfo=UTC), 7.0, n_hosts, 0.0, None)))
+    held = []
+    for _ in range(RUNS):
+        service = draw_service(random, HOSTS, 0.0, 0.0)
+        shares, _losses = service.truth(Host.static)
+        chosen = random.choice(HOSTS, n_hosts, replace=False)
+        found = share_on_slow([service.hosts[i].sample(random, 300.0) for i in chosen], HELD)
+        assert found is not None
+        wide = [share.widened(unseen) for share in found]
+        held += [one.lo <= true <= one.hi for one, true in zip(wide, shares, strict=True) if true > 0.001]
+    assert np.mean(held) >= LEVEL - SLACK
+
+
 @pytest.mark.parametrize("policy", ["static", "recent"])
-def test_the_upper_loss_holds_at_its_rate_over_all_ratios(policy: str) -> None:
+def test_the_upper_loss_holds_over_all_ratios(policy: str) -> None:
     held = np.concatenate([outcome.upper_held for outcome in outcomes(policy)])
-    assert abs(held.mean() - UPPER_LEVEL) <= SLACK
+    assert held.mean() >= UPPER_LEVEL - SLACK
 
 
 @pytest.mark.parametrize("policy", ["static", "recent"])
-def test_the_upper_loss_holds_at_its_rate_at_the_ratio_that_is_advised(policy: str) -> None:
+def test_the_upper_loss_holds_at_the_ratio_that_is_advised(policy: str) -> None:
     held = []
     for outcome in outcomes(policy):
         kept = np.flatnonzero(outcome.upper <= 0.05)
         if len(kept):
             held.append(outcome.upper_held[kept[-1]])
     assert len(held) > 0.9 * RUNS
-    assert abs(np.mean(held) - UPPER_LEVEL) <= SLACK
+    assert np.mean(held) >= UPPER_LEVEL - SLACK
+
+
+POND = ((0.0, 0.001), (0.26, 0.01), (0.43, 0.05), (0.79, 0.25), (1.0, 0.5))
+"""Parts of Pond's workloads, and the loss that they stay below with all memory at 1.82 times the latency; ends [A]."""
+
+
+def linear(random: np.random.Generator) -> float:
+    """Odds with all accesses on slow memory: the published pairs' level and scatter, in proportion to the share."""
+    level = PRIOR.turned(1.0).mean_ln_a
+    return math.exp(random.normal(level, math.sqrt(PRIOR.variance)))
+
+
+def pond(random: np.random.Generator) -> float:
+    """The same of a workload of Pond."""
+    loss = float(np.interp(random.random(), [part for part, _ in POND], [loss for _, loss in POND]))
+    return loss / (1.0 - loss)
+
+
+@lru_cache
+def replayed_services(services: int = 15) -> tuple[tuple[Floats, tuple[ShareOnSlow, ...]], ...]:
+    """Services with their true shares on slow memory, and what a replay says of them."""
+    random = np.random.default_rng(11)
+    found = []
+    for _ in range(services):
+        shares, _losses = draw_service(random, HOSTS, 0.0, 0.0).truth(Host.recent)
+        found.append((shares, tuple(simulated_share(random, share) for share in shares)))
+    return tuple(found)
+
+
+def close_loop(random: np.random.Generator, law: Slowness, target: float, *, measured: bool) -> tuple[int, int]:
+    """Ratios advised for services whose losses are in proportion to the share, and those that lose more than stated."""
+    names = {name: place for place, (name, _) in enumerate(RATIOS)}
+    places = {share: place for place, (_, share) in enumerate(RATIOS)}
+    advised = exceeded = 0
+    for shares, replayed in replayed_services():
+        near = int(np.argmin(np.abs(shares - AB_SHARE)))
+        choice = None
+        for _ in range(LOOPS):
+            odds = law(random) * shares
+            losses = odds / (1.0 + odds)
+            if choice is None or measured:
+                point = Point(shares[near], float(losses[near] + random.normal(0.0, AB_ERROR)), AB_ERROR)
+                belief = Belief.of(PRIOR, [point] if measured else [])
+                choice = choose(RATIOS, lambda share: replayed[places[share]], belief, Demand(target, None, None))  # noqa: B023 - called at once
+            if choice.safe is not None:
+                advised += 1
+                exceeded += losses[names[choice.safe.name]] > choice.safe.loss_upper
+    return advised, exceeded
+
+
+@pytest.mark.parametrize("measured", [False, True])
+@pytest.mark.parametrize("target", [0.01, 0.02, 0.05])
+@pytest.mark.parametrize("law", [linear, pond])
+def test_the_upper_loss_holds_for_laws_that_the_prior_was_not_made_from(
+    law: Slowness, target: float, *, measured: bool
+) -> None:
+    advised, exceeded = close_loop(np.random.default_rng(5), law, target, measured=measured)
+    assert advised > 2 * LOOPS
+    assert exceeded <= stats.binom.ppf(0.975, advised, 1.0 - UPPER_LEVEL)

@@ -27,6 +27,7 @@ from tierscope.domain.simulate import (
     split_machine,
     stall_time,
 )
+from tierscope.domain.slowdown import Belief, ShareOnSlow
 from tierscope.storage.curve.page_traces import read_page_trace, read_recorded
 
 core = pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
@@ -254,8 +255,10 @@ def test_stall_adds_up_and_gives_a_loss_where_the_processor_time_is_known() -> N
     assert prior.lo is not None
     assert prior.hi is not None
     assert prior.lo < prior.median < prior.hi
-    outside = 185 / 290
-    assert prior.median == pytest.approx(0.25 * outside**1.5 / (1 + 0.25 * outside**1.5), rel=1e-9)
+    outside = ShareOnSlow.exactly(185 / 290)
+    belief = Belief()
+    assert prior.median == belief.loss_median(outside)
+    assert (prior.lo, prior.hi) == (belief.loss_lower(outside), belief.loss_upper(outside))
     with pytest.raises(ValueError, match="above 0 seconds"):
         estimate_loss(totals, Costs(), cpu_seconds=0)
     with pytest.raises(ValueError, match="slow_latency_ns must be at least"):

@@ -23,11 +23,11 @@ def this_hour() -> int:
     return batches.now_ns() // HOUR_NS * HOUR_NS
 
 
-def skewed_memory(pages: int, seed: int, *, spread: float = 2.5, per_page: float = 3.0) -> Memory:
-    """Pages whose accesses differ much, over a day of hours."""
+def skewed_memory(pages: int, seed: int, *, spread: float = 2.5, per_page: float = 3.0, intervals: int = 24) -> Memory:
+    """Pages whose accesses differ much, over so many intervals."""
     random = np.random.default_rng(seed)
     rates = random.lognormal(0.0, spread, pages) / np.exp(spread**2 / 2) * per_page
-    return make_memory(random.poisson(rates[:, None], (pages, 24)), seed=seed)
+    return make_memory(random.poisson(rates[:, None], (pages, intervals)), seed=seed)
 
 
 def add_day_of_heat(
@@ -73,16 +73,21 @@ def send_history(
     seed: int = 0,
     backend: heat_pb2.HeatBackend = TRACE,
     knobs: Mapping[str, str] | None = None,
+    intervals: int = 24,
+    interval_ns: int = HOUR_NS,
 ) -> list[Enrolled]:
-    """Stores days that end with the newest whole hour; each batch arrives when it was sealed."""
+    """Stores days that end with the newest whole hour; each batch arrives when it was sealed.
+
+    A day has one block of page samples of so many `intervals`, each of `interval_ns`.
+    """
     enrolled = [enrol(database, name=f"node-{number}") for number in range(hosts)]
     for number, host in enumerate(enrolled):
-        memory = skewed_memory(pages, seed + number, spread=spread, per_page=per_page)
+        memory = skewed_memory(pages, seed + number, spread=spread, per_page=per_page, intervals=intervals)
         for day in range(days):
             end = this_hour() - (days - 1 - day) * DAY_NS
             batch = batches.make_batch(host_id=host.id, seq=day, sealed_wall_ns=end)
             add_day_of_heat(batch, end, hours_of_day)
-            add_samples(batch, memory, end_ns=end, backend=backend, interval_ns=HOUR_NS)
+            add_samples(batch, memory, end_ns=end, backend=backend, interval_ns=interval_ns)
             batch.page_samples[-1].sampled_ratio = 0.01  # of so many pages that these are few
             batches.add_inventory(batch)
             for path, value in (knobs or {}).items():

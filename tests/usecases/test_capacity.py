@@ -176,7 +176,7 @@ def test_heat_makes_hot_cold_and_untouched_bytes_of_all_hosts(database: Database
             ),
             {
                 "service": fleet.service,
-                "body": '{"answer": {"loss_target": 0.05, "chosen": {"dram_ratio": 0.98}}}',
+                "body": '{"answer": {"loss_target": 0.05, "range": {"safe_dram_ratio": 0.98}}}',
                 "at": NOW + timedelta(days=1),
             },
         )

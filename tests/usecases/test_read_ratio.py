@@ -1,4 +1,4 @@
-"""Ratio advice as read: a week of heat and page samples gives an answer with its evidence; less is refused."""
+"""Ratio advice as read: page samples give an answer with its grade and evidence; only none at all is refused."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from factories.batches import MINUTE_NS
 from factories.ratio_services import GIB, now, send_history
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
@@ -30,40 +31,47 @@ def service_of(database: Database) -> str:
 
 def read(database: Database, **options: object) -> Ratio:
     reads = RatioReads(ReadContext(database, now, Settings(_env_file=None)))
-    asked: dict[str, Any] = {"loss_target": 0.05, "stressed": False, "growth": 0.0, "from_": None, "to": None}
+    asked: dict[str, Any] = {"loss_target": 0.05, "hold_hot": False, "growth": 0.0, "from_": None, "to": None}
     return reads.service(service_of(database), **{**asked, **options})
 
 
-def test_a_full_week_gives_the_smallest_ratio_that_keeps_the_target(database: Database) -> None:
+def test_a_full_week_gives_a_range_with_its_evidence(database: Database) -> None:
     send_history(database)
     view = read(database)
-    assert (view.refused, view.answer) == ((), "ratio")
-    assert view.chosen is not None
+    assert (view.refused, view.answer, view.grade, view.chosen) == ((), "range", "established", None)
     names = [candidate.name for candidate in view.candidates]
     assert names == ["8:1", "4:1", "2:1", "1:1", "1:2", "1:4"]
+    assert view.range is not None
     kept = [candidate.name for candidate in view.candidates if candidate.kept]
-    assert view.chosen.name == kept[-1]
-    assert set(view.alternatives) == set(kept) - {view.chosen.name}
+    assert view.range.safe == (kept[-1] if kept else None)
+    assert set(view.alternatives) == set(kept)
+    assert view.range.safe_dram_ratio >= view.range.likely_dram_ratio >= view.range.plausible_dram_ratio
+    assert view.range.plausible is not None
     assert all(candidate.why_not for candidate in view.candidates if not candidate.kept)
     upper = [candidate.loss_upper.value or 0.0 for candidate in view.candidates]
     assert upper == sorted(upper)
-    assert (view.chosen.loss_upper.value or 1.0) <= 0.05
-    share = view.chosen.share_on_slow
+    share = view.candidates[0].share_on_slow
     assert (share.n_hosts, share.unit) == (3, "ratio")
     assert share.interval is not None
     assert share.interval.lo <= (share.value or 0.0) <= share.interval.hi
+    assert share.interval.hi >= 1 - 8 / 9, "without a replay the bound is a placement that knows nothing of heat"
     figures = {named.metric: named.figure for named in view.evidence}
     assert figures["required_bytes_per_host"].value == pytest.approx(100 * GIB)
     assert figures["hot_bytes_per_host"].value == pytest.approx(10 * GIB)
+    assert figures["days"].value == pytest.approx(8.0)
     assert figures["rho"].status == figures["demand_bytes_per_s"].status == "not_collected"
-    assert view.chosen.dram_bytes == pytest.approx(view.chosen.dram_ratio * 100 * GIB)
+    assert view.candidates[0].dram_bytes == pytest.approx(view.candidates[0].dram_ratio * 100 * GIB)
     assert {item.name for item in view.assumptions} >= {"placement", "headroom", "rho", "exponent"}
     assert [item.name for item in view.sensitivity] == ["rho", "exponent", "growth"]
     assert view.expires_at is not None
     assert (view.expires_at - view.window.end).days == 14
     assert view.service_class.name is None
-    assert view.chosen.name in view.sentence
-    assert read(database, from_="-1h").answer == "ratio", "a week is read whatever the window asked for"
+    assert view.range.plausible in view.sentence
+    assert view.binding == ("loss",)
+    assert sum(doubt.variance_ratio for doubt in view.uncertainty) == pytest.approx(1.0)
+    assert [step.what for step in view.next_steps] == ["replay", "ab_test", "bench", "bandwidth"]
+    assert [(kind.headline, kind.n_hosts, kind.answer) for kind in view.kinds] == [(True, 3, "range")]
+    assert read(database, from_="-1h").range == view.range, "a week is read whatever the window asked for"
     grown = read(database, growth=0.5)
     more = [candidate.share_on_slow.value or 0.0 for candidate in grown.candidates]
     less = [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
@@ -71,15 +79,24 @@ def test_a_full_week_gives_the_smallest_ratio_that_keeps_the_target(database: Da
     assert grown.headroom_ratio == pytest.approx(1 - 0.98 / 1.5)
 
 
-def test_a_tighter_target_keeps_more_dram_and_needs_measured_latencies(database: Database) -> None:
+def test_a_tighter_target_keeps_more_dram(database: Database) -> None:
     send_history(database, spread=1.2)
-    strict = read(database, loss_target=0.01)
-    assert strict.answer == "refused"
-    assert any("bench" in reason for reason in strict.refused)
-    assert (strict.candidates, strict.sweep, strict.chosen, strict.expires_at) == ((), None, None, None)
-    loose, tight = read(database, loss_target=0.2, stressed=True), read(database, loss_target=0.02, stressed=True)
-    assert loose.chosen is not None
-    assert tight.chosen is None or tight.chosen.dram_ratio > loose.chosen.dram_ratio
+    loose, tight, strict = (read(database, loss_target=target).range for target in (0.2, 0.02, 0.01))
+    assert loose is not None
+    assert tight is not None
+    assert strict is not None, "latencies that were not measured widen the answer, and refuse none"
+    assert strict.plausible_dram_ratio >= tight.plausible_dram_ratio >= loose.plausible_dram_ratio
+    assert tight.likely_dram_ratio > loose.likely_dram_ratio
+
+
+def test_hot_bytes_bind_those_who_ask_for_it(database: Database) -> None:
+    send_history(database)
+    free, bound = read(database), read(database, hold_hot=True)
+    assert (free.hold_hot, bound.hold_hot) == (False, True)
+    assert free.range is not None
+    assert bound.range is not None
+    assert bound.range.plausible_dram_ratio >= max(free.range.plausible_dram_ratio, 0.11)
+    assert [candidate.holds_hot for candidate in free.candidates] == [True] * 6
 
 
 def test_owners_points_move_the_belief(database: Database) -> None:
@@ -105,22 +122,77 @@ def test_owners_points_move_the_belief(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("history", "missing"),
+    ("history", "grade", "steps"),
     [
-        ({"hosts": 2}, "3 are needed"),
-        ({"days": 6}, "full week"),
-        ({"hours_of_day": range(0, 24, 2)}, "10% of the intervals are missing"),
-        ({"memory_bytes": (64 * GIB, 128 * GIB)}, "differ in hardware"),
-        ({"pages": 40, "per_page": 0.01}, "accesses"),
+        ({"hosts": 2}, "provisional", {"hosts"}),
+        ({"hosts": 1, "days": 1}, "provisional", {"hosts", "time"}),
+        ({"days": 6}, "provisional", {"time"}),
+        ({"intervals": 12, "hosts": 1, "days": 1}, "early", {"hosts", "time"}),
     ],
 )
-def test_thin_data_is_refused_with_what_is_missing(database: Database, history: dict[str, Any], missing: str) -> None:
+def test_thin_data_is_graded_and_told_what_would_firm_it_up(
+    database: Database, history: dict[str, Any], grade: str, steps: set[str]
+) -> None:
     send_history(database, **history)
     view = read(database)
-    assert view.answer == "refused"
-    assert any(missing in reason for reason in view.refused), view.refused
-    assert view.candidates == ()
-    assert view.sentence.startswith("No ratio is advised yet")
+    assert (view.answer, view.grade) == ("range", grade)
+    graded = {step.what for step in view.next_steps if step.raises_to is not None}
+    assert graded == steps
+    week = [step for step in view.next_steps if step.raises_to == "established"]
+    assert all(step.by is not None for step in week)
+    assert view.scope
+    doubts = {doubt.source for doubt in view.uncertainty}
+    assert ("hosts" in doubts) == ("hosts" in steps)
+    assert ("days" in doubts) == ("time" in steps)
+
+
+def test_ten_minutes_of_one_host_are_answered_for_this_host(database: Database) -> None:
+    send_history(database, hosts=1, days=1, intervals=10, interval_ns=MINUTE_NS)
+    view = read(database)
+    assert (view.answer, view.grade) == ("range", "early")
+    assert "for this host" in view.scope
+    assert "nights and weekends" in view.scope
+    assert view.scope.startswith("10 minutes")
+
+
+def test_each_kind_of_host_has_its_own_answer(database: Database) -> None:
+    send_history(database, hosts=5, memory_bytes=(64 * GIB, 128 * GIB))
+    view = read(database)
+    assert view.answer == "range"
+    assert [(kind.n_hosts, kind.headline, kind.answer) for kind in view.kinds] == [
+        (3, True, "range"),
+        (2, False, "range"),
+    ]
+    assert [kind.grade for kind in view.kinds] == ["established", "provisional"]
+    assert view.kinds[0].dram_bytes != view.kinds[1].dram_bytes
+    assert (view.kinds[0].sentence, view.kinds[0].range) == (view.sentence, view.range)
+
+
+def test_an_own_measurement_on_bounds_narrows_the_range_and_remains_one(database: Database) -> None:
+    send_history(database)
+    before = read(database)
+    SlowdownPoints(database).create(
+        service_of(database),
+        SlowdownPointRequest(0.3, 0.003, 0.0005, "ab_test", None, ""),
+        actor="t",
+        idempotency_key=None,
+    )
+    after = read(database)
+    assert after.answer == "range", "a static placement gives bounds, not advice"
+    assert before.range is not None
+    assert after.range is not None
+    assert after.range.safe_dram_ratio < before.range.safe_dram_ratio
+    assert after.uncertainty[0].source == "placement"
+    assert "ab_test" not in {step.what for step in after.next_steps}
+
+
+def test_too_few_accesses_are_refused_with_the_command_that_changes_that(database: Database) -> None:
+    send_history(database, pages=40, per_page=0.01)
+    view = read(database)
+    assert (view.answer, view.grade, view.range, view.candidates) == ("refused", None, None, ())
+    assert "accesses" in view.refused[0]
+    assert view.sentence.startswith("No ratio can be given")
+    assert [step.command is not None for step in view.next_steps] == [True]
 
 
 def test_no_data_at_all_is_refused(database: Database) -> None:
@@ -129,7 +201,9 @@ def test_no_data_at_all_is_refused(database: Database) -> None:
         transaction.connection.exec_driver_sql("DELETE FROM traces")
         transaction.connection.exec_driver_sql("DELETE FROM heat_live")
     view = read(database)
-    assert (view.answer, view.posterior) == ("refused", None)
+    assert (view.answer, view.posterior, view.expires_at) == ("refused", None, None)
     assert view.leading.cold_in_dram_bytes.status == "not_collected"
+    assert [step.what for step in view.next_steps] == ["page_samples"]
+    assert "agent.toml" in (view.next_steps[0].command or "")
     with pytest.raises(NotFound):
         find_by_name(database, "demo/none")

@@ -123,7 +123,7 @@ def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: D
     service = RatioReads(context)
     with database.read() as session:
         found = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
-    advice = service.service(found, loss_target=0.05, stressed=False, growth=0.0, from_=None, to=None)
+    advice = service.service(found, loss_target=0.05, hold_hot=False, growth=0.0, from_=None, to=None)
     assert advice.sweep is not None
     at = advice.sweep.dram_ratio.index(0.5)
     loss = view.options[0].loss
@@ -159,7 +159,7 @@ def test_a_loss_that_is_not_known_is_missing(database: Database, loss: LossDocum
 
 
 def test_a_refusal_of_the_advice_is_passed_on(database: Database) -> None:
-    send_history(database, days=2)
+    send_history(database, days=2, pages=40, per_page=0.01)
     view = reads_of(database, now()).evaluate(
         with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache")), draws=0, seed=1
     )

@@ -33,17 +33,37 @@ const candidates = [
 const sweepShares = Array.from({ length: 81 }, (_, index) => 0.15 + index / 100)
 const onSlow = (share: number) => (1 - share) ** 3.2
 
-/** Ratio advice as the API answers it; the second service's is refused. */
+function end(name: string | null): [string | null, number] {
+  return [name, candidates.find((found) => found.name === name)?.dram_ratio ?? 1]
+}
+
+function rangeOf(target: number, likely: string, plausible: string): NonNullable<Ratio['range']> {
+  const [safe, safeShare] = end(candidates.findLast((found) => (found.loss_upper.value ?? 1) <= target)?.name ?? null)
+  const [[, likelyShare], [, plausibleShare]] = [end(likely), end(plausible)]
+  return {
+    safe,
+    likely,
+    plausible,
+    safe_dram_ratio: safeShare,
+    likely_dram_ratio: likelyShare,
+    plausible_dram_ratio: plausibleShare,
+  }
+}
+
+/** Ratio advice as the API answers it: one service's is a ratio, another's an early range, all others' are refused. */
 export function ratio(serviceId: string, target: number): Ratio {
-  const refused = serviceId !== 'svc-redis'
+  const early = serviceId === 'svc-feed'
+  const refused = !early && serviceId !== 'svc-redis'
   const chosen = candidates.findLast((found) => (found.loss_upper.value ?? 1) <= target) ?? null
   return {
     service_id: serviceId,
     origin: 'simulated',
     window: mockWindow,
     sentence: refused
-      ? 'No ratio is advised: less than a full week was measured.'
-      : `At ${chosen?.name ?? 'all DRAM'} the loss is at most ${((chosen?.loss_upper.value ?? 0) * 100).toFixed(1)} % (95 %).`,
+      ? 'No ratio can be given: 12 sampled accesses: 1000 are needed.'
+      : early
+        ? 'Between all DRAM and 1:2, most likely 2:1: all DRAM keeps the loss at or below 5 %, 1:2 may.'
+        : `At ${chosen?.name ?? 'all DRAM'} the loss is at most ${((chosen?.loss_upper.value ?? 0) * 100).toFixed(1)} % (95 %).`,
     service_class: {
       name: refused ? null : 'latency',
       why: 'DRAM bandwidth is below half of what the tier can deliver.',
@@ -57,7 +77,7 @@ export function ratio(serviceId: string, target: number): Ratio {
       ],
     },
     loss_target: target,
-    stressed: false,
+    hold_hot: false,
     growth: 0,
     headroom_ratio: 0.02,
     placement: refused
@@ -70,15 +90,30 @@ export function ratio(serviceId: string, target: number): Ratio {
           beside: 'best_static',
           chosen_beside: '1:1',
         },
-    answer: refused ? 'refused' : chosen === null ? 'all_dram' : 'ratio',
-    refused: refused
-      ? [
-          'less than a full week was measured: 6 h of 168 h',
-          'the latency of slow memory was not measured: run `tierscope-agent bench`',
-        ]
-      : [],
-    chosen: refused ? null : chosen,
-    candidates: refused ? [] : candidates,
+    answer: refused ? 'refused' : early ? 'range' : chosen === null ? 'all_dram' : 'ratio',
+    grade: refused ? null : early ? 'early' : 'established',
+    scope: refused
+      ? ''
+      : early
+        ? '40 minutes of page samples from 1 host: for this host, says nothing of other hours, nights and weekends'
+        : '8.0 days of page samples from 3 hosts',
+    refused: refused ? ['12 sampled accesses: 1000 are needed.'] : [],
+    range: refused ? null : early ? { ...rangeOf(0, '2:1', '1:2') } : rangeOf(target, '1:1', '1:2'),
+    binding: refused ? [] : ['loss'],
+    uncertainty: refused
+      ? []
+      : [
+          { source: 'slowdown', variance_ratio: 0.82, why: 'how much a service loses' },
+          { source: 'share_on_slow', variance_ratio: 0.18, why: 'the share of accesses on slow memory' },
+        ],
+    next_steps: refused ? [sampling] : early ? steps : [],
+    kinds: refused ? [] : early ? kinds : kinds.slice(0, 1),
+    chosen: refused || early ? null : chosen,
+    candidates: refused
+      ? []
+      : early
+        ? candidates.map((found) => ({ ...found, kept: false, why_not: ['a loss of up to 30 % cannot be ruled out'] }))
+        : candidates,
     sweep: refused
       ? null
       : {
@@ -92,7 +127,8 @@ export function ratio(serviceId: string, target: number): Ratio {
       : {
           mean_ln_a: -2.036059,
           variance: 0.08135,
-          exponent: 1.5,
+          exponent: 1.2,
+          linear_weight: 0.6,
           rho: 1.9,
           at_share: 0.1,
           level: 0.95,
@@ -131,6 +167,58 @@ export function ratio(serviceId: string, target: number): Ratio {
     notes: ['Bytes are those of one host, the median one.'],
   }
 }
+
+const sampling: Ratio['next_steps'][number] = {
+  what: 'page_samples',
+  text: 'Sample pages: list the service under `[heat]` in the agent’s settings.',
+  command: 'sudoedit /etc/tierscope/agent.toml && sudo systemctl restart tierscope-agent',
+  by: null,
+  raises_to: 'early',
+}
+
+const steps: Ratio['next_steps'] = [
+  {
+    what: 'ab_test',
+    text: 'Measure the loss to a standard error of 0.5 %: an A/B test with 10 % to 30 % of accesses on slow memory.',
+    command: 'tierscope experiments plan --service svc-feed --metric throughput_per_s --effect 0.02',
+    by: null,
+    raises_to: null,
+  },
+  {
+    what: 'time',
+    text: 'Keep sampling for a whole day.',
+    command: null,
+    by: new Date((mockNow + 86400) * 1000).toISOString(),
+    raises_to: 'provisional',
+  },
+]
+
+const kinds: Ratio['kinds'] = [
+  {
+    cpu_model: 'Xeon 6',
+    dram_bytes: 512 * gib,
+    slow_bytes: 256 * gib,
+    n_hosts: 8,
+    headline: true,
+    answer: 'range',
+    grade: 'early',
+    sentence: 'Between all DRAM and 1:2, most likely 2:1.',
+    chosen: null,
+    range: rangeOf(0, '2:1', '1:2'),
+  },
+  {
+    cpu_model: null,
+    dram_bytes: 1024 * gib,
+    slow_bytes: null,
+    n_hosts: 2,
+    headline: false,
+    answer: 'refused',
+    grade: null,
+    sentence: 'No ratio can be given: no page samples.',
+    chosen: null,
+    range: null,
+  },
+]
 
 const point: SlowdownPointItem & { id: string } = {
   id: 'p-1',

@@ -171,11 +171,24 @@ describe('the analytics of a service', () => {
     expect((await screen.findByTestId('slowdown-points')).textContent).toContain('two racks, <b>one day</b>')
   })
 
-  it('refuses advice on thin data with what is missing, and shows no figure as zero', async () => {
+  it('refuses advice without data with the command that changes that, and shows no figure as zero', async () => {
     openApp('/services/svc-pg?tab=advice')
     const refused = await screen.findByTestId('ratio-refused')
-    expect(refused.textContent).toContain('a full week')
+    expect(refused.textContent).toContain('sudoedit /etc/tierscope/agent.toml')
     expect(screen.queryByTestId('ratio-candidates')).toBeNull()
+  })
+
+  it('gives a range with its grade, what would firm it up and when, and the answer of each kind of host', async () => {
+    openApp('/services/svc-feed?tab=advice')
+    expect((await screen.findByTestId('ratio-sentence')).textContent).toContain('most likely 2:1')
+    expect(screen.getByTestId('ratio-scope').textContent).toContain('nights and weekends')
+    const steps = screen.getByTestId('ratio-steps')
+    expect(steps.textContent).toContain('tierscope experiments plan')
+    expect(steps.textContent).toContain('provisional from')
+    const kinds = screen.getByTestId('ratio-kinds')
+    expect(kinds.textContent).toContain('all DRAM to 1:2')
+    expect(kinds.textContent).toContain('no answer')
+    expect((await screen.findByTestId('ratio-candidates')).textContent).toContain('may keep it, most likely')
   })
 
   it('judges ping-pong over time, and advises to stop', async () => {

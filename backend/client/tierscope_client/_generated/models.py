@@ -2596,30 +2596,37 @@ class Ratio(TypedDict):
     """The ratio of DRAM to CXL memory that keeps a target, and what that rests on."""
 
     alternatives: list[str]
-    answer: Literal["ratio", "all_dram", "refused"]
+    answer: Literal["ratio", "range", "all_dram", "refused"]
     assumptions: list[RatioAssumption]
+    binding: list[Literal["loss", "bandwidth", "hot_bytes"]]
     candidates: list[RatioCandidate]
     chosen: RatioCandidate | None
     evidence: list[NamedFigure]
     expires_at: str | None
+    grade: Literal["early", "provisional", "established"] | None
     growth: float
     headroom_ratio: float
+    hold_hot: bool
     interleave: InterleaveWeights | None
+    kinds: list[RatioOfKind]
     leading: RatioLeadingFigures
     loss_target: float
+    next_steps: list[RatioStep]
     notes: list[str]
     origin: Literal["live", "import", "simulated"]
     placement: RatioPlacement | None
     points: list[RatioPoint]
     posterior: RatioPosterior | None
+    range: RatioEnds | None
     refused: list[str]
+    scope: str
     sensitivity: list[RatioSensitivity]
     sentence: str
     service_class: ServiceClass
     service_id: str
-    stressed: bool
     subtracted: list[Subtracted]
     sweep: RatioSweep | None
+    uncertainty: list[RatioUncertainty]
     window: Window
 
 
@@ -2650,11 +2657,40 @@ class RatioCandidate(TypedDict):
     why_not: list[str]
 
 
+class RatioEnds(TypedDict):
+    """Between which DRAM shares the ratio lies that keeps the target. Names are those of candidates; null: all DRAM.
+    `safe` keeps it with 95 % confidence, `likely` with even odds; below `plausible` it is broken with 95 %
+    confidence.
+    """
+
+    likely: str | None
+    likely_dram_ratio: float
+    plausible: str | None
+    plausible_dram_ratio: float
+    safe: str | None
+    safe_dram_ratio: float
+
+
 class RatioLeadingFigures(TypedDict):
     """The two figures people act on."""
 
     cold_in_dram_bytes: Figure
     hot_outside_dram_bytes: Figure
+
+
+class RatioOfKind(TypedDict):
+    """The answer for one kind of host. Sizes in bytes, null where inventories do not say; `chosen` null: none."""
+
+    answer: Literal["ratio", "range", "all_dram", "refused"]
+    chosen: str | None
+    cpu_model: str | None
+    dram_bytes: float | None
+    grade: Literal["early", "provisional", "established"] | None
+    headline: bool
+    n_hosts: int
+    range: RatioEnds | None
+    sentence: str
+    slow_bytes: float | None
 
 
 class RatioPlacement(TypedDict):
@@ -2686,12 +2722,13 @@ class RatioPoint(TypedDict):
 
 
 class RatioPosterior(TypedDict):
-    """Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal."""
+    """Belief about the slowdown at the share `at_share` of accesses on slow memory: mean and variance of ln a."""
 
     at_share: float
     exponent: float
     formula: str
     level: float
+    linear_weight: float
     mean_ln_a: float
     points_used: int
     rho: float
@@ -2708,6 +2745,16 @@ class RatioSensitivity(TypedDict):
     name: str
 
 
+class RatioStep(TypedDict):
+    """Something that firms the answer up, and when it can have done so."""
+
+    by: str | None
+    command: str | None
+    raises_to: Literal["early", "provisional", "established"] | None
+    text: str
+    what: Literal["page_samples", "replay", "ab_test", "bench", "bandwidth", "hosts", "time", "gaps", "coverage"]
+
+
 class RatioSweep(TypedDict):
     """Losses over all DRAM shares; the upper ones hold with the level of the answer."""
 
@@ -2715,6 +2762,14 @@ class RatioSweep(TypedDict):
     loss_median: list[float]
     loss_upper: list[float]
     share_on_slow: list[float]
+
+
+class RatioUncertainty(TypedDict):
+    """A source of doubt about the loss at the likeliest ratio: its part of the variance of ln odds."""
+
+    source: Literal["slowdown", "latency", "share_on_slow", "placement", "hours", "days", "hosts"]
+    variance_ratio: float
+    why: str
 
 
 class ReachedCap(TypedDict):

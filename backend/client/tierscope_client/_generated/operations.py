@@ -1302,20 +1302,20 @@ class Client(Transport):
         service_id: str,
         *,
         loss_target: float | None = None,
-        stressed: bool | None = None,
+        hold_hot: bool | None = None,
         growth: float | None = None,
         from_: str | None = None,
         to: str | None = None,
     ) -> models.Ratio:
-        """How small DRAM can be at a stated loss. Judge every DRAM:CXL ratio and advise the smallest one that keeps
-        the target; a week of data is read at least.
+        """How small DRAM can be at a stated loss. Judge every DRAM:CXL ratio: the smallest one that keeps the target,
+        or between which ones it lies.
         """
         return cast(
             "models.Ratio",
             self._json(
                 "GET",
                 f"/v1/services/{quote(service_id, safe='')}/ratio",
-                query={"loss_target": loss_target, "stressed": stressed, "growth": growth, "from": from_, "to": to},
+                query={"loss_target": loss_target, "hold_hot": hold_hot, "growth": growth, "from": from_, "to": to},
             ),
         )
 

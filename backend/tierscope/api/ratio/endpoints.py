@@ -25,11 +25,11 @@ def read_ratio(
     reads: Reads,
     service_id: str,
     loss_target: Annotated[float, Query(gt=0, le=0.5, description="Largest loss of throughput wanted.")] = 0.05,
-    stressed: Annotated[bool, Query(description="Accept less DRAM than the hot bytes.")] = False,  # noqa: FBT002 - a query
+    hold_hot: Annotated[bool, Query(description="DRAM must hold 1.1 times the hot bytes.")] = False,  # noqa: FBT002 - a query
     growth: Annotated[float, Query(ge=0, le=0.5, description="Growth of memory that DRAM must bear.")] = 0.0,
     from_: From = None,
     to: To = None,
 ) -> Answer[Ratio]:
-    """Judge every DRAM:CXL ratio and advise the smallest one that keeps the target; a week of data is read at least."""
-    view = reads.service(service_id, loss_target=loss_target, stressed=stressed, growth=growth, from_=from_, to=to)
+    """Judge every DRAM:CXL ratio: the smallest one that keeps the target, or between which ones it lies."""
+    view = reads.service(service_id, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=from_, to=to)
     return answer(request, Ratio, view)

@@ -10,6 +10,7 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from tierscope.core.database import Database
     from tierscope.usecases.ratio.answers import Ratio
 
 MOST_LOSS = 0.5
@@ -23,13 +24,16 @@ def register(app: typer.Typer) -> None:
 def recommend(
     service: Annotated[str, typer.Option(help="Service id, or namespace/name.")],
     loss_target: Annotated[float, typer.Option(help="Largest loss of throughput wanted, such as 0.01.")] = 0.05,
-    stressed: Annotated[bool, typer.Option("--stressed", help="Accept less DRAM than the hot bytes.")] = False,
+    hold_hot: Annotated[bool, typer.Option("--hold-hot", help="DRAM must hold 1.1 times the hot bytes.")] = False,
     growth: Annotated[float, typer.Option(help="Growth of memory that DRAM must bear, such as 0.2.")] = 0.0,
     to: Annotated[str | None, typer.Option(help="End of the eight days that are read; absent = now.")] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="First replay its page samples, unless that was done of late.")
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/recommend-json.md).")] = False,
 ) -> None:
-    """Advise the smallest DRAM:CXL ratio of a service that keeps a loss target, or say what is missing."""
+    """Say which DRAM:CXL ratio of a service keeps a loss target, how firm that is, and what would firm it up."""
     if not 0.0 < loss_target <= MOST_LOSS or not 0.0 <= growth <= MOST_LOSS:
         fail(
             "a loss target is above 0 and at most 0.5, growth is at least 0 and at most 0.5",
@@ -38,7 +42,7 @@ def recommend(
         )
     from tierscope.cli.ratio.reports import describe_ratio
 
-    view = _ask(service, loss_target, stressed=stressed, growth=growth, to=to, demo=demo)
+    view = _ask(service, loss_target, hold_hot=hold_hot, growth=growth, to=to, replay=replay, demo=demo)
     if as_json:
         print_json(_document(view))
     else:
@@ -47,7 +51,9 @@ def recommend(
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
-def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to: str | None, demo: bool) -> Ratio:
+def _ask(
+    service: str, loss_target: float, *, hold_hot: bool, growth: float, to: str | None, replay: bool, demo: bool
+) -> Ratio:
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
@@ -57,7 +63,19 @@ def _ask(service: str, loss_target: float, *, stressed: bool, growth: float, to:
     with open_database(settings, demo=demo) as database:
         reads = RatioReads(ReadContext(database, utc_now, settings))
         found = find_by_name(database, service)
-        return reads.service(found, loss_target=loss_target, stressed=stressed, growth=growth, from_=None, to=to)
+        if replay:
+            _replay(database, found)
+        return reads.service(found, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=None, to=to)
+
+
+def _replay(database: Database, service_id: str) -> None:
+    from tierscope.core.clock import utc_now
+    from tierscope.usecases.simulate.placements import ReplayPlacements
+
+    try:
+        ReplayPlacements(database, utc_now).refresh_named(service_id)
+    except RuntimeError as error:
+        fail(str(error), next_step="run `make simcore`")
 
 
 def _document(view: Ratio) -> Any:  # noqa: ANN401 - JSON

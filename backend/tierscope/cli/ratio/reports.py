@@ -8,18 +8,26 @@ from tierscope.usecases.ratio.sentence import percent
 
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
-    from tierscope.usecases.ratio.answers import Ratio, RatioCandidate
+    from tierscope.usecases.ratio.answers import Ratio, RatioCandidate, RatioOfKind, RatioStep
 
 _GIB = float(1 << 30)
 
 
 def describe_ratio(view: Ratio) -> str:
-    """One sentence, then the ratios, what the advice rests on, what was assumed, and what is missing."""
-    lines = [view.sentence, ""]
+    """The sentence with its grade, what would firm it up, then the ratios and what the answer rests on."""
+    lines = [view.sentence]
+    if view.grade is not None:
+        lines.append(f"{view.grade.capitalize()}: {view.scope}.")
+    lines += ["", "What would firm it up" if view.candidates else "What changes that", *map(_step, view.next_steps), ""]
+    if len(view.kinds) > 1:
+        lines += ["By kind of host", *map(_kind, view.kinds), ""]
     if view.candidates:
         lines += ["DRAM:CXL   on slow   expected   at most (95 %)", *map(_row, view.candidates), ""]
-    if view.refused:
-        lines += ["What is missing", *(f"  - {reason}" for reason in view.refused), ""]
+    if view.binding:
+        lines += [f"Less DRAM is held back by: {', '.join(view.binding).replace('_', ' ')}."]
+    if view.uncertainty:
+        first = view.uncertainty[0]
+        lines += [f"Most of the doubt ({percent(first.variance_ratio)}) is about {first.why}.", ""]
     lines += ["What it rests on", *(f"  {named.metric:24} {_figure(named.figure)}" for named in view.evidence)]
     for name, figure in (
         ("hot_outside_dram_bytes", view.leading.hot_outside_dram_bytes),
@@ -28,9 +36,9 @@ def describe_ratio(view: Ratio) -> str:
         lines.append(f"  {name:24} {_figure(figure)}")
     if view.assumptions:
         lines += ["", "What was assumed"]
-        lines += [f"  {item.name}: {item.value} [{item.grounding}] - {item.why}" for item in view.assumptions]
+        lines += [f"  {item.name}: {_assumed(item.value)} [{item.grounding}] - {item.why}" for item in view.assumptions]
     if view.sensitivity:
-        lines += ["", "What would be chosen if it were otherwise"]
+        lines += ["", "What would be safe if it were otherwise"]
         for item in view.sensitivity:
             low, high = item.chosen_low or "all DRAM", item.chosen_high or "all DRAM"
             lines.append(f"  {item.name} {item.low:g}: {low}; {item.high:g}: {high}")
@@ -45,6 +53,25 @@ def _row(view: RatioCandidate) -> str:
     losses = f"{percent(view.loss_median.value):>8}   {percent(view.loss_upper.value):>8}"
     verdict = "kept" if view.kept else "; ".join(view.why_not)
     return f"  {view.name:8} {percent(view.share_on_slow.value):>8}   {losses}   {verdict}"
+
+
+def _assumed(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def _step(step: RatioStep) -> str:
+    by = "" if step.by is None else f" By {step.by:%Y-%m-%d %H:%M} UTC."
+    grade = "" if step.raises_to is None else f" ({step.raises_to})"
+    command = "" if step.command is None else f"\n      {step.command}"
+    return f"  - {step.text}{by}{grade}{command}"
+
+
+def _kind(kind: RatioOfKind) -> str:
+    dram, slow = (None if size is None else f"{size / _GIB:.0f} GiB" for size in (kind.dram_bytes, kind.slow_bytes))
+    name = ", ".join([kind.cpu_model or "unknown processor", f"{dram or 'unknown'} DRAM", f"{slow or 'no'} CXL"])
+    hosts = "1 host" if kind.n_hosts == 1 else f"{kind.n_hosts} hosts"
+    grade = "" if kind.grade is None else f" ({kind.grade})"
+    return f"  {name}, {hosts}: {kind.sentence}{grade}"
 
 
 def _figure(figure: Figure) -> str:

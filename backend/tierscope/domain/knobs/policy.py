@@ -41,6 +41,14 @@ class HostPolicy:
         """Its replay at a DRAM share."""
         return SweepRun(0, self.policy, dram_ratio, dict(self.settings), searched=False)
 
+    def stand_in(self) -> "HostPolicy | None":
+        """What is replayed in its place where samples tell active pages from idle ones alone; None: itself."""
+        if self.policy not in NEEDS_COUNTS or not self.promotes:
+            return None
+        kept = tuple(setting for setting in self.settings if setting[0] == WATERMARK)
+        why = f"{self.why}; accessed bits do not tell how soon a page is accessed again, which {self.label} goes by"
+        return HostPolicy("tpp", kept, why)
+
     @property
     def promotes(self) -> bool:
         """Whether it moves any page from the slower tier to DRAM."""

@@ -1,35 +1,44 @@
-"""DRAM:CXL ratio advice: the class of a service, and the choice."""
+"""DRAM:CXL ratio advice: the class of a service, the choice, and how firm it is."""
 
 from tierscope.domain.ratio.choice import (
-    COVERAGE_MIN,
     HEADROOM,
     RATIOS,
+    STALLS_MAX,
     SWEEP,
+    Answer,
     Candidate,
     Choice,
+    Constraint,
     Demand,
-    Evidence,
     Placement,
     ServiceClass,
     choose,
     classify_service,
     judge,
-    refusals,
+    settle,
 )
+from tierscope.domain.ratio.grade import RatioGrade, Seen, grade_of, reached_at, total_sd, unseen_sd
 
 __all__ = [
-    "COVERAGE_MIN",
     "HEADROOM",
     "RATIOS",
+    "STALLS_MAX",
     "SWEEP",
+    "Answer",
     "Candidate",
     "Choice",
+    "Constraint",
     "Demand",
-    "Evidence",
     "Placement",
+    "RatioGrade",
+    "Seen",
     "ServiceClass",
     "choose",
     "classify_service",
+    "grade_of",
     "judge",
-    "refusals",
+    "reached_at",
+    "settle",
+    "total_sd",
+    "unseen_sd",
 ]

@@ -1,4 +1,4 @@
-"""The class of a service by what memory limits it, and the smallest DRAM share that keeps its loss target."""
+"""The class of a service by what memory limits it, and which DRAM shares surely or likely keep its loss target."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,9 @@ import numpy as np
 from tierscope.domain.slowdown.posterior import ShareOnSlow
 
 ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
+Constraint = Literal["loss", "bandwidth", "hot_bytes"]
+Answer = Literal["ratio", "range", "all_dram", "refused"]
+"""One ratio; between which ratios; no ratio keeps the target; no data says anything."""
 
 RATIOS: tuple[tuple[str, float], ...] = (
     ("8:1", 8 / 9),
@@ -28,12 +31,8 @@ BANDWIDTH_UTILISATION = 0.70
 LATENCY_UTILISATION = 0.50
 LOADED_RATIO = 1.5
 INSENSITIVE_LOSS = 0.01
-COVERAGE_MIN = 0.8
-GAPS_MAX = 0.10
-JACCARD_MIN = 0.4
 STALLS_MAX = 0.30
-STRICT_LOSS = 0.01
-WEEK_DAYS = 7.0
+"""Share of cycles waiting for memory up to which bandwidth does not limit a service."""
 
 
 def classify_service(
@@ -51,6 +50,14 @@ def classify_service(
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A constraint that a ratio breaks, or that cannot be checked, in words."""
+
+    constraint: Constraint
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One DRAM share with its losses. `share` is monotone: no smaller DRAM share has a smaller one.
 
@@ -60,6 +67,7 @@ class Candidate:
     name: str
     dram_share: float
     share: ShareOnSlow
+    loss_lower: float
     loss_median: float
     loss_upper: float
     holds_hot: bool | None
@@ -70,42 +78,62 @@ class Candidate:
         """Whether both tiers deliver the demand; None where that is not known."""
         return None if self.bandwidth_loss is None else self.bandwidth_loss <= 0.0
 
-    def faults(self, loss_target: float, *, stressed: bool) -> tuple[str, ...]:
-        """Why it is not kept; empty where it keeps the target and, unless that is given up, holds the hot bytes."""
+    def faults(self, demand: "Demand") -> tuple[Fault, ...]:
+        """Why it is not surely kept; empty where it is. What was not measured holds no rule that was asked for."""
+        target = demand.loss_target
         reasons = (
             (
-                self.loss_upper > loss_target,
-                f"a loss of up to {self.loss_upper:.1%} cannot be ruled out; {loss_target:.1%} is wanted",
+                self.loss_upper > target,
+                Fault("loss", f"a loss of up to {self.loss_upper:.1%} cannot be ruled out; {target:.1%} is wanted"),
             ),
-            (self.bandwidth_ok is False, "the two tiers together do not deliver the bandwidth at this share"),
             (
-                self.holds_hot is False and not stressed,
-                f"DRAM would hold less than {HOT_MARGIN} times the memory that is hot within 2 minutes",
+                self.bandwidth_ok is False,
+                Fault("bandwidth", "the two tiers together do not deliver the bandwidth at this share"),
+            ),
+            (
+                demand.hold_hot and self.holds_hot is False,
+                Fault("hot_bytes", f"DRAM would hold less than {HOT_MARGIN} times the memory hot within 2 minutes"),
+            ),
+            (
+                demand.hold_hot and self.holds_hot is None,
+                Fault("hot_bytes", "how much memory is hot within 2 minutes is not measured"),
             ),
         )
-        return tuple(text for applies, text in reasons if applies)
+        return tuple(fault for applies, fault in reasons if applies)
+
+    def may_keep(self, demand: "Demand", loss: float) -> bool:
+        """Whether it is kept where this loss is the true one."""
+        held = not demand.hold_hot or self.holds_hot is not False
+        return loss <= demand.loss_target and self.bandwidth_ok is not False and held
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """All candidates from most DRAM to least, and the smallest that is kept; None means all DRAM."""
+    """All candidates from most DRAM to least, and the smallest that is kept surely, likely, and perhaps.
+
+    None means all DRAM. `binding`: what keeps the next smaller one than the safe one from being safe too; empty where
+    the smallest of all is safe.
+    """
 
     candidates: tuple[Candidate, ...]
-    chosen: Candidate | None
+    safe: Candidate | None
+    likely: Candidate | None
+    plausible: Candidate | None
+    binding: tuple[Constraint, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What the choice must keep. Bytes are of one host, None where not known.
 
-    `loss_target`: largest loss wanted, margin already taken off. `stressed`: accept less DRAM than 1.1 times the hot
-    bytes. `bandwidth_loss`: loss by bandwidth alone at a share of accesses on slow memory, None where not known.
+    `loss_target`: largest loss wanted, margin already taken off. `hold_hot`: DRAM must hold 1.1 times the hot bytes.
+    `bandwidth_loss`: loss by bandwidth alone at a share of accesses on slow memory, None where not known.
     """
 
     loss_target: float
     required_bytes: float | None
     hot_bytes: float | None
-    stressed: bool = False
+    hold_hot: bool = False
     bandwidth_loss: Callable[[float], float | None] = lambda _share: None
 
     def holds_hot(self, dram_share: float) -> bool | None:
@@ -116,11 +144,14 @@ class Demand:
 
 
 Placement = Callable[[float], ShareOnSlow]
-"""Share of accesses on slow memory at a DRAM share: by best static placement, later by a simulated policy."""
+"""Share of accesses on slow memory at a DRAM share: of a simulated policy, or bounds from the best static placement."""
 
 
 class Slowdown(Protocol):
     """Losses at a share of accesses on slow memory."""
+
+    def loss_lower(self, share: ShareOnSlow) -> float:
+        """The loss that is exceeded at the level of the answer."""
 
     def loss_median(self, share: ShareOnSlow) -> float:
         """The median loss."""
@@ -142,13 +173,15 @@ def judge(
     for i, (name, dram_share) in enumerate(ordered):
         share = ShareOnSlow(values[i], los[i], his[i], found[i].level)
         by_bandwidth = demand.bandwidth_loss(share.value)
+        least, median, most = belief.loss_lower(share), belief.loss_median(share), belief.loss_upper(share)
         candidates.append(
             Candidate(
                 name=name,
                 dram_share=dram_share,
                 share=share,
-                loss_median=max(belief.loss_median(share), by_bandwidth or 0.0),
-                loss_upper=max(belief.loss_upper(share), by_bandwidth or 0.0),
+                loss_lower=max(min(least, median), by_bandwidth or 0.0),
+                loss_median=max(median, by_bandwidth or 0.0),
+                loss_upper=max(most, median, by_bandwidth or 0.0),
                 holds_hot=demand.holds_hot(dram_share),
                 bandwidth_loss=by_bandwidth,
             )
@@ -157,54 +190,34 @@ def judge(
 
 
 def choose(shares: Sequence[tuple[str, float]], placement: Placement, belief: Slowdown, demand: Demand) -> Choice:
-    """Pick the smallest DRAM share whose upper loss keeps the target."""
+    """The smallest DRAM shares whose upper, median and lower loss keep the target."""
     candidates = judge(shares, placement, belief, demand)
-    kept = [candidate for candidate in candidates if not candidate.faults(demand.loss_target, stressed=demand.stressed)]
-    return Choice(candidates, kept[-1] if kept else None)
+    safe = [candidate for candidate in candidates if not candidate.faults(demand)]
+    place = candidates.index(safe[-1]) + 1 if safe else 0
+    after = candidates[place] if place < len(candidates) else None
+    return Choice(
+        candidates=candidates,
+        safe=safe[-1] if safe else None,
+        likely=_smallest(candidates, demand, "loss_median"),
+        plausible=_smallest(candidates, demand, "loss_lower"),
+        binding=() if after is None else tuple(dict.fromkeys(fault.constraint for fault in after.faults(demand))),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known about a service when its ratio is asked for. None = not measured.
+def _smallest(candidates: Sequence[Candidate], demand: Demand, loss: str) -> Candidate | None:
+    """The smallest DRAM share that is kept if this loss is the true one."""
+    kept = [candidate for candidate in candidates if candidate.may_keep(demand, getattr(candidate, loss))]
+    return kept[-1] if kept else None
 
-    `heat_missing`: what its heat and page samples lack for a claim about the service.
+
+def settle(choice: Choice, *, replayed: bool, measured: bool, bandwidth_checked: bool) -> Answer:
+    """What may be said: one ratio, or a range.
+
+    One ratio needs a replayed placement (a static one gives bounds), a measurement of the service's own loss, and that
+    bandwidth was checked. All DRAM is the answer where not even the lower loss of any ratio keeps the target.
     """
-
-    heat_missing: tuple[str, ...]
-    coverage: float | None
-    gaps_ratio: float
-    jaccard: float | None
-    memory_stall_share: float | None
-    bandwidth_known: bool
-    rho_measured: bool
-    one_sku: bool
-    days: float
-
-
-def refusals(evidence: Evidence, *, loss_target: float) -> tuple[str, ...]:
-    """Why no ratio can be advised; each reason says what is missing. Empty when there is enough."""
-    reasons = [
-        *((True, missing) for missing in evidence.heat_missing),
-        (
-            evidence.coverage is not None and evidence.coverage < COVERAGE_MIN,
-            f"samples cover less than {COVERAGE_MIN:.0%} of the traffic",
-        ),
-        (evidence.gaps_ratio > GAPS_MAX, f"more than {GAPS_MAX:.0%} of the intervals are missing"),
-        (
-            evidence.jaccard is not None and evidence.jaccard < JACCARD_MIN,
-            "the hot set moves too much: its overlap is below 0.4",
-        ),
-        (
-            not evidence.bandwidth_known
-            and evidence.memory_stall_share is not None
-            and evidence.memory_stall_share > STALLS_MAX,
-            "processors stall on memory and the service's bandwidth is not measured",
-        ),
-        (
-            not evidence.rho_measured and loss_target <= STRICT_LOSS,
-            "a loss target of 1 % or less needs the measured latencies of both tiers: run `tierscope-agent bench`",
-        ),
-        (not evidence.one_sku, "the hosts differ in hardware: choose one kind of host"),
-        (evidence.days < WEEK_DAYS, "less than a full week was observed"),
-    ]
-    return tuple(reason for applies, reason in reasons if applies)
+    if choice.plausible is None:
+        return "all_dram"
+    if replayed and measured and bandwidth_checked:
+        return "all_dram" if choice.safe is None else "ratio"
+    return "range"

@@ -1,6 +1,6 @@
 """The memory of hosts as measured on them: bandwidth and latency of both tiers, and whether hosts are alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -27,9 +27,17 @@ class HostKind:
         )
 
 
-def are_alike(kinds: Sequence[HostKind]) -> bool:
-    """Whether all hosts are of one kind."""
-    return all(kind.is_like(kinds[0]) for kind in kinds[1:])
+def group_alike(kinds: Mapping[int, HostKind]) -> list[tuple[HostKind, tuple[int, ...]]]:
+    """Hosts by number in groups of one kind, the largest group first; the first host of a group stands for it."""
+    groups: list[tuple[HostKind, list[int]]] = []
+    for host, kind in kinds.items():
+        for first, hosts in groups:
+            if kind.is_like(first):
+                hosts.append(host)
+                break
+        else:
+            groups.append((kind, [host]))
+    return [(kind, tuple(hosts)) for kind, hosts in sorted(groups, key=lambda group: -len(group[1]))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,27 +2,20 @@
 
 The served-accesses curve ranked and scored on the same samples finds too much by about d, the cross-fitted one, ranked
 on half of them, too little by about 2 d: the estimate is the mean that cancels both. The interval holds the error of
-pages within hosts (they are independent draws) and of hosts within the service (Student's t where those differ);
-traffic on pages without a sample may all be on slow memory.
+pages within hosts (they are independent draws) and of hosts within the service.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from tierscope.domain.curve.bands import HostPages
 from tierscope.domain.curve.hit_ratio import Pages, cross_fitted_curve, density_curve
-from tierscope.domain.slowdown.posterior import ShareOnSlow
+from tierscope.domain.slowdown import ShareOnSlow, pool_shares
 
 Floats = npt.NDArray[np.float64]
-
-LEVEL = 0.95
-_WIDEST = 20.0
-"""Of the logarithm: more would say nothing else."""
-_UNSEEN = 3.0
-"""What none of n sampled pages shows can still be 3 in n: shares below that are not told from none."""
 
 
 def share_on_slow(hosts: Sequence[HostPages], dram_shares: Floats) -> tuple[ShareOnSlow, ...] | None:
@@ -30,34 +23,22 @@ def share_on_slow(hosts: Sequence[HostPages], dram_shares: Floats) -> tuple[Shar
     hosts = [host for host in hosts if host.halves.sum(axis=0).all()]
     if not hosts:
         return None
-    weights = np.array([host.weight for host in hosts])
-    weights = weights / weights.sum()
+    traffic = np.array([host.weight for host in hosts])
     values = np.stack([1.0 - _served(host, dram_shares) for host in hosts])
     of_pages = np.stack([_page_variance(host, dram_shares) for host in hosts])
-    middle = weights @ values
-    spread = _factor(values, of_pages, weights, middle)
-    unseen = float(weights @ np.array([host.unseen_ratio for host in hosts]))
-    least = _UNSEEN / max(sum(len(host.sizes_bytes) for host in hosts), _UNSEEN)
-    found = []
-    for value, factor in zip(middle.tolist(), spread.tolist(), strict=True):
-        hi = max(value * factor, least) + unseen * (1.0 - value)
-        found.append(ShareOnSlow(value, value / factor if value > least else 0.0, min(hi, 1.0), LEVEL))
-    return tuple(found)
-
-
-def _factor(values: Floats, of_pages: Floats, weights: Floats, middle: Floats) -> Floats:
-    """What the share is multiplied and divided by for its interval: exp of its relative error."""
-    n = len(values)
-    within = (weights**2) @ of_pages
-    tail = (1.0 + LEVEL) / 2.0
-    between = np.zeros_like(within)
-    if n > 1:
-        between = (weights**2) @ (values - middle) ** 2 * n / (n - 1)
-    total = np.maximum(between, within)
-    freedom = np.where(between > within, n - 1, np.inf)
-    error = special.stdtrit(freedom, tail) * np.sqrt(total)
-    relative = np.divide(error, middle, out=np.zeros_like(error), where=middle > 0.0)
-    return np.asarray(np.exp(np.minimum(relative, _WIDEST)), np.float64)
+    unseen = np.array([host.unseen_ratio for host in hosts])
+    n_pages = sum(len(host.sizes_bytes) for host in hosts)
+    return tuple(
+        pool_shares(
+            values[:, place],
+            of_pages[:, place],
+            traffic,
+            page_freedom=math.inf,
+            unseen_ratios=unseen,
+            n_pages=n_pages,
+        )
+        for place in range(len(dram_shares))
+    )
 
 
 def _served(host: HostPages, shares: Floats) -> Floats:

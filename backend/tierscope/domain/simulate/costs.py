@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tierscope.domain.simulate.replay import Totals
-from tierscope.domain.slowdown import PRIOR, Posterior, loss_of
+from tierscope.domain.slowdown import Belief, ShareOnSlow, loss_of
 
-LOWER_LEVEL, UPPER_LEVEL = 0.05, 0.95
+DEFAULT_BELIEF = Belief()
+"""Of a service without measurements of its own, at the latency that the published pairs stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Loss:
 
 
 def estimate_loss(
-    totals: Totals, costs: Costs, *, cpu_seconds: float | None = None, posterior: Posterior = PRIOR
+    totals: Totals, costs: Costs, *, cpu_seconds: float | None = None, belief: Belief = DEFAULT_BELIEF
 ) -> Loss | None:
     """Loss of a replay. The interval runs from the 5 % to the 95 % quantile.
 
@@ -101,10 +102,5 @@ def estimate_loss(
         return Loss(loss_of(stall / cpu_seconds), None, None, "stall")
     if totals.away_accesses:
         return None
-    outside = 1.0 - totals.local_ratio
-    return Loss(
-        posterior.loss_median(outside),
-        posterior.loss_upper(outside, LOWER_LEVEL),
-        posterior.loss_upper(outside, UPPER_LEVEL),
-        "prior",
-    )
+    outside = ShareOnSlow.exactly(1.0 - totals.local_ratio)
+    return Loss(belief.loss_median(outside), belief.loss_lower(outside), belief.loss_upper(outside), "prior")

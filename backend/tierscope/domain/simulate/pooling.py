@@ -1,7 +1,7 @@
 """Replays of several hosts as one answer: sums scaled to all memory, and how sure the share that DRAM serves is.
 
 A sampled host's share has the error of its pages (from random groups of them, each replayed on a machine of its own
-size) and the hosts of a service differ: the interval holds the larger of both, as that of the served-accesses curve.
+size, as far as pages were left out) and the hosts of a service differ: the interval holds the larger of both.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,15 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.replay import Outcome, Totals
-from tierscope.domain.slowdown import ShareOnSlow
+from tierscope.domain.slowdown import ShareOnSlow, pool_shares
 
 Floats = npt.NDArray[np.float64]
 
-LEVEL = 0.95
-_WIDEST = 20.0
-_UNSEEN = 3.0
-"""What none of n pages shows can still be 3 in n."""
+REPLAY_SD = 0.05
+"""Of ln share: a sample is replayed on a machine as much smaller. Found on recorded traces: docs/method/sweeps.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +49,20 @@ def share_away(hosts: Sequence[HostReplay]) -> ShareOnSlow | None:
     hosts = [host for host in hosts if host.totals.local_ratio is not None]
     if not hosts:
         return None
-    traffic = np.array([host.totals.accesses * host.weight for host in hosts])
-    weights = traffic / traffic.sum()
     values = np.array([1.0 - (host.totals.local_ratio or 0.0) for host in hosts])
-    middle = float(weights @ values)
-    if hosts[0].outcome.policy.name == "all_dram" or (len(hosts) == 1 and not hosts[0].groups):
-        return ShareOnSlow.exactly(middle)
-    within = float((weights**2) @ np.array([_page_variance(host.groups) for host in hosts]))
-    factor = _factor(values, within, sum(max(len(host.groups) - 1, 0) for host in hosts), weights, middle)
-    unseen = float(weights @ np.array([host.unseen_ratio for host in hosts]))
-    least = _UNSEEN / max(sum(host.n_pages for host in hosts), _UNSEEN)
-    hi = max(middle * factor, least) + unseen * (1.0 - middle)
-    return ShareOnSlow(middle, middle / factor if middle > least else 0.0, min(hi, 1.0), LEVEL)
-
-
-def _factor(values: Floats, within: float, freedom_within: int, weights: Floats, middle: float) -> float:
-    """What the share is multiplied and divided by for its interval: exp of its relative error."""
-    n = len(values)
-    between = float((weights**2) @ (values - middle) ** 2) * n / (n - 1) if n > 1 else 0.0
-    freedom = n - 1 if between > within else max(freedom_within, 1)
-    error = float(special.stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * np.sqrt(max(between, within))
-    return float(np.exp(min(error / middle, _WIDEST))) if middle > 0 else 1.0
+    traffic = np.array([host.totals.accesses * host.weight for host in hosts])
+    if hosts[0].outcome.policy.name == "all_dram":
+        return ShareOnSlow.exactly(float(traffic @ values / traffic.sum()))
+    drawn = any(host.groups for host in hosts)
+    share = pool_shares(
+        values,
+        np.array([_page_variance(host.groups) * (1.0 - host.sampled_ratio) for host in hosts]),
+        traffic,
+        page_freedom=max(sum(max(len(host.groups) - 1, 0) for host in hosts), 1),
+        unseen_ratios=np.array([host.unseen_ratio for host in hosts]),
+        n_pages=sum(host.n_pages for host in hosts if host.groups),
+    )
+    return share.widened(REPLAY_SD) if drawn else share
 
 
 def _page_variance(groups: Sequence[Totals]) -> float:

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.curve.page_traces import KINDS
-from tierscope.domain.simulate.costs import LOWER_LEVEL, UPPER_LEVEL, Costs, Loss, Stall, estimate_loss, stall_time
+from tierscope.domain.simulate.costs import DEFAULT_BELIEF, Costs, Loss, Stall, estimate_loss, stall_time
 from tierscope.domain.simulate.pooling import HostReplay, pool_totals, share_away
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS, Outcome, Totals, replay
 from tierscope.domain.simulate.sampled import SampledTrace, random_groups
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.trace import compile_trace
-from tierscope.domain.slowdown import PRIOR, Posterior, ShareOnSlow
+from tierscope.domain.slowdown import Belief, ShareOnSlow
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace
@@ -39,8 +39,9 @@ class HostTrace:
 
     @classmethod
     def of_sample(cls, sampled: SampledTrace, *, lead_intervals: int) -> "HostTrace":
-        """Sampled pages, and random groups of them."""
-        groups = tuple(compile_trace(group) for group in random_groups(sampled.columns) if len(group.row_page))
+        """Sampled pages, and random groups of them unless every page is there."""
+        parts = random_groups(sampled.columns) if sampled.sampled_ratio < 1.0 else []
+        groups = tuple(compile_trace(group) for group in parts if len(group.row_page))
         return cls(
             compile_trace(sampled.columns),
             groups,
@@ -66,7 +67,7 @@ class Conditions:
     interval_s: float = INTERVAL_SECONDS
     warm_up_intervals: int = 0
     cpu_seconds: float | None = None
-    posterior: Posterior = PRIOR
+    belief: Belief = DEFAULT_BELIEF
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,9 @@ def replay_run(
     away = share_away(hosts)
     seconds = float(np.mean([_counted(host) * conditions.interval_s for host in hosts]))
     per_host = conditions.cpu_seconds and conditions.cpu_seconds / len(hosts)
-    loss = estimate_loss(totals, conditions.costs, cpu_seconds=per_host, posterior=conditions.posterior)
+    loss = estimate_loss(totals, conditions.costs, cpu_seconds=per_host, belief=conditions.belief)
     if loss is not None and loss.method == "prior" and away is not None:
-        loss = _widen(loss, away, conditions.posterior)
+        loss = _widen(loss, away, conditions.belief)
     return RunOutcome(tuple(hosts), totals, away, stall_time(totals, conditions.costs), loss, seconds)
 
 
@@ -138,9 +139,9 @@ def _replay_part(
     )
 
 
-def _widen(loss: Loss, away: ShareOnSlow, posterior: Posterior) -> Loss:
-    """The interval from the slowdown at the lower end of the share to that at its upper end: on the safe side."""
-    return replace(loss, lo=posterior.loss_upper(away.lo, LOWER_LEVEL), hi=posterior.loss_upper(away.hi, UPPER_LEVEL))
+def _widen(loss: Loss, away: ShareOnSlow, belief: Belief) -> Loss:
+    """The interval of a loss with the uncertainty of the share in it, as ratio advice has it."""
+    return replace(loss, lo=belief.loss_lower(away), hi=belief.loss_upper(away))
 
 
 def oracle_ratio(traces: Sequence[HostTrace], dram_ratio: float) -> float | None:

@@ -23,10 +23,14 @@ from tierscope.domain.slowdown.loss import (
     physical_loss,
     updated,
 )
-from tierscope.domain.slowdown.posterior import EXPONENT_SD, Belief, ShareOnSlow
+from tierscope.domain.slowdown.pooled import LEVEL, pool_shares
+from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD, Belief, ShareOnSlow
 
 __all__ = [
-    "EXPONENT_SD",
+    "EXPONENTS",
+    "LATENCY_SD",
+    "LEVEL",
+    "LEVEL_SD",
     "PREDICTION_STANDARD_ERROR",
     "PRIOR",
     "REFERENCE_RHO",
@@ -47,5 +51,6 @@ __all__ = [
     "loss_of",
     "odds_of",
     "physical_loss",
+    "pool_shares",
     "updated",
 ]

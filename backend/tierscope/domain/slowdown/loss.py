@@ -1,8 +1,8 @@
 """Loss of throughput as a function of the share of memory accesses that CXL serves.
 
-Odds o = l / (1 - l) are the relative extra time of a loss l. The default form is o = a * h^b with b = 1.5 and a prior
-on a that was fitted to 13 published pairs (TPP): placement leaves the least critical accesses on CXL first. Customers'
-own A/B tests update it. The prior alone is weak, and its interval says so.
+Odds o = l / (1 - l) are the relative extra time of a loss l. The line o = a * h^b with b = 1.5 was fitted to 13
+published pairs (TPP): placement leaves the least critical accesses on CXL first. `Belief` is what is believed of one
+service: it allows for other exponents and levels than this line's.
 """
 
 import math

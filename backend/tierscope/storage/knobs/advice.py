@@ -268,17 +268,13 @@ def write_round(transaction: WriteTransaction, now: Round) -> None:
     store_fact(transaction, _ROUND, value)
 
 
-def services_to_judge(
-    session: ReadSession, *, since: datetime, min_hosts: int, min_days: float
-) -> list[tuple[int, str]]:
-    """Numbers and ids of services with page samples of so many hosts over so many days, in order."""
+def services_to_judge(session: ReadSession, *, since: datetime) -> list[tuple[int, str]]:
+    """Numbers and ids of services with page samples, in order."""
     statement = text(
-        "SELECT s.id, s.public_id FROM (SELECT service_id FROM traces WHERE ts > :since GROUP BY service_id"
-        "  HAVING count(DISTINCT host_id) >= :hosts AND max(ts) - min(ts) >= make_interval(secs => :seconds)) t"
-        " JOIN services s ON s.id = t.service_id ORDER BY s.id"
+        "SELECT s.id, s.public_id FROM services s"
+        " WHERE EXISTS (SELECT FROM traces t WHERE t.service_id = s.id AND t.ts > :since) ORDER BY s.id"
     )
-    values = {"since": since, "hosts": min_hosts, "seconds": min_days * 86_400}
-    return [(int(row.id), str(row.public_id)) for row in session.execute(statement, values)]
+    return [(int(row.id), str(row.public_id)) for row in session.execute(statement, {"since": since})]
 
 
 def hosts_to_judge(session: ReadSession, *, since: datetime) -> list[int]:

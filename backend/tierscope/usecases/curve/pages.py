@@ -48,11 +48,12 @@ class PagesOfHosts:
 
 
 def scale_hosts(
-    samples: CurveSamples, heat: Mapping[int, HeatSeries], *, kind: str | None = None
+    samples: CurveSamples, heat: Mapping[int, HeatSeries], *, kind: str | None = None, may_have_gaps: bool = False
 ) -> PagesOfHosts | NoCurve:
     """Scale the samples of hosts up to their memory, and refuse where they are too few.
 
-    `heat` is that of the same method: resident bytes by kind, where it is known.
+    `heat` is that of the same method: resident bytes by kind, where it is known. `may_have_gaps`: the caller widens its
+    answer for intervals and traffic that were missed.
     """
     parts = {host: sample if kind is None else sample.pick_kind(kind) for host, sample in samples.hosts.items()}
     parts = {host: part for host, part in parts.items() if part.n_samples}
@@ -69,12 +70,12 @@ def scale_hosts(
         n_intervals=max((part.n_intervals for part in parts.values()), default=0),
         traffic_coverage=1.0 - float(np.average(unseen, weights=weights)) if hosts and sampler else None,
     )
-    lacking = _lacking(found, kind)
+    lacking = _too_few(found, kind) or (None if may_have_gaps else _too_patchy(found))
     return found if lacking is None else NoCurve("not_enough_data", lacking)
 
 
-def _lacking(found: PagesOfHosts, kind: str | None) -> str | None:
-    """What is missing for a curve, None where there is enough."""
+def _too_few(found: PagesOfHosts, kind: str | None) -> str | None:
+    """Which of pages, accesses and intervals are too few to say anything; None where there are enough."""
     of = "" if kind is None else f" of {kind} memory"
     if found.n_pages < MIN_PAGES:
         return f"{found.n_pages} sampled pages{of}: {MIN_PAGES} are needed."
@@ -83,6 +84,11 @@ def _lacking(found: PagesOfHosts, kind: str | None) -> str | None:
         return f"{found.n_samples} {what}{of}: {MIN_ACCESSES} are needed."
     if found.n_intervals < MIN_INTERVALS:
         return f"{found.n_intervals} observed intervals: {MIN_INTERVALS} are needed."
+    return None
+
+
+def _too_patchy(found: PagesOfHosts) -> str | None:
+    """What was missed too much of for a curve as measured; None where it was not."""
     if found.samples.coverage < COVERAGE_PARTIAL:
         return f"Only {found.samples.coverage:.0%} of the intervals were observed: {COVERAGE_PARTIAL:.0%} are needed."
     if found.traffic_coverage is not None and found.traffic_coverage < COVERAGE_PARTIAL:

@@ -40,7 +40,7 @@ class CurveSamples:
     """Page samples of a window by one method. `counts`: accesses; else active intervals of pages.
 
     `exact`: every page and every access is in it. `coverage`: observed intervals of those between a host's first and
-    last, the mean over hosts. `hosts` are by number.
+    last, the mean over hosts. `hosts` are by number. `start_us` and `end_us`: first and last instant of any block.
     """
 
     method: Method
@@ -49,6 +49,8 @@ class CurveSamples:
     sampled_ratio: float
     coverage: float
     hosts: dict[int, HostSample]
+    start_us: int
+    end_us: int
     notes: tuple[str, ...]
 
 
@@ -156,6 +158,8 @@ def _join(
         / max(sum(head.n_pages for head in heads), 1),
         coverage=_coverage(by_host, hosts, stride),
         hosts=hosts,
+        start_us=min(head.end_us - head.n_intervals * method.interval_ns // 1000 for head in heads),
+        end_us=max(head.end_us for head in heads),
         notes=notes,
     )
 

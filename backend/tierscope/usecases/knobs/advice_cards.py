@@ -11,7 +11,8 @@ from tierscope.domain.base.figures import Figure
 from tierscope.storage.knobs.advice import Kind
 from tierscope.usecases.knobs.answers import KnobAdvice
 from tierscope.usecases.knobs.reads import HostKnobAdvice
-from tierscope.usecases.ratio.answers import Ratio
+from tierscope.usecases.ratio.answers import Ratio, RatioEnds
+from tierscope.usecases.ratio.sentence import ALL_DRAM
 
 RATIO_KEY = "ratio"
 MATERIAL_FACTOR = 1.5
@@ -45,17 +46,26 @@ class Made:
 
 
 def make_ratio_card(view: Ratio) -> Made | None:
-    """The card of a ratio answer; None where nothing is advised."""
-    if view.answer == "refused":
+    """The card of a ratio answer; None where nothing can be said, or where the first hours alone were seen."""
+    if view.range is None or view.grade == "early":
         return None
-    chosen = view.chosen
-    title = "Keep all memory in DRAM" if chosen is None else f"DRAM:CXL ratio {chosen.name} is enough"
     says: dict[str, str | float | None] = {
-        "ratio": None if chosen is None else chosen.name,
+        "answer": view.answer,
+        "ratio": view.range.safe,
+        "plausible": view.range.plausible,
         "loss_target": view.loss_target,
-        "loss_upper": None if chosen is None else chosen.loss_upper.value,
+        "loss_upper": None if view.chosen is None else view.chosen.loss_upper.value,
     }
-    return Made("ratio", RATIO_KEY, title, view.sentence, _stake(view.leading), document(view), says)
+    return Made("ratio", RATIO_KEY, _title(view, view.range), view.sentence, _stake(view.leading), document(view), says)
+
+
+def _title(view: Ratio, ends: RatioEnds) -> str:
+    if view.answer == "all_dram":
+        return "Keep all memory in DRAM"
+    if view.chosen is not None:
+        return f"DRAM:CXL ratio {view.chosen.name} is enough"
+    safe, plausible = (name or ALL_DRAM for name in (ends.safe, ends.plausible))
+    return f"DRAM:CXL between {safe} and {plausible}" if safe != plausible else f"DRAM:CXL {safe}"
 
 
 def make_knob_cards(view: HostKnobAdvice) -> list[Made]:

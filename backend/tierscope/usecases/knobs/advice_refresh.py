@@ -1,4 +1,4 @@
-"""Refreshes stored advice: ratios of services with enough data, settings of hosts with a slower tier.
+"""Refreshes stored advice: ratios of services with page samples, settings of hosts with a slower tier.
 
 One run at a time, under an advisory lock. Advice is refreshed in place; what no longer holds is gone; what cannot be
 judged now stays until it expires. A decision stands until what the advice says changes materially.
@@ -15,8 +15,6 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Window
-from tierscope.domain.heat.aggregate import MIN_HOSTS
-from tierscope.domain.ratio.choice import WEEK_DAYS
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import NewAdvice, Round, StoredAdvice, Subject
@@ -37,8 +35,6 @@ EVERY = timedelta(minutes=55)
 """Rounds over all subjects begin this far apart."""
 LOOK_EVERY = timedelta(minutes=5)
 """Between looks for new subjects once a round has ended: they read the inventories of all hosts."""
-_SPARE_DAYS = 0.5
-"""Less than a full week of blocks is no reason not to look: the answer itself decides."""
 log = structlog.get_logger(__name__)
 
 
@@ -93,9 +89,7 @@ class RefreshAdvice:
             present = stored.read_round(session) or Round(now)
             if present.ended_at is not None and now - present.ended_at < LOOK_EVERY:
                 return [], [], present
-            services = stored.services_to_judge(
-                session, since=now - SPAN, min_hosts=MIN_HOSTS, min_days=WEEK_DAYS - _SPARE_DAYS
-            )
+            services = stored.services_to_judge(session, since=now - SPAN)
             hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
         new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
         new_hosts = [number for number in hosts if number > present.after_host]
@@ -129,7 +123,7 @@ class RefreshAdvice:
     def _refresh_service(self, done: Refreshed, number: int, public_id: str) -> None:
         self._replay(number)
         view = RatioReads(self._context).service(
-            public_id, loss_target=LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
+            public_id, loss_target=LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )
         made = make_ratio_card(view)
         self.store_cards(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])

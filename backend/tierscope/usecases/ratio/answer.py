@@ -1,155 +1,97 @@
 """From what is known of a service to an answer about its ratio: nothing here reads."""
 
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 
-from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent
+from tierscope.domain.base.figures import Figure, Interval
 from tierscope.domain.ratio import (
-    HEADROOM,
-    RATIOS,
+    STALLS_MAX,
     SWEEP,
+    Answer,
     Candidate,
     Choice,
-    Demand,
-    Evidence,
-    Placement,
-    choose,
+    RatioGrade,
+    Seen,
+    grade_of,
     judge,
-    refusals,
+    settle,
 )
 from tierscope.domain.slowdown import (
-    PRIOR,
+    EXPONENTS,
     REFERENCE_RHO,
     UPPER_LEVEL,
-    Belief,
-    Point,
-    ShareOnSlow,
     balanced_share,
-    bandwidth_loss,
     gain_bound,
     interleave_weights,
 )
-from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import (
-    Answer,
     InterleaveWeights,
-    NamedFigure,
     Ratio,
     RatioAssumption,
     RatioCandidate,
+    RatioEnds,
+    RatioOfKind,
     RatioPoint,
     RatioSensitivity,
+    RatioStep,
     RatioSweep,
     ServiceClass,
 )
-from tierscope.usecases.ratio.hardware import HardwareFacts
-from tierscope.usecases.ratio.heat import HeatFacts
-from tierscope.usecases.ratio.placement import GROWTH_RANGE, PlacementFacts, find_missing, view_placement
-from tierscope.usecases.ratio.posterior import (
-    EXPONENT_RANGE,
-    assume_slowdown,
-    form_belief,
-    latency_range,
-    use_points,
-    view_posterior,
-)
-from tierscope.usecases.ratio.sentence import describe
-from tierscope.usecases.ratio.service_class import MICROSECONDS_NS, classify, utilise
+from tierscope.usecases.ratio.evidence import list_evidence
+from tierscope.usecases.ratio.inputs import Case, RatioInputs, RatioQuery
+from tierscope.usecases.ratio.next_steps import Missing, firm_up, step_out_of_refusal
+from tierscope.usecases.ratio.placement import GROWTH_RANGE, view_placement
+from tierscope.usecases.ratio.posterior import assume_slowdown, latency_range, use_points, view_posterior
+from tierscope.usecases.ratio.sentence import describe, describe_scope
+from tierscope.usecases.ratio.service_class import classify, utilise
+from tierscope.usecases.ratio.uncertainty import weigh_doubts
 
 EXPIRES = timedelta(days=14)
 EVEN = 0.5
 SMALLEST_RHO = 1.01
 """Slow memory is taken to be slower, if only a little."""
-_GIGA = 1e9
-_GROUNDING = "S prior of 13 published pairs; A exponent, headroom"
+_GROUNDING = "S prior of 13 published pairs; A exponents, headroom, what was not seen"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a service for its ratio."""
-
-    service_id: str
-    origin: Origin
-    window: Window
-    heat: HeatFacts
-    jaccard: Figure
-    hardware: HardwareFacts
-    placement: PlacementFacts | NoCurve
-    points: tuple[SlowdownPointItem, ...]
-    latency: Figure
+def answer_kinds(known: Sequence[RatioInputs], asked: RatioQuery, *, now: datetime) -> Ratio:
+    """The answer for the first kind of host, with those of the others beside it."""
+    answers = [answer_ratio(one, asked, now=now) for one in known]
+    kinds = (
+        _of_kind(one, view, headline=place == 0) for place, (one, view) in enumerate(zip(known, answers, strict=True))
+    )
+    return replace(answers[0], kinds=tuple(kinds))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the caller wants: largest loss, whether less DRAM than the hot bytes will do, growth that DRAM must bear."""
-
-    loss_target: float
-    stressed: bool
-    growth: float
-
-    @property
-    def headroom(self) -> float:
-        """Share of DRAM that is kept free: for demotion, and for growth."""
-        return 1.0 - (1.0 - HEADROOM) / (1.0 + self.growth)
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """The parts of one judgement: change one of them and ask again."""
-
-    known: Known
-    asked: Asked
-    placement: PlacementFacts
-    points: tuple[Point, ...]
-    rho: float
-    exponent: float
-
-    @property
-    def belief(self) -> Belief:
-        return form_belief(self.points, self.rho, self.exponent)
-
-    @property
-    def at(self) -> Placement:
-        return self.placement.with_headroom(self.asked.headroom)
-
-    @property
-    def demand(self) -> Demand:
-        hot_matters_always = self.known.latency.value is not None and self.known.latency.value < MICROSECONDS_NS
-        return Demand(
-            loss_target=self.asked.loss_target,
-            required_bytes=self.known.heat.required.value,
-            hot_bytes=self.known.heat.hot.value,
-            stressed=self.asked.stressed and not hot_matters_always,
-            bandwidth_loss=self._bandwidth_loss,
-        )
-
-    def choose(self) -> Choice:
-        """The choice among ratios."""
-        return choose(RATIOS, self.at, self.belief, self.demand)
-
-    def _bandwidth_loss(self, share: float) -> float | None:
-        memory, demand = self.known.hardware.memory, self.known.hardware.demand.value
-        if memory.dram is None or memory.slow is None or demand is None:
-            return None
-        return bandwidth_loss(memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s, demand / _GIGA, share)
+def _of_kind(known: RatioInputs, view: Ratio, *, headline: bool) -> RatioOfKind:
+    return RatioOfKind(
+        cpu_model=known.kind.cpu_model,
+        dram_bytes=known.kind.dram_bytes,
+        slow_bytes=known.kind.slow_bytes,
+        n_hosts=known.n_hosts,
+        headline=headline,
+        answer=view.answer,
+        grade=view.grade,
+        sentence=view.sentence,
+        chosen=None if view.chosen is None else view.chosen.name,
+        range=view.range,
+    )
 
 
-def answer_ratio(known: Known, asked: Asked) -> Ratio:
-    """Judge all ratios, or say why none can be advised."""
+def answer_ratio(known: RatioInputs, asked: RatioQuery, *, now: datetime) -> Ratio:
+    """Judge all ratios for one kind of host, or say what is missing to say anything."""
     used, points = use_points(known.points)
     rho = _latency_ratio(known)
-    refused = _refusals(known, asked, rho_measured=rho is not None)
-    case = None
-    if not isinstance(known.placement, NoCurve):
-        assumed = REFERENCE_RHO if rho is None else rho
-        case = _Case(known, asked, known.placement, tuple(used), assumed, PRIOR.exponent)
-    if case is None or refused:
-        return _view(known, asked, refused, case, points, rho, None)
-    return _view(known, asked, (), case, points, rho, case.choose())
+    if isinstance(known.placement, NoCurve):
+        return _view(known, asked, None, points, rho, now)
+    case = Case(
+        known, asked, known.placement, tuple(used), REFERENCE_RHO if rho is None else rho, rho_measured=rho is not None
+    )
+    return _view(known, asked, (case, case.choose()), points, rho, now)
 
 
-def _latency_ratio(known: Known) -> float | None:
+def _latency_ratio(known: RatioInputs) -> float | None:
     """Latency of slow memory over that of DRAM under the load of today, else idle; None unless both were measured."""
     memory = known.hardware.memory
     load = utilise(known.hardware).value or 0.0
@@ -157,98 +99,152 @@ def _latency_ratio(known: Known) -> float | None:
     return None if ratio is None else max(ratio, SMALLEST_RHO)
 
 
-def _refusals(known: Known, asked: Asked, *, rho_measured: bool) -> tuple[str, ...]:
-    coverage = None if isinstance(known.placement, NoCurve) else known.placement.coverage
-    evidence = Evidence(
-        heat_missing=(*known.heat.missing, *find_missing(known.placement)),
-        coverage=coverage,
-        gaps_ratio=known.heat.gaps_ratio,
-        jaccard=known.jaccard.value,
-        memory_stall_share=known.hardware.stalls.value,
-        bandwidth_known=known.hardware.demand.value is not None,
-        rho_measured=rho_measured,
-        one_sku=known.hardware.kind is not None or not known.heat.host_ids,
-        days=known.heat.days,
-    )
-    return refusals(evidence, loss_target=asked.loss_target)
+def _bandwidth_checked(case: Case, choice: Choice) -> bool:
+    """Whether bandwidth cannot be what limits: measured, seldom waited for, or part of a measured loss."""
+    if any(candidate.bandwidth_ok is not None for candidate in choice.candidates):
+        return True
+    stalls = case.known.hardware.stalls.value
+    if stalls is not None and stalls <= STALLS_MAX:
+        return True
+    safe = choice.safe
+    return safe is not None and any(point.share_on_cxl >= safe.share.value for point in case.points)
 
 
 def _view(
-    known: Known,
-    asked: Asked,
-    refused: tuple[str, ...],
-    case: _Case | None,
+    known: RatioInputs,
+    asked: RatioQuery,
+    judged: tuple[Case, Choice] | None,
     points: tuple[RatioPoint, ...],
     rho: float | None,
-    choice: Choice | None,
+    now: datetime,
 ) -> Ratio:
-    candidates = () if choice is None or case is None else _candidates(case, choice)
-    chosen = next((view for view in candidates if choice and choice.chosen and view.name == choice.chosen.name), None)
+    case, choice = judged or (None, None)
+    candidates = () if judged is None else _candidates(*judged)
+    answer, chosen, ends = _settle(judged, candidates)
+    seen = None if case is None else case.placement.seen
+    grade = None if seen is None else grade_of(seen)
+    refused = (known.placement.reason,) if isinstance(known.placement, NoCurve) else ()
     even = next((view.loss_upper.value for view in candidates if view.dram_ratio == EVEN), None)
     service_class = classify(known.hardware, known.latency, even)
-    answer: Answer = "refused" if refused or choice is None else "all_dram" if chosen is None else "ratio"
-    at = chosen.dram_ratio if chosen else EVEN
-    beside = None if choice is None or case is None else _choose_beside(case)
+    beside = None if case is None else _choose_beside(case)
     return Ratio(
         service_id=known.service_id,
         origin=known.origin,
         window=known.window,
-        sentence=describe(chosen, refused, loss_target=asked.loss_target),
+        sentence=describe(answer, ends, chosen, refused, loss_target=asked.loss_target),
         service_class=service_class,
         loss_target=asked.loss_target,
-        stressed=asked.stressed,
+        hold_hot=asked.hold_hot,
         growth=asked.growth,
         headroom_ratio=asked.headroom,
         answer=answer,
+        grade=grade,
+        scope=describe_scope(grade, seen),
         refused=refused,
+        range=ends,
+        binding=() if choice is None else choice.binding,
+        uncertainty=() if judged is None else weigh_doubts(*judged),
+        next_steps=_next_steps(known, judged, seen, grade, now),
+        kinds=(),
         placement=None if case is None else view_placement(case.placement, beside),
         chosen=chosen,
         candidates=candidates,
-        sweep=None if choice is None or case is None else _sweep(case),
-        posterior=None if case is None else view_posterior(case.belief, case.at, at, case.rho),
+        sweep=None if case is None else _sweep(case),
+        posterior=None if judged is None else view_posterior(judged[0].belief, _likely_share(judged[1]), judged[0].rho),
         points=points,
-        evidence=_evidence(known, rho),
+        evidence=list_evidence(known, rho),
         assumptions=_assumptions(case, rho_measured=rho is not None),
-        sensitivity=() if choice is None or case is None else _sensitivity(case, rho_measured=rho is not None),
+        sensitivity=() if case is None else _sensitivity(case),
         leading=known.heat.leading,
         subtracted=known.hardware.subtracted,
         interleave=_interleave(known, service_class),
         alternatives=tuple(view.name for view in candidates if view.kept and view is not chosen),
         expires_at=None if answer == "refused" else known.window.end + EXPIRES,
-        notes=(*_notes(case, service_class, candidates), *_note_beside(case, chosen, beside)),
+        notes=(*_notes(case, service_class, candidates), *_note_beside(case, choice, beside)),
     )
 
 
-def _choose_beside(case: _Case) -> str | None:
-    """The ratio that would be advised if the densest pages were in DRAM; None for none, or where that is the case."""
+def _settle(
+    judged: tuple[Case, Choice] | None, candidates: Sequence[RatioCandidate]
+) -> tuple[Answer, RatioCandidate | None, RatioEnds | None]:
+    """The kind of answer, the ratio that it names, and between which ones it lies."""
+    if judged is None:
+        return "refused", None, None
+    case, choice = judged
+    answer = settle(
+        choice,
+        replayed=not case.placement.are_bounds,
+        measured=bool(case.points),
+        bandwidth_checked=_bandwidth_checked(case, choice),
+    )
+    safe = choice.safe
+    chosen = next((view for view in candidates if answer == "ratio" and safe and view.name == safe.name), None)
+    return answer, chosen, _ends(choice)
+
+
+def _ends(choice: Choice) -> RatioEnds:
+    found = (choice.safe, choice.likely, choice.plausible)
+    safe, likely, plausible = (None if end is None else end.name for end in found)
+    shares = (1.0 if end is None else end.dram_share for end in found)
+    return RatioEnds(safe, likely, plausible, *shares)
+
+
+def _next_steps(
+    known: RatioInputs,
+    judged: tuple[Case, Choice] | None,
+    seen: Seen | None,
+    grade: RatioGrade | None,
+    now: datetime,
+) -> tuple[RatioStep, ...]:
+    if isinstance(known.placement, NoCurve):
+        return step_out_of_refusal(known.service_id, known.placement, recorded=known.origin == "import")
+    assert judged is not None
+    assert seen is not None
+    assert grade is not None
+    case, choice = judged
+    missing = Missing(
+        replay=case.placement.are_bounds,
+        own_loss=not case.points,
+        measured_rho=not case.rho_measured,
+        bandwidth=not _bandwidth_checked(case, choice),
+    )
+    return firm_up(known.service_id, seen, grade, choice, missing, now=now)
+
+
+def _likely_share(choice: Choice) -> float:
+    """The share on slow memory at the likeliest ratio."""
+    return (choice.likely or choice.candidates[0]).share.value
+
+
+def _choose_beside(case: Case) -> str | None:
+    """The ratio that would be safe if the densest pages were in DRAM; None for none, or where there is no replay."""
     if case.placement.beside is None:
         return None
-    chosen = replace(case, placement=case.placement.beside).choose().chosen
-    return chosen.name if chosen else None
+    safe = replace(case, placement=case.placement.beside).choose().safe
+    return safe.name if safe else None
 
 
-def _note_beside(case: _Case | None, chosen: RatioCandidate | None, beside: str | None) -> tuple[str, ...]:
+def _note_beside(case: Case | None, choice: Choice | None, beside: str | None) -> tuple[str, ...]:
     """What better placement would be worth, where it would change the answer."""
-    if case is None or beside is None or (chosen is not None and chosen.name == beside):
+    if case is None or choice is None or beside is None or (choice.safe is not None and choice.safe.name == beside):
         return ()
     why = "what lies between is the placement of today's settings. The simulator shows what others come to."
-    return (f"With the densest pages in DRAM {beside} would be advised: {why}",)
+    return (f"With the densest pages in DRAM {beside} would be safe: {why}",)
 
 
-def _candidates(case: _Case, choice: Choice) -> tuple[RatioCandidate, ...]:
+def _candidates(case: Case, choice: Choice) -> tuple[RatioCandidate, ...]:
     return tuple(_candidate(case, candidate) for candidate in choice.candidates)
 
 
-def _candidate(case: _Case, candidate: Candidate) -> RatioCandidate:
+def _candidate(case: Case, candidate: Candidate) -> RatioCandidate:
     required = case.known.heat.required.value
     dram = None if required is None else candidate.dram_share * required
-    why_not = candidate.faults(case.asked.loss_target, stressed=case.demand.stressed)
+    why_not = tuple(fault.text for fault in candidate.faults(case.demand))
     window, grade = case.known.window, case.known.heat.required.grade
     share = case.placement.figure(candidate.share, window, grade)
     best = case.placement.beside
     held = candidate.dram_share * (1.0 - case.asked.headroom)
-    lower = min(case.belief.loss_lower(candidate.share), candidate.loss_median)
-    expected = Interval(lower, candidate.loss_upper, 2.0 * UPPER_LEVEL - 1.0, "confidence")
+    expected = Interval(candidate.loss_lower, candidate.loss_upper, 2.0 * UPPER_LEVEL - 1.0, "confidence")
     at_most = Interval(0.0, candidate.loss_upper, UPPER_LEVEL, "confidence")
     return RatioCandidate(
         name=candidate.name,
@@ -270,7 +266,7 @@ def _loss(share: Figure, definition: str, value: float, interval: Interval) -> F
     return replace(share, definition=definition, value=value, interval=interval, grounding=_GROUNDING)
 
 
-def _sweep(case: _Case) -> RatioSweep:
+def _sweep(case: Case) -> RatioSweep:
     found = judge([(f"{share:.2f}", share) for share in SWEEP], case.at, case.belief, case.demand)[::-1]
     return RatioSweep(
         dram_ratio=tuple(item.dram_share for item in found),
@@ -280,76 +276,25 @@ def _sweep(case: _Case) -> RatioSweep:
     )
 
 
-def _sensitivity(case: _Case, *, rho_measured: bool) -> tuple[RatioSensitivity, ...]:
-    """The choice at both ends of what was assumed."""
+def _sensitivity(case: Case) -> tuple[RatioSensitivity, ...]:
+    """The safe end at both ends of what was assumed."""
 
-    def name(changed: _Case) -> str | None:
-        chosen = changed.choose().chosen
-        return chosen.name if chosen else None
-
-    def grown(growth: float) -> _Case:
-        return replace(case, asked=replace(case.asked, growth=growth))
+    def name(changed: Case) -> str | None:
+        safe = changed.choose().safe
+        return safe.name if safe else None
 
     out = []
-    low, high = latency_range(case.rho, measured=rho_measured)
+    low, high = latency_range(case.rho, measured=case.rho_measured)
     out.append(RatioSensitivity("rho", low, high, name(replace(case, rho=low)), name(replace(case, rho=high))))
-    low, high = EXPONENT_RANGE
-    changed = replace(case, exponent=low), replace(case, exponent=high)
+    low, high = EXPONENTS
+    changed = replace(case, exponents=(low,)), replace(case, exponents=(high,))
     out.append(RatioSensitivity("exponent", low, high, name(changed[0]), name(changed[1])))
     low, high = GROWTH_RANGE
-    out.append(RatioSensitivity("growth", low, high, name(grown(low)), name(grown(high))))
+    out.append(RatioSensitivity("growth", low, high, name(case.grown(low)), name(case.grown(high))))
     return tuple(out)
 
 
-def _evidence(known: Known, rho: float | None) -> tuple[NamedFigure, ...]:
-    heat, hardware = known.heat, known.hardware
-    definition = "ratio.rho_ratio/1"
-    if rho is None:
-        reason = "No host has measured the latency of both tiers: run `tierscope-agent bench` where slow memory is."
-        measured = absent(definition, "ratio", "not_collected", reason, window=known.window)
-    else:
-        measured = Figure(
-            definition,
-            "ok",
-            rho,
-            "ratio",
-            method="counters",
-            window=known.window,
-            n_hosts=hardware.memory.n_hosts,
-            grade="good",
-            grounding="L",
-        )
-    return (
-        NamedFigure("required_bytes_per_host", heat.required),
-        NamedFigure("hot_bytes_per_host", heat.hot),
-        NamedFigure("untouched_ratio", heat.untouched),
-        NamedFigure("observed_ratio", heat.observed),
-        NamedFigure("days", _days(known)),
-        NamedFigure("traffic_coverage", _coverage(known)),
-        NamedFigure("hot_set_jaccard", known.jaccard),
-        NamedFigure("rho", measured),
-        NamedFigure("demand_bytes_per_s", hardware.demand),
-        NamedFigure("memory_stall_ratio", hardware.stalls),
-    )
-
-
-def _days(known: Known) -> Figure:
-    return replace(known.heat.observed, definition="ratio.days/1", unit="days", value=known.heat.days or None)
-
-
-def _coverage(known: Known) -> Figure:
-    definition, placement = "ratio.traffic_coverage_ratio/1", known.placement
-    if isinstance(placement, NoCurve):
-        return absent(definition, "ratio", placement.status, placement.reason, window=known.window)
-    value = 1.0 if placement.coverage is None else placement.coverage
-    return replace(
-        placement.figure(ShareOnSlow.exactly(value), known.window, known.heat.required.grade),
-        definition=definition,
-        grounding="L Good-Turing",
-    )
-
-
-def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[RatioAssumption, ...]:
+def _assumptions(case: Case | None, *, rho_measured: bool) -> tuple[RatioAssumption, ...]:
     if case is None:
         return ()
     headroom = RatioAssumption(
@@ -366,7 +311,7 @@ def _assumptions(case: _Case | None, *, rho_measured: bool) -> tuple[RatioAssump
     )
 
 
-def _interleave(known: Known, service_class: ServiceClass) -> InterleaveWeights | None:
+def _interleave(known: RatioInputs, service_class: ServiceClass) -> InterleaveWeights | None:
     """Weights for a service that bandwidth limits."""
     memory = known.hardware.memory
     if service_class.name not in ("bandwidth", "mixed") or memory.dram is None or memory.slow is None:
@@ -377,19 +322,18 @@ def _interleave(known: Known, service_class: ServiceClass) -> InterleaveWeights 
     return None if weights is None else InterleaveWeights(*weights, share, gain_bound(*rates))
 
 
-def _notes(case: _Case | None, service_class: ServiceClass, candidates: tuple[RatioCandidate, ...]) -> tuple[str, ...]:
+def _notes(case: Case | None, service_class: ServiceClass, candidates: tuple[RatioCandidate, ...]) -> tuple[str, ...]:
     notes = []
     if candidates:
         notes.append(
-            "Upper losses hold the uncertainty of the slowdown and of the share on slow memory: the band of the served-"
-            "accesses curve is carried through."
+            "Upper losses hold the uncertainty of the slowdown, of the share on slow memory and of what was not seen."
         )
     if candidates and all(view.bandwidth_ok is None for view in candidates):
-        notes.append("Bandwidth was not checked: demand or the bandwidth of both tiers is not measured.")
+        notes.append("Bandwidth is not checked: demand or the bandwidth of both tiers is not measured.")
     if service_class.microsecond_service:
         notes.append(
             "p99 is below a millisecond: such services lost throughput at every share on slow memory that was tried"
-            " (Redis, MEMO). DRAM must hold the hot memory, even where less was accepted."
+            " (Redis, MEMO). Ask that DRAM holds the hot memory, and measure the loss."
         )
     if case is not None and (untouched := case.known.heat.untouched.value):
         notes.append(

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.domain.ratio import Answer, Constraint, RatioGrade
 
-Answer = Literal["ratio", "all_dram", "refused"]
+Doubt = Literal["slowdown", "latency", "share_on_slow", "placement", "hours", "days", "hosts"]
+StepName = Literal["page_samples", "replay", "ab_test", "bench", "bandwidth", "hosts", "time", "gaps", "coverage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class RatioCandidate:
     loss_upper: Annotated[Figure, Described("Loss of throughput that is not exceeded, one-sided 95 %.")]
     holds_hot: Annotated[bool | None, Described("Whether DRAM holds 1.1 times the hot bytes; null: not known.")]
     bandwidth_ok: Annotated[bool | None, Described("Whether both tiers deliver the demand; null: not measured.")]
-    kept: bool
+    kept: Annotated[bool, Described("Whether it keeps the target with 95 % confidence.")]
     why_not: tuple[str, ...]
 
 
@@ -60,11 +62,12 @@ class RatioSweep:
 
 @dataclass(frozen=True, slots=True)
 class RatioPosterior:
-    """Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal."""
+    """Belief about the slowdown at the share `at_share` of accesses on slow memory: mean and variance of ln a."""
 
     mean_ln_a: float
     variance: float
-    exponent: float
+    exponent: Annotated[float, Described("The mean of both lines.")]
+    linear_weight: Annotated[float, Described("How likely the exponent 1 is against 1.5, 0..1.")]
     rho: Annotated[float, Described("Loaded latency of slow memory over that of DRAM.")]
     at_share: float
     level: float
@@ -108,6 +111,60 @@ class RatioSensitivity:
     high: float
     chosen_low: str | None
     chosen_high: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioEnds:
+    """Between which DRAM shares the ratio lies that keeps the target. Names are those of candidates; null: all DRAM.
+
+    `safe` keeps it with 95 % confidence, `likely` with even odds; below `plausible` it is broken with 95 % confidence.
+    """
+
+    safe: str | None
+    likely: str | None
+    plausible: str | None
+    safe_dram_ratio: float
+    likely_dram_ratio: float
+    plausible_dram_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class RatioStep:
+    """Something that firms the answer up, and when it can have done so."""
+
+    what: Annotated[StepName, Described("`page_samples` turns a refusal into an answer.")]
+    text: str
+    command: Annotated[str | None, Described("To run; null where waiting is enough.")]
+    by: Annotated[datetime | None, Described("When it is there at the earliest; null: when you do it.")]
+    raises_to: Annotated[RatioGrade | None, Described("The grade that it is needed for; null: it narrows the answer.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioUncertainty:
+    """A source of doubt about the loss at the likeliest ratio: its part of the variance of ln odds."""
+
+    source: Annotated[Doubt, Described("`hours`, `days` and `hosts` are those that were not seen.")]
+    variance_ratio: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatioOfKind:
+    """The answer for one kind of host. Sizes in bytes, null where inventories do not say; `chosen` null: none."""
+
+    cpu_model: str | None
+    dram_bytes: float | None
+    slow_bytes: float | None
+    n_hosts: int
+    headline: Annotated[
+        bool,
+        Described("Whether the whole answer is of this kind: of those with page samples the one with the most hosts."),
+    ]
+    answer: Answer
+    grade: RatioGrade | None
+    sentence: str
+    chosen: str | None
+    range: RatioEnds | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +219,20 @@ class Ratio:
     sentence: str
     service_class: ServiceClass
     loss_target: float
-    stressed: bool
+    hold_hot: bool
     growth: float
     headroom_ratio: float
     answer: Answer
-    refused: Annotated[tuple[str, ...], Described("Why no ratio is advised; each says what is missing.")]
+    grade: Annotated[RatioGrade | None, Described("By days and hosts of page samples; null where refused.")]
+    scope: Annotated[str, Described("What was seen, and what was not.")]
+    refused: Annotated[tuple[str, ...], Described("Why nothing can be said; empty unless refused.")]
+    range: Annotated[RatioEnds | None, Described("Null where refused.")]
+    binding: Annotated[tuple[Constraint, ...], Described("What keeps the next smaller DRAM share from being safe.")]
+    uncertainty: Annotated[tuple[RatioUncertainty, ...], Described("The greatest first; empty where refused.")]
+    next_steps: Annotated[tuple[RatioStep, ...], Described("What would firm the answer up, the most telling first.")]
+    kinds: Annotated[tuple[RatioOfKind, ...], Described("Of each kind of host, the one with the most hosts first.")]
     placement: Annotated[RatioPlacement | None, Described("Null where there are no page samples.")]
-    chosen: RatioCandidate | None
+    chosen: Annotated[RatioCandidate | None, Described("Null unless `answer` is `ratio`.")]
     candidates: Annotated[tuple[RatioCandidate, ...], Described("From most DRAM to least; empty where refused.")]
     sweep: RatioSweep | None
     posterior: RatioPosterior | None

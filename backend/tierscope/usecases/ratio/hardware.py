@@ -1,4 +1,4 @@
-"""The hosts of a service for its ratio: of one kind or not, what their memory was measured to do, what they demand."""
+"""The hosts of a service for its ratio: their kinds, what their memory was measured to do, and what they demand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
-from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, are_alike, model_memory
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, group_alike, model_memory
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
@@ -26,9 +26,8 @@ _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
 @dataclass(frozen=True, slots=True)
 class HardwareFacts:
-    """Hosts of a service. `kind` None where they are not of one; figures are of the median host."""
+    """Hosts of a service; figures are of the median host."""
 
-    kind: HostKind | None
     memory: MemoryModel
     demand: Figure
     stalls: Figure
@@ -40,14 +39,18 @@ def read_hardware_facts(session: ReadSession, host_ids: Sequence[int], window: W
     bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
     keys = [_STALLS, _CYCLES, *(f"node:{node}|{source}|{name}" for node in _nodes(bodies) for source, name in _names())]
     cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
-    kinds = [_kind(bodies.get(host, {})) for host in host_ids]
     return HardwareFacts(
-        kind=kinds[0] if kinds and are_alike(kinds) else None,
         memory=model_memory([_measured(body) for body in bodies.values()]),
         demand=_demand(cells, window),
         stalls=_stalls(cells, window),
         subtracted=_subtracted(list(bodies.values())),
     )
+
+
+def read_host_kinds(session: ReadSession, host_ids: Sequence[int]) -> list[tuple[HostKind, tuple[int, ...]]]:
+    """The hosts by kind of hardware, the kind with the most hosts first."""
+    bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
+    return group_alike({host: _kind(bodies.get(host, {})) for host in host_ids})
 
 
 def _names() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the heat of a service says for its ratio: memory needed, hot and untouched, and whether that is enough."""
+"""What the heat of a service says for its ratio: memory needed, hot and untouched."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +10,10 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import classify, estimate_median, make_rule
-from tierscope.domain.heat.aggregate import MIN_HOSTS, MIN_INTERVALS
 from tierscope.domain.heat.column_series import series_of_hosts
 from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.heat.source import Observed, SeriesSource
+from tierscope.domain.heat.source import SeriesSource
 from tierscope.storage.base.subjects import SubjectHost
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_sources
@@ -28,7 +27,6 @@ PEAK_QUANTILE = 0.95
 UNTOUCHED_QUANTILE = 0.05
 LONG_IDLE_INTERVALS = 64
 RULE = make_rule("recency")
-_US_PER_DAY = 86_400 * 1_000_000
 _HOT = 0
 MAX_HOSTS = 200
 """Hosts that one answer reads a week of."""
@@ -37,20 +35,14 @@ _NOTHING = "No heat was measured for this service in the window."
 
 @dataclass(frozen=True, slots=True)
 class HeatFacts:
-    """Heat of a service for ratio advice. `required` and `hot` are bytes of one host, the median one.
-
-    `missing`: what a claim about the service lacks. `gaps_ratio`: share of the intervals that were not observed.
-    """
+    """Heat of a service for ratio advice. `required` and `hot` are bytes of one host, the median one."""
 
     host_ids: tuple[int, ...]
-    days: float
-    gaps_ratio: float
     required: Figure
     hot: Figure
     untouched: Figure
     observed: Figure
     leading: RatioLeadingFigures
-    missing: tuple[str, ...]
 
 
 def read_heat_facts(
@@ -77,7 +69,7 @@ def weigh_heat(
     )
     if source is None or method is None:
         nothing = [absent(f"ratio.{name}/1", unit, "not_collected", _NOTHING, window=window) for name, unit in _ABSENT]
-        return HeatFacts((), 0.0, 1.0, nothing[0], nothing[1], nothing[2], nothing[3], leading, (_NOTHING,))
+        return HeatFacts((), nothing[0], nothing[1], nothing[2], nothing[3], leading)
     hosts = source.observed(window.start.timestamp(), window.end.timestamp())
     observed = sum(host.coverage for host in hosts) / len(hosts)
     peaks = _find_peaks(source)
@@ -97,14 +89,11 @@ def weigh_heat(
     )
     return HeatFacts(
         host_ids=tuple(source.host_ids),
-        days=peaks.days,
-        gaps_ratio=1.0 - observed,
         required=_over_hosts(base, "ratio.required_bytes/1", peaks.required),
         hot=_over_hosts(base, "ratio.hot_bytes/1", peaks.hot),
         untouched=_untouched(base, peaks.untouched),
         observed=_ratio(base, "ratio.observed_ratio/1", observed),
         leading=leading,
-        missing=_missing(hosts),
     )
 
 
@@ -115,7 +104,6 @@ class _Peaks:
     required: tuple[float, ...]
     hot: tuple[float, ...]
     untouched: tuple[float, ...]
-    days: float
 
 
 def _find_peaks(source: SeriesSource | ColumnSource) -> _Peaks:
@@ -132,7 +120,6 @@ def _peaks_of(series: Sequence[HeatSeries]) -> _Peaks:
         tuple(_peak(_resident(part)) for part in series),
         tuple(_peak(_hot(part)) for part in series),
         tuple(_idle_share(part) for part in long),
-        _days(series),
     )
 
 
@@ -158,12 +145,6 @@ def _hot(series: HeatSeries) -> Floats:
 
 def _peak(values: Floats) -> float:
     return float(np.quantile(values, PEAK_QUANTILE))
-
-
-def _days(series: Sequence[HeatSeries]) -> float:
-    """Days from the first to the last interval of any host."""
-    first = min(int(part.ends_us[0]) - int(part.n_intervals[0]) * part.method.interval_ns // 1000 for part in series)
-    return (max(int(part.ends_us[-1]) for part in series) - first) / _US_PER_DAY
 
 
 def _over_hosts(base: Figure, definition: str, values: Sequence[float]) -> Figure:
@@ -194,15 +175,3 @@ def _untouched(base: Figure, shares: Sequence[float]) -> Figure:
 
 def _ratio(base: Figure, definition: str, value: float) -> Figure:
     return replace(base, definition=definition, value=value, unit="ratio")
-
-
-def _missing(hosts: Sequence[Observed]) -> tuple[str, ...]:
-    """What a claim about the service lacks; ratio advice is one."""
-    out = []
-    if len(hosts) < MIN_HOSTS:
-        plural = "" if len(hosts) == 1 else "s"
-        out.append(f"heat of {len(hosts)} host{plural} was measured; {MIN_HOSTS} are needed")
-    longest = max(host.n_intervals for host in hosts)
-    if longest < MIN_INTERVALS:
-        out.append(f"{longest} intervals of heat were measured; {MIN_INTERVALS} are needed")
-    return tuple(out)

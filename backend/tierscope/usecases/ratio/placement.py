@@ -1,22 +1,22 @@
 """Share of accesses on slow memory at a DRAM share: the seam between a placement and the advice that rests on it.
 
 A placement is read from a replay of the service's sampled pages under the policy that its hosts run, where there is
-one, with the best static one beside it; else from the best static one alone, and the answer says why.
+one, with the best static one beside it. Without a replay there are bounds: from the best static placement to one that
+knows nothing of heat.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window
-from tierscope.domain.heat.aggregate import MIN_HOSTS
-from tierscope.domain.heat.unseen import MIN_SAMPLES
-from tierscope.domain.ratio import Placement
-from tierscope.domain.ratio.slow_share import LEVEL, share_on_slow
-from tierscope.domain.slowdown import ShareOnSlow
+from tierscope.domain.knobs.policy import HostPolicy
+from tierscope.domain.ratio import Placement, Seen, total_sd, unseen_sd
+from tierscope.domain.ratio.slow_share import share_on_slow
+from tierscope.domain.slowdown import LEVEL, ShareOnSlow
 from tierscope.usecases.curve.pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
 from tierscope.usecases.curve.sources import read_curve_samples
 from tierscope.usecases.heat.sources import read_heat
@@ -34,15 +34,15 @@ GRID = np.arange(0, 101) / 100.0
 class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
-    `coverage`: share of the traffic on pages with samples, None where none was missed. `beside`: the best static
-    placement, where this is a replayed one. `why`: how this placement was come by.
+    `seen`: what the page samples behind it showed. `beside`: the best static placement, where this is a replayed one.
+    `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance.
     """
 
     source: str
     why: str
     grounding: str
     at: Placement
-    coverage: float | None
+    seen: Seen
     n_hosts: int
     n_samples: int
     n_intervals: int
@@ -50,15 +50,25 @@ class PlacementFacts:
     assumptions: tuple[RatioAssumption, ...]
     made_at: datetime | None = None
     beside: "PlacementFacts | None" = None
+    are_bounds: bool = False
 
-    def with_headroom(self, headroom: float) -> Placement:
-        """By the DRAM share of a ratio: that part of it stays free."""
-        return lambda dram_share: self.at(dram_share * (1.0 - headroom))
+    def for_ratio(self, headroom: float) -> Placement:
+        """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
+        unseen = total_sd(unseen_sd(self.seen))
+
+        def at(dram_share: float) -> ShareOnSlow:
+            held = dram_share * (1.0 - headroom)
+            share = self.at(held).widened(unseen)
+            return share.as_bounds(1.0 - held) if self.are_bounds else share
+
+        return at
 
     def figure(self, share: ShareOnSlow, window: Window, grade: Grade | None) -> Figure:
         """A share with its evidence."""
         interval = None
-        if share.lo < share.hi:
+        if share.level >= 1.0:
+            interval = Interval(share.lo, share.hi, None, "bounds")
+        elif share.lo < share.hi:
             interval = Interval(share.lo, share.hi, share.level, "confidence")
         return Figure(
             "ratio.share_on_slow/1",
@@ -71,23 +81,25 @@ class PlacementFacts:
             n_hosts=self.n_hosts,
             n_intervals=self.n_intervals,
             n_samples=self.n_samples,
-            coverage=self.coverage,
+            coverage=self.seen.coverage,
             grade=grade,
             grounding=self.grounding,
         )
 
 
-ReadPlacement = Callable[[ReadSession, int, Window, datetime], PlacementFacts | NoCurve]
-"""Reads a placement of a service, by its number. A simulated policy is one too."""
+ReadPlacement = Callable[[ReadSession, int, Window, datetime, Sequence[int] | None], PlacementFacts | NoCurve]
+"""Reads a placement of a service, by its number, on hosts by number. A simulated policy is one too."""
 
 
-def read_best_static(session: ReadSession, service_id: int, window: Window, now: datetime) -> PlacementFacts | NoCurve:
+def read_best_static(
+    session: ReadSession, service_id: int, window: Window, now: datetime, host_ids: Sequence[int] | None = None
+) -> PlacementFacts | NoCurve:
     """Best static placement, from page samples: each host keeps its densest pages in DRAM."""
-    found = read_curve_samples(session, service_id, window)
+    found = read_curve_samples(session, service_id, window, host_ids=host_ids)
     if found.samples is None:
         return NoCurve("not_collected", NOT_SAMPLED)
     heat = read_heat(session, service_id, list(found.samples.hosts), window, now=now)
-    pages = scale_hosts(found.samples, heat.get(found.samples.method, {}))
+    pages = scale_hosts(found.samples, heat.get(found.samples.method, {}), may_have_gaps=True)
     return pages if isinstance(pages, NoCurve) else place_by_density(pages)
 
 
@@ -127,7 +139,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
         why="the densest pages of each host stay in DRAM",
         grounding="A the densest pages stay in DRAM",
         at=at,
-        coverage=pages.traffic_coverage,
+        seen=_seen(pages),
         n_hosts=len(pages.hosts),
         n_samples=pages.n_samples,
         n_intervals=pages.n_intervals,
@@ -136,19 +148,42 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
     )
 
 
-def read_replayed(session: ReadSession, service_id: int, window: Window, now: datetime) -> PlacementFacts | NoCurve:
-    """The placement that the hosts' own policy comes to, by replay; the best static one where there is no replay."""
-    best = read_best_static(session, service_id, window, now)
+def _seen(pages: PagesOfHosts) -> Seen:
+    """What the samples showed, from the first instant of any host to the last."""
+    start, end = (datetime.fromtimestamp(at / 1e6, UTC) for at in (pages.samples.start_us, pages.samples.end_us))
+    return Seen(
+        start=start,
+        days=(end - start) / timedelta(days=1),
+        n_hosts=len(pages.hosts),
+        gaps_ratio=1.0 - pages.samples.coverage,
+        coverage=pages.traffic_coverage,
+    )
+
+
+def read_replayed(
+    session: ReadSession, service_id: int, window: Window, now: datetime, host_ids: Sequence[int] | None = None
+) -> PlacementFacts | NoCurve:
+    """The placement that the hosts' own policy comes to, by replay of all kinds of hosts; bounds without one."""
+    best = read_best_static(session, service_id, window, now, host_ids)
     if isinstance(best, NoCurve):
         return best
     found = find_replay(session, service_id, now)
     if found.placement is None:
-        why = f"the best static placement was taken, because {found.why_not}"
-        assumed = RatioAssumption(
-            "placement_policy", BEST_STATIC, "", "A", f"{why}: real policies serve less from DRAM"
-        )
-        return replace(best, why=why, assumptions=(*best.assumptions, assumed))
+        return _as_bounds(best, f"bounds, because {found.why_not}")
     return _place_by_replay(found, found.placement, best)
+
+
+def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
+    """From the best static placement to pages placed by chance, of which accesses fall as memory is divided."""
+    assumed = RatioAssumption(
+        "placement_policy",
+        "best static to heat-blind",
+        "",
+        "A",
+        f"{why}: the densest pages in DRAM are the most that a static placement can do, pages placed by chance the"
+        " least that a policy should do",
+    )
+    return replace(best, why=why, are_bounds=True, assumptions=(*best.assumptions, assumed))
 
 
 def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
@@ -166,20 +201,22 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
 
     running = found.running
-    label = running.policy.label
+    policy = (running.policy.stand_in() if placement.stand_in else None) or running.policy
+    label = policy.label
     kept = tuple(item for item in best.assumptions if item.name == "accesses")
-    hosts = f"{running.n_running} of {running.n_hosts} hosts run it: {running.policy.why}"
+    runs = "it" if policy is running.policy else running.policy.label
+    hosts = f"{running.n_running} of {running.n_hosts} hosts run {runs}: {policy.why}"
     return PlacementFacts(
-        source=f"simulated:{placement.policy}",
+        source=f"simulated:{policy.policy}",
         why=f"sampled pages replayed under {label}; {hosts}",
         grounding=f"A sampled pages replayed under {label}",
         at=at,
-        coverage=best.coverage,
         n_hosts=placement.n_hosts,
         n_samples=placement.n_samples,
         n_intervals=placement.n_intervals,
         method=placement.method,
-        assumptions=(*_assume_replay(label, placement), *kept),
+        assumptions=(*_assume_replay(label, placement), *_assume_stand_in(policy, running.policy), *kept),
+        seen=replace(best.seen, n_hosts=min(best.n_hosts, placement.n_hosts), share_days=placement.observed_days),
         made_at=found.made_at,
         beside=best,
     )
@@ -207,6 +244,14 @@ def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[RatioAssum
     )
 
 
+def _assume_stand_in(policy: HostPolicy, runs: HostPolicy) -> tuple[RatioAssumption, ...]:
+    """What it costs that the policy of the hosts itself could not be replayed."""
+    if policy is runs:
+        return ()
+    why = f"{policy.why}: the share may be 2.2 times as large; sample accesses (pebs, ibs, spe) to replay it"
+    return (RatioAssumption("stand_in", f"{policy.label} in place of {runs.label}", "", "A", why),)
+
+
 def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> RatioPlacement:
     """Which placement an answer used. `chosen_beside`: what would be advised with the best static one."""
     return RatioPlacement(
@@ -217,16 +262,3 @@ def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> Rati
         beside=None if placement.beside is None else placement.beside.source,
         chosen_beside=chosen_beside,
     )
-
-
-def find_missing(placement: PlacementFacts | NoCurve) -> tuple[str, ...]:
-    """What the samples lack for a claim about the service."""
-    if isinstance(placement, NoCurve):
-        return (placement.reason,)
-    out = []
-    if placement.n_hosts < MIN_HOSTS:
-        plural = "" if placement.n_hosts == 1 else "s"
-        out.append(f"pages were sampled on {placement.n_hosts} host{plural}; {MIN_HOSTS} are needed")
-    if placement.n_samples < MIN_SAMPLES:
-        out.append(f"{placement.n_samples} accesses were sampled; {MIN_SAMPLES} are needed")
-    return tuple(out)

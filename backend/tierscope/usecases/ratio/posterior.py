@@ -1,21 +1,20 @@
 """Belief about a service's slowdown from the prior, its hosts' latencies and its owner's measurements; as shown."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tierscope.domain.ratio import Placement
-from tierscope.domain.slowdown import EXPONENT_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
+from tierscope.domain.slowdown import EXPONENTS, LEVEL_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
 from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.ratio.answers import RatioAssumption, RatioPoint, RatioPosterior
 
 FORMULA = (
-    "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); ln a ~ N(ln 0.25 + ln((rho - 1) / 0.9), 0.92^2);"
-    " f: how this service departs from the line, known where it was measured;"
-    " upper loss: mean + 1.645 sqrt(variance + (b sd(ln h))^2)"
+    "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); b = 1 or 1.5, as likely as each other before any point;"
+    f" at h = 0.22 both lines have o = 0.25 * 0.22^1.5 (rho - 1) / 0.9, ln o with sd {LEVEL_SD};"
+    " f: how this service departs from its line, known where it was measured;"
+    " upper loss: the 95 % quantile of both lines together, with b sd(ln h) added to the error of each"
 )
 LATENCY_RANGE = (1.5, 2.5)
 """Of rho where it was not measured: good devices are near cross-socket memory, slow ones reach 2.2 and more."""
-EXPONENT_RANGE = (1.1, 1.9)
-"""One standard deviation of a service's exponent to both sides of the prior's."""
 MEASURED_RANGE = 0.15
 """Relative, to both sides of a measured rho: over hosts, load and access pattern."""
 
@@ -47,25 +46,22 @@ def use_points(points: Sequence[SlowdownPointItem]) -> tuple[list[Point], tuple[
     return used, tuple(views)
 
 
-def form_belief(points: Sequence[Point], rho: float, exponent: float = PRIOR.exponent) -> Belief:
-    """The belief at a ratio of loaded latencies; other exponents are for asking how much they matter.
-
-    The prior's line turns about the middle of the published shares, so that another exponent keeps its fit there.
-    """
-    prior = PRIOR.at_latency(rho)
-    if exponent != prior.exponent:
-        prior = prior.turned(exponent)
-    return Belief.of(prior, points)
+def form_belief(
+    points: Sequence[Point], rho: float, *, rho_measured: bool, exponents: tuple[float, ...] = EXPONENTS
+) -> Belief:
+    """The belief at a ratio of loaded latencies; fewer exponents are for asking how much they matter."""
+    return replace(Belief.of(PRIOR.at_latency(rho), points), exponents=exponents, latency_measured=rho_measured)
 
 
-def view_posterior(belief: Belief, placement: Placement, dram_share: float, rho: float) -> RatioPosterior:
-    """The belief at the share that was measured last, else at that of the ratio in question."""
-    share = belief.points[0].share_on_cxl if belief.points else placement(dram_share).value
+def view_posterior(belief: Belief, likely_share: float, rho: float) -> RatioPosterior:
+    """The belief at the share that was measured last, else at that of the likeliest ratio."""
+    share = belief.points[0].share_on_cxl if belief.points else likely_share
     here = belief.at(share)
     return RatioPosterior(
         mean_ln_a=here.mean_ln_a,
         variance=here.variance,
         exponent=belief.exponent,
+        linear_weight=belief.weights[0],
         rho=rho,
         at_share=share,
         level=UPPER_LEVEL,
@@ -79,20 +75,19 @@ def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[R
     out = [
         RatioAssumption(
             "prior of the slowdown",
-            "a = 0.25, sd of ln a = 0.92",
+            f"o = 0.25 * 0.22^1.5 at h = 0.22, sd of ln o = {LEVEL_SD}",
             "1",
             "S",
-            "fitted to 13 published pairs of share and loss (TPP); they scatter, and the interval says so",
+            "fitted to 13 published pairs of share and loss (TPP); widened until the upper loss also holds for services"
+            " that lose in proportion to the share, as those of Pond",
         ),
         RatioAssumption(
             "exponent",
             belief.exponent,
             "1",
-            "fitted" if belief.fits_exponent else "A",
-            "fitted to the measured points"
-            if belief.fits_exponent
-            else f"of the prior; that of one service scatters by {EXPONENT_SD} about it."
-            " Interleaved placement has about 1, and loses more at small shares",
+            "fitted" if len(belief.points) > 1 else "A",
+            "mean of 1 (every access costs the same) and 1.5 (the least critical accesses are on slow memory), by how"
+            " well each foretells the measured points",
         ),
     ]
     if not rho_measured:

@@ -1,20 +1,24 @@
-"""DRAM:CXL ratio advice: the smallest DRAM share of a service that keeps a loss target, or why none can be advised."""
+"""DRAM:CXL ratio advice: which DRAM share of a service keeps a loss target, for each kind of its hosts."""
 
 from datetime import datetime, timedelta
 
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.ratio.memory import HostKind
 from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
+from tierscope.storage.curve.page_samples import hosts_with_samples
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.slowdown.points import list_points
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
-from tierscope.usecases.ratio.answer import Asked, Known, answer_ratio
+from tierscope.usecases.curve.sources import spread_hosts
+from tierscope.usecases.ratio.answer import answer_kinds
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.hardware import read_hardware_facts
-from tierscope.usecases.ratio.heat import read_heat_facts
+from tierscope.usecases.ratio.hardware import read_hardware_facts, read_host_kinds
+from tierscope.usecases.ratio.heat import MAX_HOSTS, read_heat_facts
+from tierscope.usecases.ratio.inputs import RatioInputs, RatioQuery
 from tierscope.usecases.ratio.overlap import read_jaccard
 from tierscope.usecases.ratio.placement import ReadPlacement, read_replayed
 from tierscope.usecases.ratio.service_class import latency_of
@@ -22,6 +26,9 @@ from tierscope.usecases.ratio.service_class import latency_of
 SPAN = timedelta(days=8)
 """What advice reads at least: a full week, with room for what is still on its way."""
 LATENCY_POINTS = 500
+MAX_KINDS = 4
+"""Kinds of hosts that one answer is for; those with the most hosts, of which the sampled ones come first."""
+_UNKNOWN = HostKind(None, None, None)
 
 
 class RatioReads:
@@ -36,12 +43,12 @@ class RatioReads:
         service_id: str,
         *,
         loss_target: float,
-        stressed: bool,
+        hold_hot: bool,
         growth: float,
         from_: str | None,
         to: str | None,
     ) -> Ratio:
-        """The advice with all it rests on. A shorter window is widened to eight days: advice needs a full week.
+        """The advice with all it rests on. A shorter window is widened to eight days: a full week firms it up.
 
         Raises:
             NotFound: no such service.
@@ -54,8 +61,34 @@ class RatioReads:
             service = find_service(session, service_id)
             if service is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
-            known = read_known(session, service, window, now=now, latency=metrics, read_placement=self._read_placement)
-        return answer_ratio(known, Asked(loss_target, stressed=stressed, growth=growth))
+            known = self._read_inputs(session, service, window, now=now, latency=metrics)
+        return answer_kinds(known, RatioQuery(loss_target, hold_hot=hold_hot, growth=growth), now=now)
+
+    def _read_inputs(
+        self, session: ReadSession, service: SubjectService, window: Window, *, now: datetime, latency: Figure
+    ) -> list[RatioInputs]:
+        """What is known of the service by kind of host; one kind that is not known where it has no hosts."""
+        hosts = {host.id: host for host in hosts_of_service(session, service.id)}
+        sampled = hosts_with_samples(session, service.id, window.start, window.end)
+        taken = dict.fromkeys([*(host for host in sampled if host in hosts), *spread_hosts(list(hosts), MAX_HOSTS)])
+        kinds = read_host_kinds(session, list(taken)) or [(_UNKNOWN, ())]
+        kinds.sort(key=lambda kind: set(sampled).isdisjoint(kind[1]))
+        return [
+            RatioInputs(
+                service_id=service.public_id,
+                origin=service.origin,
+                window=window,
+                kind=kind,
+                n_hosts=len(ids),
+                heat=(heat := read_heat_facts(session, service.id, [hosts[host] for host in ids], window, now=now)),
+                jaccard=read_jaccard(session, service.id, heat.host_ids, window, now=now),
+                hardware=read_hardware_facts(session, heat.host_ids or ids, window),
+                placement=self._read_placement(session, service.id, window, now, ids),
+                points=tuple(list_points(session, service.id)),
+                latency=latency,
+            )
+            for kind, ids in kinds[:MAX_KINDS]
+        ]
 
     def _read_latency(self, service_id: str, window: Window) -> Figure:
         reads = ServiceMetricReads(self._context)
@@ -86,27 +119,3 @@ def find_by_name(database: Database, name: str) -> str:
 def widen(window: Window) -> Window:
     """At least eight days, to the same end."""
     return Window(min(window.start, window.end - SPAN), window.end)
-
-
-def read_known(
-    session: ReadSession,
-    service: SubjectService,
-    window: Window,
-    *,
-    now: datetime,
-    latency: Figure,
-    read_placement: ReadPlacement,
-) -> Known:
-    """Everything that is known of a service for its ratio."""
-    heat = read_heat_facts(session, service.id, hosts_of_service(session, service.id), window, now=now)
-    return Known(
-        service_id=service.public_id,
-        origin=service.origin,
-        window=window,
-        heat=heat,
-        jaccard=read_jaccard(session, service.id, heat.host_ids, window, now=now),
-        hardware=read_hardware_facts(session, heat.host_ids, window),
-        placement=read_placement(session, service.id, window, now),
-        points=tuple(list_points(session, service.id)),
-        latency=latency,
-    )

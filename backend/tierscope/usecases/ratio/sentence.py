@@ -1,28 +1,65 @@
-"""The first line of an answer about the ratio, and the sentences that its card carries."""
+"""The first line of an answer about the ratio, and the words in it that other edges use too."""
 
 from collections.abc import Sequence
 
+from tierscope.domain.ratio import Answer, RatioGrade, Seen
 from tierscope.domain.slowdown import UPPER_LEVEL
-from tierscope.usecases.ratio.answers import RatioCandidate
+from tierscope.usecases.ratio.answers import RatioCandidate, RatioEnds
 
 WHOLE_FROM = 10.0
 """Percent that are given without decimals."""
+ALL_DRAM = "all DRAM"
+_HOUR_DAYS = 1.0 / 24.0
+_UNSEEN = {
+    "early": "says nothing of other hours, nights and weekends",
+    "provisional": "a week of three hosts is not seen yet",
+    "established": "",
+}
 
 
-def describe(chosen: RatioCandidate | None, refused: Sequence[str], *, loss_target: float) -> str:
+def describe(
+    answer: Answer,
+    ends: RatioEnds | None,
+    chosen: RatioCandidate | None,
+    refused: Sequence[str],
+    *,
+    loss_target: float,
+) -> str:
     """One sentence."""
-    if refused:
-        others = len(refused) - 1
-        more = f" {others} more {'reason' if others == 1 else 'reasons'} below." if others else ""
-        return f"No ratio is advised yet: {refused[0].rstrip('.')}.{more}"
+    if ends is None:
+        return f"No ratio can be given: {refused[0].rstrip('.')}."
     target = percent(loss_target)
-    if chosen is None:
-        return f"All DRAM: no ratio keeps the loss at or below {target} with {UPPER_LEVEL:.0%} confidence."
+    if answer == "all_dram":
+        return f"All DRAM: no ratio keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence."
+    if answer == "ratio" and chosen is not None:
+        return (
+            f"{chosen.name} is the smallest DRAM share that keeps the loss at or below {target}:"
+            f" {percent(chosen.loss_median.value)} is expected, at most {percent(chosen.loss_upper.value)}"
+            f" ({percent(UPPER_LEVEL)}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory."
+        )
+    safe, likely, plausible = (name or ALL_DRAM for name in (ends.safe, ends.likely, ends.plausible))
+    if safe == plausible:
+        return f"{safe} keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence; less DRAM does not."
     return (
-        f"{chosen.name} is the smallest DRAM share that keeps the loss at or below {target}:"
-        f" {percent(chosen.loss_median.value)} is expected, at most {percent(chosen.loss_upper.value)}"
-        f" ({UPPER_LEVEL:.0%}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory."
+        f"Between {safe} and {plausible}, most likely {likely}: {safe} keeps the loss at or below {target} with"
+        f" {percent(UPPER_LEVEL)} confidence, {plausible} may."
     )
+
+
+def describe_scope(grade: RatioGrade | None, seen: Seen | None) -> str:
+    """What the answer was made from, and what it does not tell."""
+    if grade is None or seen is None:
+        return ""
+    hosts = "1 host" if seen.n_hosts == 1 else f"{seen.n_hosts} hosts"
+    lead = f"for this host, {_UNSEEN[grade]}" if grade == "early" and seen.n_hosts == 1 else _UNSEEN[grade]
+    return f"{lasting(seen.days)} of page samples from {hosts}{': ' if lead else ''}{lead}"
+
+
+def lasting(days: float) -> str:
+    """A length of time in its usual unit."""
+    if days < _HOUR_DAYS:
+        return f"{round(days / _HOUR_DAYS * 60)} minutes"
+    return f"{days * 24:.0f} hours" if days < 2 else f"{days:.1f} days"  # noqa: PLR2004 - days
 
 
 def percent(ratio: float | None) -> str:

@@ -11,7 +11,7 @@ from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import estimate_median, judge_enough
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.sensitivity.estimate import Kind, density_index
-from tierscope.domain.slowdown.loss import PRIOR, REFERENCE_RHO, physical_loss
+from tierscope.domain.slowdown import PRIOR, REFERENCE_RHO, Belief, ShareOnSlow, physical_loss
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.heat.sums import read_loads
 from tierscope.usecases.base.hardware import read_hardware
@@ -116,12 +116,11 @@ def _loss(share: Figure, mix: HeatMix, window: Window) -> Figure:
             interval = Interval(lo, hi, share.interval.level, share.interval.kind)
         basis = f"physical form: {mix.stall:.0%} of the hosts' cycles wait for memory"
     else:
-        belief = PRIOR.at_latency(max(rho, 1.01))
-        value = belief.loss_median(share.value)
-        tail = (1 - PRIOR_LEVEL) / 2
-        lo, hi = (belief.loss_upper(share.value, level) for level in (tail, 1 - tail))
-        interval = Interval(lo, hi, PRIOR_LEVEL, "confidence")
-        basis = "prior of the slowdown model: optimistic for moving a whole kind, because it is made of placed memory"
+        belief = Belief(PRIOR.at_latency(max(rho, 1.01)), latency_measured=mix.rho is not None)
+        moved = ShareOnSlow.exactly(share.value)
+        value = belief.loss_median(moved)
+        interval = Interval(belief.loss_lower(moved), belief.loss_upper(moved), PRIOR_LEVEL, "confidence")
+        basis = "slowdown model without measurements of the service: published services, placed memory and even access"
     return Figure(
         "sensitivity.moving_loss_ratio/1",
         "ok",

@@ -1,21 +1,23 @@
 """Placements by replay: what the policy of a service's hosts makes of its sampled pages, kept for ratio advice."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
+from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Window
-from tierscope.domain.heat.aggregate import MIN_HOSTS
 from tierscope.domain.knobs.machine import read_host
-from tierscope.domain.knobs.policy import NEEDS_COUNTS, HostPolicy, policy_of_hosts
-from tierscope.domain.simulate import Costs
+from tierscope.domain.knobs.policy import HostPolicy, policy_of_hosts
+from tierscope.domain.simulate import Costs, PolicyName
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
 from tierscope.domain.slowdown import ShareOnSlow
-from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.storage.base.subjects import find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import newest_sample
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.simulate.placements import find_placement, store_placement
@@ -23,12 +25,14 @@ from tierscope.usecases.simulate.samples import choose_samples, read_traces
 
 SPAN = timedelta(days=1)
 EVERY = timedelta(hours=20)
-"""A replay is repeated after so long, and sooner where hosts run another policy."""
+"""A replay is repeated after so long; sooner while its samples can have doubled, and where hosts run another policy."""
 HOLDS = timedelta(days=3)
 """Older ones are not used."""
 MAX_HOSTS = 8
 MAX_TOUCHED = 2_000_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+STAND_IN_SD = 0.4
+"""Of ln share: what a policy replayed on counts differs from its stand-in on accessed bits (docs/method/ratio.md)."""
 WARM_UP_RATIO = 0.25
 """Part of the trace in which the policy finds its state, which at the beginning is not known [A]."""
 
@@ -37,7 +41,9 @@ WARM_UP_RATIO = 0.25
 class ReplayedPlacement:
     """Share of accesses outside DRAM under a policy, at parts of the peak that DRAM holds, the smallest first.
 
-    `intervals`, `hosts` and `samples` stand behind it. Settings are those that differ from the policy's defaults.
+    `intervals`, `hosts` and `samples` stand behind it: `observed_days` of the host that was observed longest. Settings
+    are those that differ from the policy's defaults. `stand_in`: what was replayed in place of the policy; its error is
+    in the shares.
     """
 
     policy: str
@@ -50,6 +56,8 @@ class ReplayedPlacement:
     n_intervals: int
     warm_up_intervals: int
     method: str
+    observed_days: float = 1.0
+    stand_in: PolicyName | None = None
 
 
 _PLACEMENT = TypeAdapter(ReplayedPlacement)
@@ -88,7 +96,7 @@ def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPl
     row = find_placement(session, service_id, running.policy.policy)
     label = running.policy.label
     if row is None:
-        why = f"its page samples were not replayed under {label} yet; workers do so once a day"
+        why = f"its page samples were not replayed under {label} yet"
         return FoundPlacement(running, None, None, why)
     found = _PLACEMENT.validate_python(row.body)
     why_not = None
@@ -97,9 +105,7 @@ def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPl
     elif now - row.made_at > HOLDS:
         why_not = f"its last replay under {label} is older than {HOLDS.days} days"
     elif not found.shares:
-        why_not = f"accessed bits do not tell how soon a page is accessed again, which {label} goes by"
-    elif found.n_hosts < MIN_HOSTS:
-        why_not = f"pages of {found.n_hosts} hosts could be replayed under {label}; {MIN_HOSTS} are needed"
+        why_not = f"its last replay under {label} came to nothing"
     return FoundPlacement(running, None if why_not else found, row.made_at, why_not)
 
 
@@ -109,6 +115,19 @@ class ReplayPlacements:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+
+    def refresh_named(self, public_id: str) -> bool:
+        """The same as `refresh` for a service by its public id.
+
+        Raises:
+            NotFound: there is no such service.
+            RuntimeError: the compiled core is not built.
+        """
+        with self._database.read() as session:
+            service = find_service(session, public_id)
+        if service is None:
+            raise NotFound(f"there is no service {public_id[:80]!r}")
+        return self.refresh(service.id)
 
     def refresh(self, service_id: int) -> bool:
         """Replay a service's newest page samples unless that was done of late; whether it was.
@@ -121,7 +140,7 @@ class ReplayPlacements:
             running = read_running_policy(session, service_id)
             before = find_placement(session, service_id, running.policy.policy)
             same = before is not None and before.body["settings"] == dict(running.policy.settings)
-            if before is not None and same and now - before.made_at < EVERY:
+            if before is not None and same and now - before.made_at < _good_for(before.body):
                 return False
             made = replay_service(session, service_id, running.policy, now)
         if made is None:
@@ -130,6 +149,11 @@ class ReplayPlacements:
             body = _PLACEMENT.dump_python(made, mode="json")
             store_placement(transaction, service_id, running.policy.policy, now, body)
         return True
+
+
+def _good_for(body: Mapping[str, Any]) -> timedelta:
+    """How long a replay stands: as long as what it was made from, at most `EVERY`."""
+    return min(timedelta(days=_PLACEMENT.validate_python(body).observed_days), EVERY)
 
 
 def replay_service(
@@ -149,14 +173,14 @@ def replay_service(
     intervals = min(one.n_intervals for one in sampled.values())
     warm_up = int(intervals * WARM_UP_RATIO)
     shares: list[tuple[float, ShareOnSlow]] = []
-    if chosen.counts or policy.policy not in NEEDS_COUNTS or not policy.promotes:
-        traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
-        conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
-        for share in SHARES:
-            away = replay_run(traces, policy.at(share), conditions).away
-            if away is None:
-                return None
-            shares.append((share, away))
+    stand_in = None if chosen.counts else policy.stand_in()
+    traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
+    conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
+    for share in SHARES:
+        away = replay_run(traces, (stand_in or policy).at(share), conditions).away
+        if away is None:
+            return None
+        shares.append((share, away.widened(STAND_IN_SD) if stand_in else away))
     return ReplayedPlacement(
         policy=policy.policy,
         settings=dict(policy.settings),
@@ -168,4 +192,6 @@ def replay_service(
         n_intervals=max(one.n_intervals for one in sampled.values()),
         warm_up_intervals=warm_up,
         method=chosen.method.family,
+        observed_days=max(one.n_intervals for one in sampled.values()) * chosen.interval_s / SPAN.total_seconds(),
+        stand_in=None if stand_in is None else stand_in.policy,
     )

@@ -72,7 +72,7 @@ class ServiceFacts:
             return kept
         found = find_by_name(self._context.database, service)
         view = RatioReads(self._context).service(
-            found, loss_target=_LOSS_TARGET, stressed=False, growth=0.0, from_=None, to=None
+            found, loss_target=_LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )
         self._kept.put(service, view)
         return view
@@ -109,7 +109,7 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
         return _missing(path, host, error.detail, error.next_step)
     if advice.sweep is None:
         why = f"no advice for {asked.service}: {'; '.join(advice.refused)}"
-        return _missing(path, host, why, "Measure what is missing, or state the loss as a number.")
+        return _missing(path, host, why, f"{advice.next_steps[0].text} Or state the loss as a number.")
     shares = advice.sweep.dram_ratio
     if not min(shares) <= share <= max(shares):
         why = f"advice reaches from {min(shares):.0%} to {max(shares):.0%} of the memory in DRAM, not {share:.1%}"
@@ -119,7 +119,9 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
     median = float(np.interp(share, at, np.asarray(advice.sweep.loss_median)[order]))
     upper = float(np.interp(share, at, np.asarray(advice.sweep.loss_upper)[order]))
     loss = believed(median, upper)
-    source = f"ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
+    source = (
+        f"{advice.grade} ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
+    )
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
     simulated = advice.origin == "simulated"
     return FoundLoss(loss, LossSource("service", loss.value, loss.low, loss.high, spread, source, simulated=simulated))

@@ -1903,7 +1903,7 @@ export interface paths {
         };
         /**
          * How small DRAM can be at a stated loss
-         * @description Judge every DRAM:CXL ratio and advise the smallest one that keeps the target; a week of data is read at least.
+         * @description Judge every DRAM:CXL ratio: the smallest one that keeps the target, or between which ones it lies.
          */
         get: operations["read_ratio_v1_services__service_id__ratio_get"];
         put?: never;
@@ -7574,27 +7574,50 @@ export interface components {
              * Answer
              * @enum {string}
              */
-            answer: "ratio" | "all_dram" | "refused";
+            answer: "ratio" | "range" | "all_dram" | "refused";
             /** Assumptions */
             assumptions: components["schemas"]["RatioAssumption"][];
+            /**
+             * Binding
+             * @description What keeps the next smaller DRAM share from being safe.
+             */
+            binding: ("loss" | "bandwidth" | "hot_bytes")[];
             /**
              * Candidates
              * @description From most DRAM to least; empty where refused.
              */
             candidates: components["schemas"]["RatioCandidate"][];
+            /** @description Null unless `answer` is `ratio`. */
             chosen: components["schemas"]["RatioCandidate"] | null;
             /** Evidence */
             evidence: components["schemas"]["NamedFigure"][];
             /** Expires At */
             expires_at: string | null;
+            /**
+             * Grade
+             * @description By days and hosts of page samples; null where refused.
+             */
+            grade: ("early" | "provisional" | "established") | null;
             /** Growth */
             growth: number;
             /** Headroom Ratio */
             headroom_ratio: number;
+            /** Hold Hot */
+            hold_hot: boolean;
             interleave: components["schemas"]["InterleaveWeights"] | null;
+            /**
+             * Kinds
+             * @description Of each kind of host, the one with the most hosts first.
+             */
+            kinds: components["schemas"]["RatioOfKind"][];
             leading: components["schemas"]["RatioLeadingFigures"];
             /** Loss Target */
             loss_target: number;
+            /**
+             * Next Steps
+             * @description What would firm the answer up, the most telling first.
+             */
+            next_steps: components["schemas"]["RatioStep"][];
             /** Notes */
             notes: string[];
             /**
@@ -7607,11 +7630,18 @@ export interface components {
             /** Points */
             points: components["schemas"]["RatioPoint"][];
             posterior: components["schemas"]["RatioPosterior"] | null;
+            /** @description Null where refused. */
+            range: components["schemas"]["RatioEnds"] | null;
             /**
              * Refused
-             * @description Why no ratio is advised; each says what is missing.
+             * @description Why nothing can be said; empty unless refused.
              */
             refused: string[];
+            /**
+             * Scope
+             * @description What was seen, and what was not.
+             */
+            scope: string;
             /** Sensitivity */
             sensitivity: components["schemas"]["RatioSensitivity"][];
             /** Sentence */
@@ -7619,11 +7649,14 @@ export interface components {
             service_class: components["schemas"]["ServiceClass"];
             /** Service Id */
             service_id: string;
-            /** Stressed */
-            stressed: boolean;
             /** Subtracted */
             subtracted: components["schemas"]["Subtracted"][];
             sweep: components["schemas"]["RatioSweep"] | null;
+            /**
+             * Uncertainty
+             * @description The greatest first; empty where refused.
+             */
+            uncertainty: components["schemas"]["RatioUncertainty"][];
             window: components["schemas"]["Window"];
         };
         /**
@@ -7664,7 +7697,10 @@ export interface components {
              * @description Whether DRAM holds 1.1 times the hot bytes; null: not known.
              */
             holds_hot: boolean | null;
-            /** Kept */
+            /**
+             * Kept
+             * @description Whether it keeps the target with 95 % confidence.
+             */
             kept: boolean;
             loss_median: components["schemas"]["Figure"];
             /** @description Loss of throughput that is not exceeded, one-sided 95 %. */
@@ -7684,12 +7720,63 @@ export interface components {
             why_not: string[];
         };
         /**
+         * RatioEnds
+         * @description Between which DRAM shares the ratio lies that keeps the target. Names are those of candidates; null: all DRAM.
+         *
+         *     `safe` keeps it with 95 % confidence, `likely` with even odds; below `plausible` it is broken with 95 % confidence.
+         */
+        RatioEnds: {
+            /** Likely */
+            likely: string | null;
+            /** Likely Dram Ratio */
+            likely_dram_ratio: number;
+            /** Plausible */
+            plausible: string | null;
+            /** Plausible Dram Ratio */
+            plausible_dram_ratio: number;
+            /** Safe */
+            safe: string | null;
+            /** Safe Dram Ratio */
+            safe_dram_ratio: number;
+        };
+        /**
          * RatioLeadingFigures
          * @description The two figures people act on.
          */
         RatioLeadingFigures: {
             cold_in_dram_bytes: components["schemas"]["Figure"];
             hot_outside_dram_bytes: components["schemas"]["Figure"];
+        };
+        /**
+         * RatioOfKind
+         * @description The answer for one kind of host. Sizes in bytes, null where inventories do not say; `chosen` null: none.
+         */
+        RatioOfKind: {
+            /**
+             * Answer
+             * @enum {string}
+             */
+            answer: "ratio" | "range" | "all_dram" | "refused";
+            /** Chosen */
+            chosen: string | null;
+            /** Cpu Model */
+            cpu_model: string | null;
+            /** Dram Bytes */
+            dram_bytes: number | null;
+            /** Grade */
+            grade: ("early" | "provisional" | "established") | null;
+            /**
+             * Headline
+             * @description Whether the whole answer is of this kind: of those with page samples the one with the most hosts.
+             */
+            headline: boolean;
+            /** N Hosts */
+            n_hosts: number;
+            range: components["schemas"]["RatioEnds"] | null;
+            /** Sentence */
+            sentence: string;
+            /** Slow Bytes */
+            slow_bytes: number | null;
         };
         /**
          * RatioPlacement
@@ -7757,17 +7844,25 @@ export interface components {
         };
         /**
          * RatioPosterior
-         * @description Belief about the slowdown at the share `at_share` of accesses on slow memory: ln a is normal.
+         * @description Belief about the slowdown at the share `at_share` of accesses on slow memory: mean and variance of ln a.
          */
         RatioPosterior: {
             /** At Share */
             at_share: number;
-            /** Exponent */
+            /**
+             * Exponent
+             * @description The mean of both lines.
+             */
             exponent: number;
             /** Formula */
             formula: string;
             /** Level */
             level: number;
+            /**
+             * Linear Weight
+             * @description How likely the exponent 1 is against 1.5, 0..1.
+             */
+            linear_weight: number;
             /** Mean Ln A */
             mean_ln_a: number;
             /** Points Used */
@@ -7797,6 +7892,35 @@ export interface components {
             name: string;
         };
         /**
+         * RatioStep
+         * @description Something that firms the answer up, and when it can have done so.
+         */
+        RatioStep: {
+            /**
+             * By
+             * @description When it is there at the earliest; null: when you do it.
+             */
+            by: string | null;
+            /**
+             * Command
+             * @description To run; null where waiting is enough.
+             */
+            command: string | null;
+            /**
+             * Raises To
+             * @description The grade that it is needed for; null: it narrows the answer.
+             */
+            raises_to: ("early" | "provisional" | "established") | null;
+            /** Text */
+            text: string;
+            /**
+             * What
+             * @description `page_samples` turns a refusal into an answer.
+             * @enum {string}
+             */
+            what: "page_samples" | "replay" | "ab_test" | "bench" | "bandwidth" | "hosts" | "time" | "gaps" | "coverage";
+        };
+        /**
          * RatioSweep
          * @description Losses over all DRAM shares; the upper ones hold with the level of the answer.
          */
@@ -7809,6 +7933,22 @@ export interface components {
             loss_upper: number[];
             /** Share On Slow */
             share_on_slow: number[];
+        };
+        /**
+         * RatioUncertainty
+         * @description A source of doubt about the loss at the likeliest ratio: its part of the variance of ln odds.
+         */
+        RatioUncertainty: {
+            /**
+             * Source
+             * @description `hours`, `days` and `hosts` are those that were not seen.
+             * @enum {string}
+             */
+            source: "slowdown" | "latency" | "share_on_slow" | "placement" | "hours" | "days" | "hosts";
+            /** Variance Ratio */
+            variance_ratio: number;
+            /** Why */
+            why: string;
         };
         /**
          * ReachedCap
@@ -11035,12 +11175,16 @@ export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
 export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
+export type RatioEnds = components['schemas']['RatioEnds'];
 export type RatioLeadingFigures = components['schemas']['RatioLeadingFigures'];
+export type RatioOfKind = components['schemas']['RatioOfKind'];
 export type RatioPlacement = components['schemas']['RatioPlacement'];
 export type RatioPoint = components['schemas']['RatioPoint'];
 export type RatioPosterior = components['schemas']['RatioPosterior'];
 export type RatioSensitivity = components['schemas']['RatioSensitivity'];
+export type RatioStep = components['schemas']['RatioStep'];
 export type RatioSweep = components['schemas']['RatioSweep'];
+export type RatioUncertainty = components['schemas']['RatioUncertainty'];
 export type ReachedCap = components['schemas']['ReachedCap'];
 export type Ready = components['schemas']['Ready'];
 export type Receiver = components['schemas']['Receiver'];
@@ -15092,8 +15236,8 @@ export interface operations {
             query?: {
                 /** @description Largest loss of throughput wanted. */
                 loss_target?: number;
-                /** @description Accept less DRAM than the hot bytes. */
-                stressed?: boolean;
+                /** @description DRAM must hold 1.1 times the hot bytes. */
+                hold_hot?: boolean;
                 /** @description Growth of memory that DRAM must bear. */
                 growth?: number;
                 /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */

@@ -8,7 +8,8 @@ import { rangeQuery, refreshing, type TimeRange } from './base/range'
 export interface RatioChoice {
   /** Largest loss of throughput wanted, as a ratio; undefined takes the API's own. */
   loss: number | undefined
-  stressed: boolean
+  /** DRAM must hold the hot memory. */
+  holdHot: boolean
   growth: number
 }
 
@@ -23,7 +24,7 @@ export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRa
             path: { service_id: serviceId },
             query: {
               loss_target: choice.loss,
-              stressed: choice.stressed,
+              hold_hot: choice.holdHot,
               growth: choice.growth,
               ...rangeQuery(range),
             },

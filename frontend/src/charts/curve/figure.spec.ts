@@ -37,6 +37,14 @@ describe('the curve of served accesses', () => {
     expect(layout.shapes?.[2]).toMatchObject({ x0: 50, x1: 50 })
   })
 
+  it('marks the likeliest ratio of a range, and none where that is all DRAM', () => {
+    const early = ratio('svc-feed', 0.05)
+    const texts = (given: typeof early) => curveFigure(answer, given, theme).layout.annotations?.map(({ text }) => text)
+    expect(texts(early)).toContain('<b>most likely 2:1</b>')
+    const none = early.range === null ? null : { ...early.range, likely: null }
+    expect(texts({ ...early, range: none })).toEqual(['may lose more than 5 %'])
+  })
+
   it('stands alone where there is no advice, with the ratios of machines as ticks', () => {
     const { layout } = curveFigure(answer, null, theme)
     expect(layout.shapes).toEqual([])

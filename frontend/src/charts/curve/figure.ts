@@ -9,7 +9,14 @@ import type { ChartFigure } from '../chartFigure'
 type Shown = Pick<Curve, 'curves' | 'at_ratios'>
 
 /** What the advice adds to the curve; absent while it loads or where it is refused. */
-export type CurveAdvice = Pick<Ratio, 'chosen' | 'sweep' | 'loss_target'>
+export type CurveAdvice = Pick<Ratio, 'chosen' | 'range' | 'sweep' | 'loss_target'>
+
+/** The ratio to mark: the advised one, else the likeliest of the range; null where that is all DRAM or none is given. */
+function markOf({ chosen, range }: CurveAdvice): { share: number; text: string } | null {
+  if (chosen !== null) return { share: chosen.dram_ratio, text: `advised ${chosen.name}` }
+  if (range === null || range.likely === null) return null
+  return { share: range.likely_dram_ratio, text: `most likely ${range.likely}` }
+}
 
 /** The colour of a curve; the same in legend and plot, whichever curves there are. */
 export function curveColour(name: ServedCurve['name']): string {
@@ -97,7 +104,7 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
   const across = { xref: 'x' as const, yref: 'paper' as const, y0: 0, y1: 1 }
   const note = { xref: 'x' as const, yref: 'paper' as const, showarrow: false, yanchor: 'bottom' as const }
   const breaks = advice.sweep !== null && to > from
-  const { chosen } = advice
+  const mark = markOf(advice)
   return {
     shapes: [
       ...(breaks
@@ -114,14 +121,14 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
             { ...across, type: 'line' as const, x0: to * 100, x1: to * 100, line: { color: theme.beyond, width: 1 } },
           ]
         : []),
-      ...(chosen === null
+      ...(mark === null
         ? []
         : [
             {
               ...across,
               type: 'line' as const,
-              x0: chosen.dram_ratio * 100,
-              x1: chosen.dram_ratio * 100,
+              x0: mark.share * 100,
+              x1: mark.share * 100,
               line: { color: theme.accent, width: 2 },
             },
           ]),
@@ -140,16 +147,16 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
             },
           ]
         : []),
-      ...(chosen === null
+      ...(mark === null
         ? []
         : [
             {
               ...note,
-              x: chosen.dram_ratio * 100,
+              x: mark.share * 100,
               y: 0,
               xanchor: 'left' as const,
               xshift: 6,
-              text: `<b>advised ${plotText(chosen.name)}</b>`,
+              text: `<b>${plotText(mark.text)}</b>`,
               font: { size: 12, color: theme.accent },
             },
           ]),
@@ -159,7 +166,7 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
 
 /**
  * Accesses that DRAM serves against its share of memory: the best static placement with its band, LRU as a second
- * line, ratios of machines as ticks above, the advised one as a line, and where the loss target may break as an area.
+ * line, ratios of machines as ticks above, the advised or likeliest one as a line, and where the loss target may break as an area.
  */
 export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: ChartTheme): ChartFigure {
   const ratios = answer.at_ratios

@@ -25,13 +25,13 @@ export function SweepChart({ ratio, ...panel }: SweepChartProps) {
       evidence={ratio?.chosen?.loss_upper ?? ratio?.candidates[0]?.loss_upper}
       empty={
         ratio !== undefined && ratio.sweep === null
-          ? { title: 'No loss curve', next: ratio.refused[0] ?? 'There is not enough evidence for advice.' }
+          ? { title: 'No loss curve', next: ratio.refused[0] ?? 'There are no page samples yet.' }
           : null
       }
       legend={[
         { label: 'loss, median to upper bound', colour: seriesColour(0) },
-        { label: '● meets the target' },
-        { label: '✕ misses it' },
+        { label: '● keeps the target, 95 %' },
+        { label: '✕ may miss it' },
       ]}
     />
   )

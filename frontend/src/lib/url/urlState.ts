@@ -61,8 +61,8 @@ export interface ServiceSearch extends TimeSearch {
   idle?: number | undefined
   /** Acceptable loss of throughput, as a ratio. */
   loss?: number | undefined
-  /** Accept less DRAM than the hot memory. */
-  stressed?: 'on' | undefined
+  /** DRAM must hold the hot memory. */
+  holdHot?: 'on' | undefined
   /** Growth of memory that DRAM must bear, as a ratio. */
   growth?: number | undefined
   zoom?: string | undefined
@@ -157,7 +157,7 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
     kind: oneOf(raw, 'kind', pageKinds),
     clock: oneOf(raw, 'clock', revisitClocks),
     idle: whole(raw, 'idle', 40),
-    stressed: oneOf(raw, 'stressed', ['on']),
+    holdHot: oneOf(raw, 'holdHot', ['on']),
     growth: growthChoices.find((growth) => growth !== 0 && growth === Number(raw['growth'])),
     loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,

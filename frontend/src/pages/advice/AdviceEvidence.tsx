@@ -19,7 +19,7 @@ export function AdviceEvidence({ card }: { card: AdviceCard }) {
 
 function RatioEvidence({ serviceId }: { serviceId: string }) {
   const { range } = useTimeRange()
-  const query = useQuery(ratioQuery(serviceId, { loss: undefined, stressed: false, growth: 0 }, range))
+  const query = useQuery(ratioQuery(serviceId, { loss: undefined, holdHot: false, growth: 0 }, range))
   return <RatioView ratio={query.data} load={loadStateOf(query)} />
 }
 

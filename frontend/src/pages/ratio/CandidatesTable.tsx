@@ -9,7 +9,16 @@ import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import classes from './RatioView.module.css'
 
-function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
+function targetTag(row: RatioCandidate, ratio: Ratio | undefined) {
+  if (row.name === ratio?.chosen?.name) return <ToneTag tone="good" label="advised" />
+  const likely = row.name === ratio?.range?.likely ? ', most likely' : ''
+  if (row.kept) return <ToneTag tone="good" label={`keeps it${likely}`} />
+  if (ratio?.range && row.dram_ratio >= ratio.range.plausible_dram_ratio)
+    return <ToneTag tone="info" label={`may keep it${likely}`} />
+  return <ToneTag tone="warning" label="no" />
+}
+
+function columnsFor(ratio: Ratio | undefined): Column<RatioCandidate>[] {
   return [
     { key: 'name', header: 'Ratio', cell: (row) => <strong>{row.name}</strong> },
     {
@@ -56,12 +65,7 @@ function columnsFor(chosen: string | undefined): Column<RatioCandidate>[] {
     {
       key: 'kept',
       header: 'Target',
-      cell: (row) =>
-        row.kept ? (
-          <ToneTag tone="good" label={row.name === chosen ? 'advised' : 'meets it'} />
-        ) : (
-          <ToneTag tone="warning" label="no" />
-        ),
+      cell: (row) => targetTag(row, ratio),
     },
   ]
 }
@@ -73,18 +77,13 @@ export function CandidatesTable({ ratio }: { ratio: Ratio | undefined }) {
     <>
       <DataTable
         label="Ratios evaluated"
-        columns={columnsFor(ratio?.chosen?.name)}
+        columns={columnsFor(ratio)}
         rows={ratio?.candidates}
         rowKey={(row) => row.name}
-        empty={
-          <EmptyState
-            title="No ratios evaluated"
-            next={ratio?.refused[0] ?? 'There is not enough evidence for advice.'}
-          />
-        }
+        empty={<EmptyState title="No ratios evaluated" next={ratio?.refused[0] ?? 'There are no page samples yet.'} />}
       />
       {dropped.length > 0 && (
-        <ul className={classes.dropped} aria-label="Why ratios miss the target">
+        <ul className={classes.dropped} aria-label="Why ratios may miss the target">
           {dropped.map(({ name, why_not: why }) => (
             <li key={name}>
               <strong>{name}</strong>: <Prose text={why.join('; ')} />

@@ -1,5 +1,5 @@
 import { Skeleton } from '@mantine/core'
-import type { Ratio } from '../../api/_generated/schema'
+import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { tierColour } from '../../lib/palette'
 import { formatBytes, formatRatio } from '../../lib/units/units'
@@ -7,33 +7,56 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
-import { StateNote } from '../../ui/states/StateNote'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import { Timestamp } from '../../ui/text/Timestamp'
+import { KindsPanel } from './KindsPanel'
+import { NextSteps } from './NextSteps'
+import { constraintName, doubtNames } from './ratioWords'
 import classes from './RatioView.module.css'
 
 const answers = {
-  ratio: { tone: 'good', label: 'advised' },
+  ratio: { tone: 'good', label: 'one ratio' },
+  range: { tone: 'info', label: 'a range' },
   all_dram: { tone: 'info', label: 'all DRAM' },
-  refused: { tone: 'neutral', label: 'not enough evidence' },
+  refused: { tone: 'neutral', label: 'no data' },
 } as const
+
+const grades = {
+  early: { tone: 'warning', label: 'early' },
+  provisional: { tone: 'info', label: 'provisional' },
+  established: { tone: 'good', label: 'established' },
+} as const
+
+/** The candidate whose figures stand for the answer: the advised one, else the likeliest, else the smallest that may. */
+function shownOf(ratio: Ratio): RatioCandidate | null {
+  const { chosen, range, candidates } = ratio
+  return chosen ?? candidates.find(({ name }) => name === (range?.likely ?? range?.plausible)) ?? null
+}
 
 function placementName(source: string): string {
   const policy = source.startsWith('simulated:') ? source.slice('simulated:'.length) : null
   return policy === null ? 'densest pages in DRAM' : `simulated, ${policy.replaceAll('_', ' ')}`
 }
 
-/** The answer: one sentence, why it was refused where it was, and the figures that people act on. */
+/** The answer: one sentence with its grade, what would firm it up, and the figures that people act on. */
 export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: LoadState }) {
   if (load.problem !== null && ratio === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
-  const chosen = ratio?.chosen ?? null
+  const shown = ratio === undefined ? null : shownOf(ratio)
+  const doubt = ratio?.uncertainty[0]
   return (
     <>
       <Panel
         title="DRAM to CXL"
-        actions={ratio === undefined ? undefined : <ToneTag {...answers[ratio.answer]} />}
+        actions={
+          ratio === undefined ? undefined : (
+            <>
+              <ToneTag {...answers[ratio.answer]} />
+              {ratio.grade !== null && <ToneTag {...grades[ratio.grade]} meaning={ratio.scope} />}
+            </>
+          )
+        }
         flush
         testId="ratio-answer"
       >
@@ -48,9 +71,21 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           {ratio !== undefined && (
             <div className={classes.meta}>
               <span>loss target {formatRatio(ratio.loss_target)}</span>
-              {chosen !== null && chosen.dram_bytes !== null && chosen.slow_bytes !== null && (
+              {ratio.grade !== null && (
+                <span data-testid="ratio-scope">
+                  {ratio.grade}: {ratio.scope}
+                </span>
+              )}
+              {shown !== null && shown.dram_bytes !== null && shown.slow_bytes !== null && (
                 <span>
-                  per host {formatBytes(chosen.dram_bytes)} DRAM and {formatBytes(chosen.slow_bytes)} slow
+                  per host at {shown.name}: {formatBytes(shown.dram_bytes)} DRAM and {formatBytes(shown.slow_bytes)}{' '}
+                  slow
+                </span>
+              )}
+              {ratio.binding.length > 0 && <span>held back by: {ratio.binding.map(constraintName).join(', ')}</span>}
+              {doubt !== undefined && (
+                <span title={doubt.why}>
+                  greatest doubt ({formatRatio(doubt.variance_ratio)}): {doubtNames[doubt.source]}
                 </span>
               )}
               {ratio.placement !== null && (
@@ -60,7 +95,6 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
                     `; with the densest pages in DRAM: ${ratio.placement.chosen_beside ?? 'all DRAM'}`}
                 </span>
               )}
-              {ratio.alternatives.length > 0 && <span>also meet the target: {ratio.alternatives.join(', ')}</span>}
               {ratio.expires_at !== null && (
                 <span>
                   holds until <Timestamp at={ratio.expires_at} />
@@ -70,21 +104,9 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           )}
         </div>
       </Panel>
-      {ratio !== undefined && ratio.refused.length > 0 && (
-        <StateNote tone="neutral" testId="ratio-refused">
-          <p>
-            <strong>What is missing for advice:</strong>
-          </p>
-          <ul>
-            {ratio.refused.map((reason) => (
-              <li key={reason}>
-                <Prose text={reason} />
-              </li>
-            ))}
-          </ul>
-        </StateNote>
-      )}
-      <StatStrip label="Key figures" columns={chosen === null && ratio !== undefined ? 2 : 5}>
+      {ratio !== undefined && ratio.next_steps.length > 0 && <NextSteps ratio={ratio} />}
+      {ratio !== undefined && ratio.kinds.length > 1 && <KindsPanel kinds={ratio.kinds} />}
+      <StatStrip label="Key figures" columns={shown === null && ratio !== undefined ? 2 : 5}>
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}
           name="Hot bytes outside DRAM"
@@ -97,15 +119,15 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           figure={ratio?.leading.cold_in_dram_bytes}
           swatch={tierColour('dram')}
         />
-        {(chosen !== null || ratio === undefined) && (
+        {(shown !== null || ratio === undefined) && (
           <>
             <Stat
-              label="Accesses on slow memory"
-              name={`Share of accesses on slow memory at ${chosen?.name ?? ''}`}
-              figure={chosen?.share_on_slow}
+              label={shown === null ? 'On slow memory' : `On slow memory at ${shown.name}`}
+              name={`Share of accesses on slow memory at ${shown?.name ?? ''}`}
+              figure={shown?.share_on_slow}
             />
-            <Stat label="Loss, median" name={`Median loss at ${chosen?.name ?? ''}`} figure={chosen?.loss_median} />
-            <Stat label="Loss, at most" name={`Upper loss at ${chosen?.name ?? ''}`} figure={chosen?.loss_upper} />
+            <Stat label="Loss, median" name={`Median loss at ${shown?.name ?? ''}`} figure={shown?.loss_median} />
+            <Stat label="Loss, at most" name={`Upper loss at ${shown?.name ?? ''}`} figure={shown?.loss_upper} />
           </>
         )}
       </StatStrip>

@@ -59,7 +59,7 @@ const chosenAt = (value: number, name: string | null) => (
 
 const swingColumns: Column<Swing>[] = [
   { key: 'name', header: 'Sensitivity', cell: (row) => readableId(row.name) },
-  { key: 'low', header: 'Advised at its low end', cell: (row) => chosenAt(row.low, row.chosen_low) },
+  { key: 'low', header: 'Safe at its low end', cell: (row) => chosenAt(row.low, row.chosen_low) },
   { key: 'high', header: 'At its high end', cell: (row) => chosenAt(row.high, row.chosen_high) },
 ]
 
@@ -116,10 +116,11 @@ export function FormulaSection({ ratio }: { ratio: Ratio }) {
     <>
       <pre className={classes.formula}>{posterior.formula}</pre>
       <p className={classes.text}>
-        Posterior at {formatRatio(posterior.at_share)} of accesses on slow memory: ln a is normal with mean{' '}
-        {threeDigits(posterior.mean_ln_a)} and standard deviation {threeDigits(spread)}, so a is about{' '}
-        {threeDigits(Math.exp(posterior.mean_ln_a))}; exponent {threeDigits(posterior.exponent)}; slow memory takes{' '}
-        {threeDigits(posterior.rho)} times the latency of DRAM. {measured(posterior.points_used)}
+        Posterior at {formatRatio(posterior.at_share)} of accesses on slow memory: ln a has the mean{' '}
+        {threeDigits(posterior.mean_ln_a)} and the standard deviation {threeDigits(spread)}, so a is about{' '}
+        {threeDigits(Math.exp(posterior.mean_ln_a))}; exponent {threeDigits(posterior.exponent)}, the mean of 1 (
+        {formatRatio(posterior.linear_weight)}) and 1.5; slow memory takes {threeDigits(posterior.rho)} times the
+        latency of DRAM. {measured(posterior.points_used)}
       </p>
       {interleave !== null && (
         <p className={classes.text}>
@@ -136,7 +137,7 @@ function measured(points: number): string {
   return `Narrowed by ${formatCount(points)} of your own ${points === 1 ? 'measurement' : 'measurements'}.`
 }
 
-/** What was taken to be so, and which ratio would be advised if it were not. */
+/** What was taken to be so, and which ratio would be safe if it were not. */
 export function AssumptionsSection({ ratio }: { ratio: Ratio }) {
   return (
     <>

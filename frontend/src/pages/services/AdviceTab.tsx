@@ -46,9 +46,9 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
         />
         <Switch
           size="xs"
-          label="Accept less DRAM than the hot memory"
-          checked={choice.stressed}
-          onChange={(change) => choose({ stressed: change.currentTarget.checked })}
+          label="DRAM must hold the hot memory"
+          checked={choice.holdHot}
+          onChange={(change) => choose({ holdHot: change.currentTarget.checked })}
         />
       </Group>
       <RatioView ratio={ratio} load={loadStateOf(query)} />

@@ -154,8 +154,12 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
 }
 
 function adviceWords(answer: Ratio['answer']): string {
-  if (answer === 'refused') return 'no ratio is advised; the Advice tab shows what is missing'
-  return answer === 'all_dram' ? 'no ratio meets the loss target: all DRAM' : 'the advised ratio is drawn on it'
+  return {
+    refused: 'no ratio can be given; the Advice tab shows what changes that',
+    all_dram: 'no ratio meets the loss target: all DRAM',
+    range: 'the most likely ratio is drawn on it; the Advice tab shows the range',
+    ratio: 'the advised ratio is drawn on it',
+  }[answer]
 }
 
 function curveWords(curve: Curve): string {

@@ -5,16 +5,16 @@ const route = getRouteApi('/services/$serviceId')
 
 /** What the URL asks of the ratio advice; one choice for all tabs, so that curve and advice agree. */
 export function useRatioChoice() {
-  const { loss, stressed, growth = 0 } = route.useSearch()
+  const { loss, holdHot, growth = 0 } = route.useSearch()
   const navigate = route.useNavigate()
-  const choice: RatioChoice = { loss, stressed: stressed === 'on', growth }
+  const choice: RatioChoice = { loss, holdHot: holdHot === 'on', growth }
   const choose = (next: Partial<RatioChoice>) => {
     const wanted = { ...choice, ...next }
     void navigate({
       search: (before) => ({
         ...before,
         loss: wanted.loss,
-        stressed: wanted.stressed ? 'on' : undefined,
+        holdHot: wanted.holdHot ? 'on' : undefined,
         growth: wanted.growth === 0 ? undefined : wanted.growth,
       }),
       replace: true,

@@ -1,0 +1,95 @@
+"""What an answer about a ratio is made from, and what is asked of it."""
+
+from dataclasses import dataclass, replace
+
+from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.domain.ratio import HEADROOM, RATIOS, Choice, Demand, Placement, choose
+from tierscope.domain.ratio.memory import HostKind
+from tierscope.domain.slowdown import EXPONENTS, Belief, Point, bandwidth_loss
+from tierscope.storage.slowdown.points import SlowdownPointItem
+from tierscope.usecases.curve.pages import NoCurve
+from tierscope.usecases.ratio.hardware import HardwareFacts
+from tierscope.usecases.ratio.heat import HeatFacts
+from tierscope.usecases.ratio.placement import PlacementFacts
+from tierscope.usecases.ratio.posterior import form_belief
+
+_GIGA = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class RatioInputs:
+    """What is known of a service on its `n_hosts` hosts of one kind."""
+
+    service_id: str
+    origin: Origin
+    window: Window
+    kind: HostKind
+    n_hosts: int
+    heat: HeatFacts
+    jaccard: Figure
+    hardware: HardwareFacts
+    placement: PlacementFacts | NoCurve
+    points: tuple[SlowdownPointItem, ...]
+    latency: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class RatioQuery:
+    """What the caller wants: largest loss, whether DRAM must hold the hot bytes, growth that DRAM must bear."""
+
+    loss_target: float
+    hold_hot: bool
+    growth: float
+
+    @property
+    def headroom(self) -> float:
+        """Share of DRAM that is kept free: for demotion, and for growth."""
+        return 1.0 - (1.0 - HEADROOM) / (1.0 + self.growth)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The parts of one judgement: change one of them and choose again. `rho` is assumed unless `rho_measured`."""
+
+    known: RatioInputs
+    asked: RatioQuery
+    placement: PlacementFacts
+    points: tuple[Point, ...]
+    rho: float
+    rho_measured: bool
+    exponents: tuple[float, ...] = EXPONENTS
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed of the slowdown."""
+        return form_belief(self.points, self.rho, rho_measured=self.rho_measured, exponents=self.exponents)
+
+    @property
+    def at(self) -> Placement:
+        """Share on slow memory by DRAM share, widened for what was not seen."""
+        return self.placement.for_ratio(self.asked.headroom)
+
+    @property
+    def demand(self) -> Demand:
+        """What the choice must keep."""
+        return Demand(
+            loss_target=self.asked.loss_target,
+            required_bytes=self.known.heat.required.value,
+            hot_bytes=self.known.heat.hot.value,
+            hold_hot=self.asked.hold_hot,
+            bandwidth_loss=self._bandwidth_loss,
+        )
+
+    def choose(self) -> Choice:
+        """The choice among ratios."""
+        return choose(RATIOS, self.at, self.belief, self.demand)
+
+    def grown(self, growth: float) -> "Case":
+        """The same with another growth."""
+        return replace(self, asked=replace(self.asked, growth=growth))
+
+    def _bandwidth_loss(self, share: float) -> float | None:
+        memory, demand = self.known.hardware.memory, self.known.hardware.demand.value
+        if memory.dram is None or memory.slow is None or demand is None:
+            return None
+        return bandwidth_loss(memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s, demand / _GIGA, share)

@@ -1,0 +1,70 @@
+import type { Ratio } from '../../api/_generated/schema'
+import { formatBytes, formatCount } from '../../lib/units/units'
+import { Panel } from '../../ui/layout/Panel'
+import { Nothing } from '../../ui/states/Nothing'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
+import { Prose } from '../../ui/text/Prose'
+import { rangeText } from './ratioWords'
+import classes from './RatioView.module.css'
+
+type Kind = Ratio['kinds'][number]
+
+const notSaid = <Nothing status="not_collected" reason="The inventories of its hosts do not say." />
+
+const columns: Column<Kind>[] = [
+  {
+    key: 'kind',
+    header: 'Hosts',
+    value: (kind) => kind.cpu_model,
+    cell: (kind) => (
+      <>
+        {kind.cpu_model ?? notSaid}
+        {kind.headline && <span className={classes.why}> shown above</span>}
+      </>
+    ),
+  },
+  {
+    key: 'n',
+    header: 'Count',
+    numeric: true,
+    value: (kind) => ({ amount: kind.n_hosts, unit: 'hosts' }),
+    cell: (kind) => formatCount(kind.n_hosts),
+  },
+  {
+    key: 'dram',
+    header: 'DRAM',
+    numeric: true,
+    value: (kind) => ({ amount: kind.dram_bytes, unit: 'bytes' }),
+    cell: (kind) => (kind.dram_bytes === null ? notSaid : formatBytes(kind.dram_bytes)),
+  },
+  {
+    key: 'slow',
+    header: 'Slow',
+    numeric: true,
+    value: (kind) => ({ amount: kind.slow_bytes, unit: 'bytes' }),
+    cell: (kind) => (kind.slow_bytes === null ? 'none' : formatBytes(kind.slow_bytes)),
+  },
+  {
+    key: 'answer',
+    header: 'DRAM:CXL',
+    value: (kind) => kind.chosen ?? rangeText(kind.range),
+    cell: (kind) => <strong>{kind.chosen ?? rangeText(kind.range)}</strong>,
+  },
+  { key: 'grade', header: 'Grade', cell: (kind) => kind.grade ?? '–' },
+  { key: 'sentence', header: 'Why', cell: (kind) => <Prose text={kind.sentence} /> },
+]
+
+/** The answer for each kind of host, where the service runs on several. */
+export function KindsPanel({ kinds }: { kinds: Kind[] }) {
+  return (
+    <Panel title="By kind of host" hint="the replay is of all kinds together" flush testId="ratio-kinds">
+      <DataTable
+        label="Answers by kind of host"
+        columns={columns}
+        rows={kinds}
+        rowKey={(kind) => kind.sentence + kind.n_hosts + kind.dram_bytes}
+      />
+    </Panel>
+  )
+}
