@@ -151,6 +151,32 @@ def test_intervals_of_sampled_shares_hold_the_truth_at_about_their_rate(policy: 
     assert 0.86 <= np.mean(held) <= 1.0, "stated: 95 %"
 
 
+def with_heavy_page(columns: TraceColumns) -> TraceColumns:
+    """The trace with a page that takes more accesses than all others together."""
+    busiest = int(np.argmax(np.bincount(columns.row_page)))
+    heavy = columns.row_page == busiest
+    factor = 2 * int(columns.row_accesses.sum()) // int(columns.row_accesses[heavy].sum())
+    return replace(columns, row_accesses=np.where(heavy, columns.row_accesses * factor, columns.row_accesses))
+
+
+def test_with_every_page_in_the_sample_one_heavy_page_makes_no_share_unknown() -> None:
+    random = np.random.default_rng(4)
+    run = SweepRun(0, "tpp", 0.9, {}, searched=False)
+    samples = [sample_of(with_heavy_page(columns), 1.0, random) for columns in hosts_of(3, 4_000)]
+    traces = [HostTrace.of_sample(one, lead_intervals=0) for one in samples]
+    assert all(trace.groups == () for trace in traces), "nothing was drawn"
+    alone = replay_run(traces[:1], run, CONDITIONS).away
+    assert alone is not None
+    assert alone.lo == alone.value == alone.hi
+    service = replay_run(traces, run, CONDITIONS).away
+    assert service is not None
+    assert 0.0 < service.lo < service.value < service.hi < 0.25
+    tenth = [sample_of(with_heavy_page(columns), 0.1, random) for columns in hosts_of(3, 4_000)]
+    drawn_share = replay_run([HostTrace.of_sample(one, lead_intervals=0) for one in tenth], run, CONDITIONS).away
+    assert drawn_share is not None
+    assert drawn_share.hi < 1.0
+
+
 def test_hosts_that_differ_widen_the_interval_and_rates_are_scaled_up_to_all_pages() -> None:
     random = np.random.default_rng(1)
     alike = [sample_of(columns, 0.1, random) for columns in hosts_of(3, 20_000)]

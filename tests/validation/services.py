@@ -6,15 +6,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tierscope.domain.simulate import (
-    Costs,
     Service,
     Totals,
-    estimate_loss,
     make_policy,
     make_workload,
     replay,
     split_machine,
 )
+from tierscope.domain.slowdown import PRIOR
 from validation.tables import Check, Row, verdict
 from validation.text_points import INTERVALS, SEED, STEADY
 
@@ -72,10 +71,8 @@ def run(
 
 
 def loss_of(totals: Totals) -> float:
-    """Loss by the slowdown model's prior."""
-    loss = estimate_loss(totals, Costs())
-    assert loss is not None
-    return loss.median
+    """Loss by the line that was fitted to the published pairs."""
+    return PRIOR.loss_median(1.0 - local_of(totals))
 
 
 def local_of(totals: Totals) -> float:
