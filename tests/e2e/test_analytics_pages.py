@@ -53,7 +53,7 @@ def test_curve_sensitivity_and_advice_answer_or_say_what_is_missing(page: Page, 
     ).to_be_visible()
     page.get_by_role("tab", name="Sensitivity").click()
     # Within hours the memory of a service hardly varies: that is said, and is no zero.
-    expect(page.get_by_test_id("elasticity-anon")).to_contain_text("not enough data")
+    expect(page.get_by_test_id("elasticity-anon")).to_contain_text("It hardly varies")
     expect(page.get_by_test_id("heat-index")).to_contain_text("%")
     expect(page.get_by_test_id("chart-stability")).to_be_visible()
     page.get_by_role("tab", name="Advice").click()
