@@ -29,10 +29,8 @@ use work::Work;
 
 pub(crate) use recorder::TruthRecorder;
 
-/// Older history is read once an hour.
-const OLDER_MINUTES: i64 = 60;
-/// A step of the twin there.
-const COARSE_STEP_MINUTES: i64 = 10;
+/// A step of the twin in older history; it is read after each.
+const COARSE_STEP_MINUTES: i64 = 60;
 /// What a page of the twin stands for there.
 const COARSE_UNIT_BYTES: u64 = 1 << 30;
 
@@ -160,7 +158,7 @@ impl Minutes for TwinHost {
         let is_detailed = self.is_detailed();
         self.step();
         let Some(interval) = &self.last else { return };
-        let is_told = is_detailed || self.minute % OLDER_MINUTES == 0;
+        let is_told = is_detailed || self.minute % COARSE_STEP_MINUTES == 0;
         if !is_told || interval.conditions.agent.is_silent {
             return;
         }
