@@ -192,10 +192,10 @@ class Settings(BaseSettings):
     port: int = Field(default=8480, ge=0, le=65535)
     storage: Literal["auto", "timescaledb", "native"] = "auto"
     demo_hours: int = Field(
-        default=192, ge=1, le=192, description="History with heat that the simulated fleet of a demo brings."
+        default=50, ge=1, le=192, description="History with heat that the simulated fleet of a demo brings."
     )
     demo_older_days: int = Field(
-        default=52, ge=0, le=365, description="Days of hourly counters that the fleet of a demo brings before that."
+        default=20, ge=0, le=365, description="Days of hourly counters that the fleet of a demo brings before that."
     )
     anonymous_reads: bool | None = Field(
         default=None,
