@@ -25,6 +25,7 @@ mod saved;
 mod seeds;
 mod sender;
 mod spec;
+mod stage;
 mod trace;
 mod turns;
 mod twin;
@@ -45,6 +46,8 @@ use crate::recording::ReadRecording;
 use crate::simulated::progress::Progress;
 use crate::simulated::report::Report;
 use crate::simulated::saved::Saved;
+pub use crate::simulated::stage::DeliveryNote;
+use crate::simulated::stage::Stage;
 use crate::simulated::turns::Until;
 
 /// Sends recordings as a simulated fleet.
@@ -108,28 +111,8 @@ pub struct FleetArgs {
     allow_remote: bool,
 }
 
-/// Writes down that the service has taken a batch.
-pub type DeliveryNote = Box<dyn Fn() + Send + Sync>;
 /// Opens the status file in a state directory, of a program that sends to the service at an address.
 pub type OpenStatus = fn(&Path, &str) -> DeliveryNote;
-
-/// What all stages of a run share.
-struct Stage {
-    settings: Settings,
-    connections: usize,
-    report: Report,
-    progress: Progress,
-    saved: Saved,
-    /// Called after each batch that the service has taken.
-    note_delivery: Option<DeliveryNote>,
-}
-
-impl Stage {
-    /// A client of its own for each thread: one keeps a single connection open.
-    fn connect(&self) -> anyhow::Result<Client> {
-        Ok(Client::new(&self.settings)?)
-    }
-}
 
 /// Runs the fleet until its minutes are over. Recordings are read by `read_recording`; with a state directory its status
 /// file, from `open_status`, says when something was delivered.

@@ -6,7 +6,7 @@ use anyhow::bail;
 use tierscope_upload::{Backoff, Client, Outcome};
 use tierscope_wire::Sealed;
 
-use crate::simulated::Stage;
+use crate::simulated::stage::Stage;
 
 /// A service that cannot take a batch for this long is down.
 const PATIENCE: Duration = Duration::from_secs(180);

@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use tierscope_upload::Client;
 
-use crate::simulated::Stage;
 use crate::simulated::host::SimHost;
 use crate::simulated::progress::Progress;
+use crate::simulated::stage::Stage;
 use crate::simulated::{seeds, sender};
 
 const MINUTE: Duration = Duration::from_secs(60);
