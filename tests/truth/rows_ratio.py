@@ -52,9 +52,12 @@ def _loss_curve(fleet: JudgedFleet, service: str) -> tuple[list[float], list[flo
 
 def _note(seen: Observed, ratio: Mapping[str, Any], target: float, curve: tuple[list[float], list[float]]) -> None:
     shares, losses = curve
-    chosen = ratio.get("chosen")
-    advised = _ALL_DRAM if chosen is None else chosen["dram_ratio"]
-    upper = None if chosen is None else chosen["loss_upper"]["value"]
+    chosen, spread = ratio.get("chosen"), ratio.get("range")
+    advised: float = _ALL_DRAM if chosen is None else chosen["dram_ratio"]
+    upper: float | None = None if chosen is None else chosen["loss_upper"]["value"]
+    if ratio["answer"] == "range" and spread is not None:
+        # Its safe end is said to keep the target.
+        advised, upper = spread["safe_dram_ratio"], target
     if upper is not None:
         seen[ABOVE].append(float(np.interp(advised, shares, losses) > upper))
     # Losses are made monotone: less DRAM never does better.

@@ -15,8 +15,8 @@ NOT_JUDGED = {
     "the answer says so and is judged as active intervals",
     "anon-versus-file sensitivity from throughput (elasticities)": "in the twin throughput hardly depends on how much "
     "of a kind is in DRAM from minute to minute; the answer mostly says that it is not enough to tell",
-    "alerts on agents (silent, late, outdated, cloned, clock)": "these incidents are in the truth and not in what is "
-    "sent (twin.md)",
+    "alerts on agents (silent, late, outdated, cloned, clock)": "history is sent at once, so that nothing is silent or "
+    "late while it is judged; late, cloned and clocks are in the truth alone (twin.md)",
     "alerts on leaks, links and limits": "no shipped rule of a host is about them, or it needs what the fleet does "
     "not send",
     "experiments": "not built yet: the truth is there (`effects`)",
