@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 EXPONENTS = (1.0, 1.5)
 LEVEL_SD = 1.35
 """Of ln a over services. The published pairs alone scatter by 0.92; with this the upper loss also holds for services
-that lose in proportion to the share, and for those of Pond (tests/domain/test_ratio_loop.py)."""
+that lose in proportion to the share, and for those of Pond (tests/domain/test_ratio_coverage.py)."""
 SLOPE_SD = 0.18
 """Of a service's exponent about that of its line: with the two lines 0.31, as the published pairs fitted freely."""
 BEND_SD, BEND_LENGTH = 0.2, 1.0
