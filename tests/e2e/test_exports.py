@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
 from e2e.test_demo_pages import open_page
+from tierscope.cli.instance.fleet import HOSTS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -46,8 +47,8 @@ def test_a_chart_is_handed_out_in_three_forms(page: Page, demo_url: str, tmp_pat
 
 def test_a_table_is_handed_out_with_unrounded_values(page: Page, demo_url: str, tmp_path: Path) -> None:
     open_page(page, f"{demo_url}/hosts", "page-hosts")
-    expect(page.get_by_role("region", name="Hosts").locator("tbody tr")).to_have_count(50)
+    expect(page.get_by_role("region", name="Hosts").locator("tbody tr")).to_have_count(HOSTS)
     table = parquet.read_table(download(page, "Hosts", "Parquet", tmp_path))
-    assert table.num_rows == 50
+    assert table.num_rows == HOSTS
     assert str(table.schema.field("Memory (bytes)").type) == "double"
     assert all(memory > 2**30 for memory in table.column("Memory (bytes)").to_pylist())

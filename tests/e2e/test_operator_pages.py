@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from cli.commands import Tierscope
 from e2e.conftest import watch_page
 from e2e.test_demo_pages import open_page
+from tierscope.cli.instance.fleet import HOSTS
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_a_rule_is_tried_on_history_and_stored(operator_page: Page, demo_url: st
     expect(page.get_by_test_id("rule-check")).to_contain_text("ping_pong_state")
     condition.fill("ping_pong_state >= warn")
     backtest = page.get_by_test_id("chart-backtest")
-    counts = re.compile(r"fired [\d,]+.*resolved [\d,]+.* at \d+ of 50 subjects")
+    counts = re.compile(rf"fired [\d,]+.*resolved [\d,]+.* at \d+ of {HOSTS} subjects")
     expect(backtest).to_contain_text(counts)
     expect(backtest.locator(".js-plotly-plot")).to_be_visible()
     page.get_by_role("textbox", name="Name").fill("Ping-pong of mine")

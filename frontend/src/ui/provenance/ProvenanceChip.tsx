@@ -42,7 +42,8 @@ export function ProvenanceChip({ figure, label, gradeless = false }: ProvenanceC
           aria-label={`Evidence for ${label}: ${[...chipParts(figure), grade].join(', ')}`}
           title="method · window · hosts · coverage"
         >
-          <span className={classes.text}>{chipParts(figure).join(' · ')}</span>
+          {/* A space, so that what is read aloud has the words that are seen. */}
+          <span className={classes.text}>{chipParts(figure).join(' · ')}</span>{' '}
           {!gradeless && figure.status === 'ok' && <GradeTag grade={figure.grade} />}
         </UnstyledButton>
       </Popover.Target>
