@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from scipy import special
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
@@ -13,7 +12,7 @@ from tierscope.domain.heat import estimate_median, judge_enough
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.sensitivity.estimate import Kind, density_index
 from tierscope.domain.slowdown import PRIOR, REFERENCE_RHO, Belief, ShareOnSlow, physical_loss
-from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR
+from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR, normal_quantile
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.heat.sums import read_loads
 from tierscope.usecases.base.hardware import read_hardware
@@ -25,7 +24,7 @@ from tierscope.usecases.heat.sources import LIVE_KEPT
 KINDS: tuple[Kind, ...] = ("anon", "file")
 GROUNDING = "heat-based; A slowdown model of docs/method/ratio.md"
 PRIOR_LEVEL = 0.90
-_PREDICTION_ERROR = float(special.ndtri(1 - (1 - PRIOR_LEVEL) / 2)) * PREDICTION_STANDARD_ERROR
+_PREDICTION_ERROR = normal_quantile((1 + PRIOR_LEVEL) / 2) * PREDICTION_STANDARD_ERROR
 """Nine of ten losses predicted from core counters lie within this of the measured ones (CAMP)."""
 _NO_HEAT = "No heat of both anon and file memory was measured in the window."
 _TOUCHES = (
