@@ -66,7 +66,7 @@ $(SIMCORE_STAMP): $(PYTHON_STAMP) $(SIMCORE_SOURCES)
 up: ## Start everything on this host; Ctrl-C stops it. ARGS=--detach keeps it running
 	@deploy/dev/up.sh $(ARGS)
 
-demo: ## The same with a simulated fleet of 24 hosts, apart from real data
+demo: ## The same with a simulated fleet of 33 hosts, apart from real data
 	@deploy/dev/up.sh --demo $(ARGS)
 
 down: ## Stop what `make up` and `make demo` started

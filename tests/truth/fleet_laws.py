@@ -15,6 +15,8 @@ SMALL_HOSTS = ("web-1", "web-3", "cache-graph-1", "cache-graph-2", "redis-2", "q
 """Four services, kernels 6.1 and 6.12, one memory tier and two."""
 LIKE_HOSTS = ("web-3", "cache-graph-1", "queue-1")
 """Of three services: the ratio is advised for services with three hosts of one kind of hardware."""
+FAULTS = frozenset({"resting_scanner", "failing_promotion", "binding_limiter", "degraded_link"})
+"""Kinds of incidents in which hosts do not do what their settings say."""
 _TABLE = re.compile(r"^(?=\[\[(?:service|host|incident)\]\]$)", re.MULTILINE)
 
 
@@ -53,6 +55,17 @@ def choose_hosts(text: str, hosts: Collection[str], *, unit_bytes: int | None = 
     if unit_bytes is not None:
         head = re.sub(r"^unit_bytes = \d+", f"unit_bytes = {unit_bytes}", head, flags=re.MULTILINE)
     return head + "".join(block for block, kind, table in parsed if stays(kind, table))
+
+
+def without_faults(text: str) -> str:
+    """Laws without the incidents in which a kernel or a link fails: advice on sizes is for hosts that work."""
+    head, *blocks = _TABLE.split(text)
+
+    def stays(block: str) -> bool:
+        kind, table = _block(block)
+        return kind != "incident" or table["change"]["kind"] not in FAULTS
+
+    return head + "".join(block for block in blocks if stays(block))
 
 
 def repeat_hosts(text: str, hosts: Collection[str], times: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truth.asking import ask
+from truth.fleet_laws import without_faults
 from truth.instance import running_instance
 from truth.programs import FleetPlan, send_fleet, tell_losses, twin_program
 
@@ -71,6 +72,8 @@ def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = F
         with running_instance() as instance:
             send_fleet(agent, plan, instance.url, instance.join_token(), told)
             instance.wait_rebuilt()
+            if not heat_only:
+                instance.replay_placements()
             _write(answered, ask(instance.url, _read(told), plan.hours, heat_only=heat_only))
     truth, answers = _read(told), _read(answered)
     return JudgedFleet(plan, truth, answers, _losses(plan, truth, answers, folder))
@@ -84,7 +87,7 @@ def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fol
     path = folder / "losses.json"
     if not path.exists():
         whole = folder / "counterfactual.json"
-        shorter = replace(plan, hours=min(plan.hours, LOSS_HOURS))
+        shorter = replace(plan, hours=min(plan.hours, LOSS_HOURS), laws=without_faults(plan.laws))
         tell_losses(twin_program(), shorter, truth["start_unix_s"], DRAM_SHARES, whole)
         _write(path, _read(whole)["loss_curves"])
         whole.unlink()

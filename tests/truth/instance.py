@@ -19,8 +19,10 @@ from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.queue import open_queue
 from tierscope.storage.base.schema import upgrade
+from tierscope.storage.fleet.services import list_services
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.operate.load_figures import LoadFigures
+from tierscope.usecases.simulate.placements import ReplayPlacements
 
 REBUILD_SECONDS = 1800.0
 """How long a day of a fleet may take to be rebuilt: a busy machine takes many times what an idle one does."""
@@ -65,6 +67,14 @@ class Instance:
             log=self.worker.log,
             alive={"the worker": self.worker.process, "the API": self.api.process},
         )
+
+    def replay_placements(self) -> None:
+        """Replays the page samples of all services, as `tierscope recommend --replay` does and workers do daily."""
+        replays = ReplayPlacements(self.database, utc_now)
+        with self.database.read() as session:
+            rows = list_services(session, origin=None, host=None, after=None, limit=None)
+        for row in rows:
+            replays.refresh_named(row.public_id)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def tell_losses(twin: Path, plan: FleetPlan, start_unix_s: int, shares: Sequence
     Raises:
         ProgramFailedError: it could not.
     """
-    laws = out.with_name("laws.toml")
+    laws = out.with_suffix(".toml")
     laws.write_text(plan.laws, encoding="utf-8")
     run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--start-unix-s={start_unix_s}")
     _run((str(twin), *run, f"--dram-shares={','.join(f'{share:.4f}' for share in shares)}", f"--out={out}"))

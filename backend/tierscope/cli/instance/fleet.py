@@ -10,11 +10,12 @@ from typing import Self
 import tierscope
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
+from tierscope.core.database import Database
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.settings import Settings
 
-HOSTS = 24
+HOSTS = 33
 """As many as the twin's default laws name."""
 _COMPLETE = re.compile(r"history of \d+ hosts is complete")
 _PACKAGE = Path(tierscope.__file__).resolve().parent
@@ -68,6 +69,25 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, set
         prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=HOSTS, origin="simulated"),
         probe=lambda: log.loaded,
     )
+
+
+def enter_decisions(instance: Instance) -> bool:
+    """Enter what the fleet's owners would have, once it is worked up; whether all that can be is there.
+
+    Raises:
+        SQLAlchemyError: the database does not answer.
+    """
+    # What supervises real data does without the analytics behind this.
+    from tierscope.usecases.operate.demonstration import TRIED, Demonstration
+
+    tried = TRIED.validate_json((AgentFiles(instance.places.agent_state).state_dir / "experiments.json").read_bytes())
+    database = Database(instance.read_database_url(), pool_size=1)
+    try:
+        demonstration = Demonstration(database)
+        demonstration.confirm_price()
+        return demonstration.enter(tried) is not None
+    finally:
+        database.close()
 
 
 def fleet_spec() -> Path:

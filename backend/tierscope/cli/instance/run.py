@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from tierscope.cli.access.first_link import first_link
 from tierscope.cli.access.loopback_trust import say_loopback_trust
 from tierscope.cli.base.instance import Instance
@@ -17,7 +19,7 @@ from tierscope.cli.base.source_tree import AgentBuild, find_agent, shipped_agent
 from tierscope.cli.instance.agent import make_agent
 from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
-from tierscope.cli.instance.fleet import FleetLog, make_fleet
+from tierscope.cli.instance.fleet import FleetLog, enter_decisions, make_fleet
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -74,6 +76,7 @@ class InstanceRun:
     build: AgentBuild | None = None
     build_reported_at: float = 0.0
     fleet_log: FleetLog | None = None
+    decided: bool = False
     unwritten: bool = False
     build_since: datetime = field(default_factory=utc_now)
 
@@ -99,6 +102,7 @@ class InstanceRun:
                 self.supervisor.tick()
                 self._follow_build()
                 self._follow_fleet()
+                self._enter_decisions()
                 self._list_heat_pids()
                 self.publish("up")
                 self._bound_own_log()
@@ -246,6 +250,16 @@ class InstanceRun:
         if self.fleet_log is not None and not self.fleet_log.loaded:
             for line in self.fleet_log.new_lines():
                 self.say(f"fleet: {line}")
+
+    def _enter_decisions(self) -> None:
+        """Enter what the owners of the demonstration's fleet would have, as soon as its history is worked up."""
+        if self.fleet_log is None or not self.fleet_log.loaded or self.decided:
+            return
+        try:
+            self.decided = enter_decisions(self.instance)
+        except (SQLAlchemyError, OSError, TierscopeError) as error:
+            # The next turn tries again; the demonstration is whole without it.
+            self.say(f"fleet: what its owners decided cannot be entered yet: {error}")
 
     def _status(self, name: str) -> str | None:
         return next((item.state.status for item in self.supervisor.items if item.name == name), None)

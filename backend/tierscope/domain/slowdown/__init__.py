@@ -25,6 +25,7 @@ from tierscope.domain.slowdown.loss import (
 )
 from tierscope.domain.slowdown.pooled import LEVEL, pool_shares
 from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD, Belief, ShareOnSlow
+from tierscope.domain.slowdown.predicted import predict_point
 
 __all__ = [
     "EXPONENTS",
@@ -52,5 +53,6 @@ __all__ = [
     "odds_of",
     "physical_loss",
     "pool_shares",
+    "predict_point",
     "updated",
 ]

@@ -21,9 +21,11 @@ from tierscope.domain.slowdown import (
     EXPONENTS,
     REFERENCE_RHO,
     UPPER_LEVEL,
+    Point,
     balanced_share,
     gain_bound,
     interleave_weights,
+    predict_point,
 )
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import (
@@ -43,7 +45,13 @@ from tierscope.usecases.ratio.evidence import list_evidence
 from tierscope.usecases.ratio.inputs import Case, RatioInputs, RatioQuery
 from tierscope.usecases.ratio.next_steps import Missing, firm_up, step_out_of_refusal
 from tierscope.usecases.ratio.placement import GROWTH_RANGE, view_placement
-from tierscope.usecases.ratio.posterior import assume_slowdown, latency_range, use_points, view_posterior
+from tierscope.usecases.ratio.posterior import (
+    assume_slowdown,
+    latency_range,
+    use_points,
+    view_posterior,
+    view_predicted,
+)
 from tierscope.usecases.ratio.sentence import describe, describe_scope
 from tierscope.usecases.ratio.service_class import classify, utilise
 from tierscope.usecases.ratio.uncertainty import weigh_doubts
@@ -83,12 +91,29 @@ def answer_ratio(known: RatioInputs, asked: RatioQuery, *, now: datetime) -> Rat
     """Judge all ratios for one kind of host, or say what is missing to say anything."""
     used, points = use_points(known.points)
     rho = _latency_ratio(known)
+    predicted = _predict(known, rho)
+    if predicted is not None:
+        points = (*points, view_predicted(predicted, known.window.end))
     if isinstance(known.placement, NoCurve):
         return _view(known, asked, None, points, rho, now)
     case = Case(
-        known, asked, known.placement, tuple(used), REFERENCE_RHO if rho is None else rho, rho_measured=rho is not None
+        known=known,
+        asked=asked,
+        placement=known.placement,
+        points=tuple(used),
+        predicted=predicted,
+        rho=REFERENCE_RHO if rho is None else rho,
+        rho_measured=rho is not None,
     )
     return _view(known, asked, (case, case.choose()), points, rho, now)
+
+
+def _predict(known: RatioInputs, rho: float | None) -> Point | None:
+    """What the hosts' memory stalls say of the loss on slow memory alone; None where nobody counts them."""
+    stalls = known.hardware.stalls.value
+    if stalls is None:
+        return None
+    return predict_point(stalls, REFERENCE_RHO if rho is None else rho, rho_measured=rho is not None)
 
 
 def _latency_ratio(known: RatioInputs) -> float | None:

@@ -8,6 +8,8 @@ from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import NamedFigure
 from tierscope.usecases.ratio.inputs import RatioInputs
 
+ELSEWHERE = "these hosts have no slow memory: its latency is that which other hosts measured"
+
 
 def list_evidence(known: RatioInputs, rho: float | None) -> tuple[NamedFigure, ...]:
     """All of them; `rho` is the measured latency of slow memory over that of DRAM, None where it was not."""
@@ -27,6 +29,7 @@ def list_evidence(known: RatioInputs, rho: float | None) -> tuple[NamedFigure, .
             n_hosts=hardware.memory.n_hosts,
             grade="good",
             grounding="L",
+            warnings=(ELSEWHERE,) if hardware.slow_elsewhere else (),
         )
     return (
         NamedFigure("required_bytes_per_host", heat.required),

@@ -1,7 +1,7 @@
 """The hosts of a service for its ratio: their kinds, what their memory was measured to do, and what they demand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -11,6 +11,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
 from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, group_alike, model_memory
+from tierscope.domain.slowdown import Tier
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
@@ -26,21 +27,42 @@ _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
 @dataclass(frozen=True, slots=True)
 class HardwareFacts:
-    """Hosts of a service; figures are of the median host."""
+    """Hosts of a service; figures are of the median host.
+
+    `slow_elsewhere`: slow memory is as other hosts measured it, because these have none.
+    """
 
     memory: MemoryModel
+    slow_elsewhere: bool
     demand: Figure
     stalls: Figure
     subtracted: tuple[Subtracted, ...]
 
 
-def read_hardware_facts(session: ReadSession, host_ids: Sequence[int], window: Window) -> HardwareFacts:
-    """Read inventories and bandwidth counters of these hosts."""
+def read_slow_memory(session: ReadSession, host_ids: Sequence[int]) -> Tier | None:
+    """Slow memory as the benches of these hosts measured it; None where none did."""
+    return model_memory([_measured(body) for _, body in read_inventories(session, host_ids).values()]).slow
+
+
+def read_hardware_facts(
+    session: ReadSession, host_ids: Sequence[int], window: Window, *, elsewhere: Tier | None = None
+) -> HardwareFacts:
+    """Read inventories and bandwidth counters of these hosts.
+
+    Args:
+        session: where to read.
+        host_ids: hosts by number.
+        window: of the counters.
+        elsewhere: slow memory of other hosts, for hosts that have none.
+    """
     bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
     keys = [_STALLS, _CYCLES, *(f"node:{node}|{source}|{name}" for node in _nodes(bodies) for source, name in _names())]
     cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
+    memory = model_memory([_measured(body) for body in bodies.values()])
+    lends = memory.slow is None and memory.dram is not None and elsewhere is not None
     return HardwareFacts(
-        memory=model_memory([_measured(body) for body in bodies.values()]),
+        memory=replace(memory, slow=elsewhere) if lends else memory,
+        slow_elsewhere=lends,
         demand=_demand(cells, window),
         stalls=_stalls(cells, window),
         subtracted=_subtracted(list(bodies.values())),

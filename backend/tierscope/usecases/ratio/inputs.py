@@ -49,12 +49,17 @@ class RatioQuery:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The parts of one judgement: change one of them and choose again. `rho` is assumed unless `rho_measured`."""
+    """The parts of one judgement: change one of them and choose again. `rho` is assumed unless `rho_measured`.
+
+    `points` are the owner's; `predicted` is what the hosts' memory stalls say of slow memory alone, None where nobody
+    counts them.
+    """
 
     known: RatioInputs
     asked: RatioQuery
     placement: PlacementFacts
     points: tuple[Point, ...]
+    predicted: Point | None
     rho: float
     rho_measured: bool
     exponents: tuple[float, ...] = EXPONENTS
@@ -62,7 +67,8 @@ class Case:
     @property
     def belief(self) -> Belief:
         """What is believed of the slowdown."""
-        return form_belief(self.points, self.rho, rho_measured=self.rho_measured, exponents=self.exponents)
+        points = self.points if self.predicted is None else (*self.points, self.predicted)
+        return form_belief(points, self.rho, rho_measured=self.rho_measured, exponents=self.exponents)
 
     @property
     def at(self) -> Placement:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from tierscope.domain.slowdown import EXPONENTS, LEVEL_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
 from tierscope.storage.slowdown.points import SlowdownPointItem
@@ -44,6 +45,22 @@ def use_points(points: Sequence[SlowdownPointItem]) -> tuple[list[Point], tuple[
             )
         )
     return used, tuple(views)
+
+
+def view_predicted(point: Point, at: datetime) -> RatioPoint:
+    """The prediction from memory stalls, beside the owner's measurements."""
+    return RatioPoint(
+        id=None,
+        source="prediction",
+        share_on_slow=point.share_on_cxl,
+        loss=point.loss,
+        loss_standard_error=point.loss_standard_error,
+        used=True,
+        why_not=None,
+        measured_at=at,
+        author="tierscope",
+        note="with all memory on slow memory, from the cycles in which the hosts' processors wait for memory",
+    )
 
 
 def form_belief(

@@ -4,10 +4,11 @@ from datetime import datetime, timedelta
 
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import NotFound
-from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.ratio.memory import HostKind
 from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import hosts_with_samples
+from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.slowdown.points import list_points
 from tierscope.usecases.base.context import ReadContext
@@ -16,7 +17,7 @@ from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.ratio.answer import answer_kinds
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.hardware import read_hardware_facts, read_host_kinds
+from tierscope.usecases.ratio.hardware import read_hardware_facts, read_host_kinds, read_slow_memory
 from tierscope.usecases.ratio.heat import MAX_HOSTS, read_heat_facts
 from tierscope.usecases.ratio.inputs import RatioInputs, RatioQuery
 from tierscope.usecases.ratio.overlap import read_jaccard
@@ -26,6 +27,8 @@ from tierscope.usecases.ratio.service_class import latency_of
 SPAN = timedelta(days=8)
 """What advice reads at least: a full week, with room for what is still on its way."""
 LATENCY_POINTS = 500
+OTHER_HOSTS = 200
+"""Of the fleet, whose benches are looked at where no host of the service has slow memory."""
 MAX_KINDS = 4
 """Kinds of hosts that one answer is for; those with the most hosts, of which the sampled ones come first."""
 _UNKNOWN = HostKind(None, None, None)
@@ -73,6 +76,7 @@ class RatioReads:
         taken = dict.fromkeys([*(host for host in sampled if host in hosts), *spread_hosts(list(hosts), MAX_HOSTS)])
         kinds = read_host_kinds(session, list(taken)) or [(_UNKNOWN, ())]
         kinds.sort(key=lambda kind: set(sampled).isdisjoint(kind[1]))
+        slow = read_slow_memory(session, list(hosts)) or read_slow_memory(session, _others(session, service.origin))
         return [
             RatioInputs(
                 service_id=service.public_id,
@@ -82,7 +86,7 @@ class RatioReads:
                 n_hosts=len(ids),
                 heat=(heat := read_heat_facts(session, service.id, [hosts[host] for host in ids], window, now=now)),
                 jaccard=read_jaccard(session, service.id, heat.host_ids, window, now=now),
-                hardware=read_hardware_facts(session, heat.host_ids or ids, window),
+                hardware=read_hardware_facts(session, heat.host_ids or ids, window, elsewhere=slow),
                 placement=self._read_placement(session, service.id, window, now, ids),
                 points=tuple(list_points(session, service.id)),
                 latency=latency,
@@ -94,6 +98,11 @@ class RatioReads:
         reads = ServiceMetricReads(self._context)
         start, end = window.start.isoformat(), window.end.isoformat()
         return latency_of(reads.read(service_id, from_=start, to=end, max_points=LATENCY_POINTS))
+
+
+def _others(session: ReadSession, origin: Origin) -> list[int]:
+    """Hosts of the same origin, whose slow memory stands for that of hosts which have none."""
+    return [row.id for row in list_hosts(session, wanted=HostFilter(origin=origin), after=None, limit=OTHER_HOSTS)]
 
 
 def find_by_name(database: Database, name: str) -> str:

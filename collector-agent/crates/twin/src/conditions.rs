@@ -214,7 +214,7 @@ mod tests {
         let service = |name: &str, hours: f64| at(&laws, host(&laws, name), hours).services[0].clone();
         assert!((service("queue-1", 10.0).leaked_gib - 12.0).abs() < 1e-9);
         assert!(service("queue-1", 20.0).leaked_gib.abs() < 1e-9);
-        assert!((service("cache-graph-1", 100.0).anon_level - 1.12).abs() < 1e-9);
+        assert!((service("cache-object-1", 100.0).anon_level - 1.12).abs() < 1e-9);
         assert!((service("guests-1", 24.0).level - 1.01).abs() < 1e-9);
     }
 
@@ -223,9 +223,9 @@ mod tests {
         let laws = laws();
         let settings = |hours: f64| at(&laws, host(&laws, "cache-graph-3"), hours).settings;
         assert_eq!(
-            (settings(13.0).numa_balancing, settings(14.0).numa_balancing),
+            (settings(31.0).numa_balancing, settings(32.0).numa_balancing),
             (0, 2)
         );
-        assert!((settings(14.0).swappiness - settings(13.0).swappiness).abs() < 1e-9);
+        assert!((settings(32.0).swappiness - settings(31.0).swappiness).abs() < 1e-9);
     }
 }

@@ -49,7 +49,16 @@ pub struct Means {
     pub all_dram_ops_per_s: f64,
     /// Share of accesses that were slow, over all accesses of the run.
     pub slow_access_share: f64,
+    /// Operations that were done.
+    pub throughput_ops_per_s: f64,
+    /// Median time of an operation.
+    pub p50_us: f64,
+    /// Its 99th percentile.
+    pub p99_us: f64,
 }
+
+/// After a change, before its effect counts: memory moves first.
+const SETTLING_S: f64 = 1800.0;
 
 /// Means of each service of a host over the intervals from `from` on.
 pub fn means(laws: &Laws, index: usize, seed: u64, intervals: u32, from: u32) -> Vec<Means> {
@@ -61,6 +70,9 @@ pub fn means(laws: &Laws, index: usize, seed: u64, intervals: u32, from: u32) ->
         for ((means, slow, all), service) in sums.iter_mut().zip(&interval.services) {
             means.capacity_ops_per_s += service.performance.capacity_ops_per_s;
             means.all_dram_ops_per_s += service.all_dram.capacity_ops_per_s;
+            means.throughput_ops_per_s += service.performance.throughput_ops_per_s;
+            means.p50_us += service.performance.p50_us;
+            means.p99_us += service.performance.p99_us;
             *slow += service.accesses.iter().map(|by_place| by_place[1]).sum::<f64>();
             *all += service.accesses.iter().flatten().sum::<f64>();
         }
@@ -71,6 +83,9 @@ pub fn means(laws: &Laws, index: usize, seed: u64, intervals: u32, from: u32) ->
             capacity_ops_per_s: means.capacity_ops_per_s / count,
             all_dram_ops_per_s: means.all_dram_ops_per_s / count,
             slow_access_share: slow / f64::max(all, 1.0),
+            throughput_ops_per_s: means.throughput_ops_per_s / count,
+            p50_us: means.p50_us / count,
+            p99_us: means.p99_us / count,
         })
         .collect()
 }
@@ -112,14 +127,15 @@ pub fn loss_curve(
     points
 }
 
-/// What experiments did within `intervals`: each of their hosts against itself without the experiment.
+/// What experiments did within `intervals`, once they had settled: each of their hosts against itself without the
+/// experiment.
 pub fn effects(laws: &Laws, seed: u64, intervals: u32) -> Vec<EffectTruth> {
     let mut effects = Vec::new();
     for (number, incident) in laws.incidents.iter().enumerate() {
         let Change::Experiment { set } = &incident.change else {
             continue;
         };
-        let from = (incident.begin_h * 3600.0 / laws.clock.interval_s).max(0.0) as u32;
+        let from = ((incident.begin_h * 3600.0 + SETTLING_S) / laws.clock.interval_s).max(0.0) as u32;
         let until = intervals.min((incident.end_h * 3600.0 / laws.clock.interval_s) as u32);
         if from >= until {
             continue;
@@ -135,11 +151,15 @@ pub fn effects(laws: &Laws, seed: u64, intervals: u32) -> Vec<EffectTruth> {
             let with = means(laws, index, seed, until, from);
             let without = means(&without, index, seed, until, from);
             for ((with, without), share) in with.iter().zip(&without).zip(&host.services) {
+                let change = |of: fn(&Means) -> f64| of(with) / of(without) - 1.0;
                 effects.push(EffectTruth {
                     incident: incident.name.clone(),
                     host: host.name.clone(),
                     service: share.service.clone(),
-                    capacity_change_ratio: with.capacity_ops_per_s / without.capacity_ops_per_s - 1.0,
+                    capacity_change_ratio: change(|means| means.capacity_ops_per_s),
+                    throughput_change_ratio: change(|means| means.throughput_ops_per_s),
+                    p50_change_ratio: change(|means| means.p50_us),
+                    p99_change_ratio: change(|means| means.p99_us),
                     slow_access_share_change: with.slow_access_share - without.slow_access_share,
                     set: set.clone(),
                 });

@@ -1,7 +1,5 @@
 //! What would have been: runs of the same fleet that differ by one thing.
 
-use std::collections::BTreeMap;
-
 use tierscope_twin::fleet;
 use tierscope_twin::laws::{Change, Laws};
 use tierscope_twin::state::State;
@@ -28,23 +26,28 @@ fn index(laws: &Laws, name: &str) -> usize {
 
 #[test]
 fn one_experiment_helps_and_one_does_nothing() {
-    let laws = laws(|change| matches!(change, Change::Experiment { .. }));
-    let effects: BTreeMap<String, (f64, f64)> = fleet::effects(&laws, 7, 240)
-        .into_iter()
-        .map(|effect| {
-            (
-                effect.host,
-                (effect.capacity_change_ratio, effect.slow_access_share_change),
-            )
-        })
-        .collect();
-    let (capacity, slow) = effects["cache-graph-3"];
-    assert!(capacity > 0.02 && slow < -0.1, "{capacity} {slow}");
-    let (capacity, slow) = effects["cache-object-1"];
-    assert!(
-        capacity.abs() < 1e-12 && slow.abs() < 1e-12,
-        "the same run, number by number"
-    );
+    let helps = laws(|change| matches!(change, Change::Experiment { set } if set.numa_balancing.is_some()));
+    let nothing = laws(|change| matches!(change, Change::Experiment { set } if set.swappiness.is_some()));
+    let [helps, nothing] = [&helps, &nothing].map(|laws| fleet::effects(laws, 7, 240));
+    assert_eq!((helps.len(), nothing.len()), (5, 5));
+    for effect in helps {
+        let (capacity, slow) = (effect.capacity_change_ratio, effect.slow_access_share_change);
+        assert!(
+            capacity > 0.02 && slow < -0.1 && effect.p50_change_ratio < -0.02,
+            "{effect:?}"
+        );
+    }
+    for effect in nothing {
+        let changes = [
+            effect.capacity_change_ratio,
+            effect.slow_access_share_change,
+            effect.p50_change_ratio,
+        ];
+        assert!(
+            changes.iter().all(|change| change.abs() < 1e-12),
+            "the same run, number by number: {effect:?}"
+        );
+    }
 }
 
 #[test]

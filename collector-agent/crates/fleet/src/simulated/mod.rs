@@ -129,6 +129,7 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
     };
     let now = turns::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, now)?;
+    note_experiments(args, saved.detailed_from())?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
     let stage = Stage {
         settings,
@@ -192,6 +193,17 @@ fn twins(
     let laws = Laws::load(args.laws.as_deref())?;
     progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
     twin::populate(&laws, (args.seed, args.panel_every), recorder)
+}
+
+/// Writes down what was tried on a fleet of the twin, for who enters it as its owners would.
+fn note_experiments(args: &FleetArgs, detailed_from: i64) -> anyhow::Result<()> {
+    let Some(directory) = args.state_dir.as_ref().filter(|_| args.twin) else {
+        return Ok(());
+    };
+    let path = directory.join("experiments.json");
+    let laws = Laws::load(args.laws.as_deref())?;
+    twin::experiments::write(&path, &laws, twin::start_unix_s(detailed_from))
+        .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -99,6 +99,15 @@ impl Saved {
             path: Some(path.to_owned()),
             state: Mutex::new((document, Instant::now())),
         }))
+    }
+
+    /// The first minute of the history in detail.
+    pub(crate) fn detailed_from(&self) -> i64 {
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .detailed_from
     }
 
     /// Notes how far a host has got.

@@ -107,6 +107,12 @@ pub struct EffectTruth {
     pub service: String,
     /// Change of its mean capacity, as a share.
     pub capacity_change_ratio: f64,
+    /// Change of its mean throughput, as a share.
+    pub throughput_change_ratio: f64,
+    /// Change of the mean of the median time of an operation, as a share.
+    pub p50_change_ratio: f64,
+    /// Change of the mean of its 99th percentile, as a share.
+    pub p99_change_ratio: f64,
     /// Change of its mean share of slow accesses.
     pub slow_access_share_change: f64,
     /// What was changed.

@@ -6,6 +6,7 @@
 //! Older history is told by the hour, without heat, by a host of the same laws in longer steps and with larger pages.
 
 mod counters;
+pub(crate) mod experiments;
 mod inventory;
 mod panel;
 mod recorder;
@@ -135,7 +136,7 @@ impl Minutes for TwinHost {
     /// Lets the time of the laws begin where the history is detailed, such that the first interval ends there, and the
     /// host at `minute`, after its warm-up.
     fn start_at(&mut self, minute: i64, detailed_from: i64) {
-        self.laws.clock.start_unix_s = ((detailed_from - 1) * 60).unsigned_abs();
+        self.laws.clock.start_unix_s = start_unix_s(detailed_from);
         self.coarse_laws = coarse(&self.laws);
         self.minute = 0;
         self.detailed_from = (detailed_from - minute).max(0);
@@ -180,6 +181,11 @@ impl Minutes for TwinHost {
         let last = self.last.as_ref()?;
         last.conditions.agent.version.as_deref()
     }
+}
+
+/// When the time of the laws begins: the first detailed minute ends an interval after it.
+pub(crate) fn start_unix_s(detailed_from: i64) -> u64 {
+    ((detailed_from - 1) * 60).unsigned_abs()
 }
 
 /// The same laws in longer steps and with larger pages.

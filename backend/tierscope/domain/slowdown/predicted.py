@@ -1,0 +1,26 @@
+"""The loss on slow memory alone, predicted from the cycles in which a service's processors wait for memory."""
+
+import math
+
+from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR, Point, physical_loss
+from tierscope.domain.slowdown.posterior import LATENCY_SD
+
+STALLS_SD = 0.3
+"""Of ln odds: cycles that wait overlap, and not all of them grow with the latency [A]."""
+
+
+def predict_point(stall_share: float, rho: float, *, rho_measured: bool) -> Point | None:
+    """The loss with all accesses on slow memory, as a point like a measured one; None where nothing waits.
+
+    Args:
+        stall_share: share of cycles that wait for memory, on DRAM; where some accesses are slow already it is too
+            high, and so is the loss.
+        rho: latency of slow memory over that of DRAM.
+        rho_measured: whether that was measured; else its doubt is added.
+    """
+    loss = physical_loss(stall_share, 1.0, rho)
+    if loss <= 0.0:
+        return None
+    slope = loss * (1.0 - loss)
+    sd = math.hypot(PREDICTION_STANDARD_ERROR / slope, STALLS_SD, 0.0 if rho_measured else LATENCY_SD)
+    return Point(1.0, loss, sd * slope)

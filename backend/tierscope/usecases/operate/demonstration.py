@@ -1,0 +1,105 @@
+"""What the owners of the demonstration's fleet would have entered: a price that they stand for, and experiments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database
+from tierscope.storage.base.subjects import hosts_of_service
+from tierscope.storage.experiments.rows import list_experiments
+from tierscope.storage.fleet.services import list_services
+from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
+from tierscope.usecases.operate.load_figures import LoadFigures
+from tierscope.usecases.tco.prices import Prices
+
+ACTOR = "demonstration"
+PRICE = "preset-dram-2025-late"
+"""A published price of DRAM, with its date and source."""
+METRICS = ("latency_p50_ns", "latency_p99_ns", "throughput_per_s")
+MARGIN_RATIO = 0.05
+SETTLING_SECONDS = 1800
+MOST_BEHIND_S = 120.0
+"""Answers on experiments are kept once they have ended: they wait until workers have caught up so far."""
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TriedExperiment:
+    """An experiment of the simulated fleet: times in Unix seconds, a service and hosts by name."""
+
+    name: str
+    service: str
+    canary: tuple[str, ...]
+    control: tuple[str, ...]
+    before_unix_s: Annotated[int, Field(ge=0)]
+    change_unix_s: Annotated[int, Field(ge=0)]
+    end_unix_s: Annotated[int, Field(ge=0)]
+
+
+TRIED: Final = TypeAdapter(tuple[TriedExperiment, ...])
+"""Reads the file in which the fleet says what was tried on it."""
+
+
+class Demonstration:
+    """Enters what owners would; what is there already stays as it is."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def confirm_price(self) -> None:
+        """Stand for a price of DRAM, if nobody stands for one yet."""
+        prices = Prices(self._database, clock=self._clock)
+        if "dram" not in prices.in_force("USD"):
+            prices.confirm(PRICE, actor=ACTOR)
+
+    def enter(self, tried: Sequence[TriedExperiment]) -> int | None:
+        """Enter the experiments that have ended, and how many are there; None while their data is not worked up."""
+        now = self._clock()
+        if LoadFigures(self._database, self._clock).lag().oldest_due_s > MOST_BEHIND_S:
+            return None
+        with self._database.read() as session:
+            known = list_experiments(session, service=None, state=None, now=now, before=None, limit=_MOST)
+            services = list_services(session, origin=None, host=None, after=None, limit=None)
+            ids = {
+                service.name: (
+                    service.public_id,
+                    {host.name: host.public_id for host in hosts_of_service(session, service.id)},
+                )
+                for service in services
+            }
+        there = {row.name for row in known}
+        writes = ExperimentWrites(self._database, clock=self._clock)
+        for one in tried:
+            if one.name in there or one.service not in ids or _at(one.end_unix_s) > now:
+                continue
+            service_id, hosts = ids[one.service]
+            writes.create(_new(one, service_id, hosts), actor=ACTOR)
+            there.add(one.name)
+        return len(there)
+
+
+def _new(one: TriedExperiment, service_id: str, hosts: dict[str, str]) -> NewExperiment:
+    return NewExperiment(
+        name=one.name,
+        service_id=service_id,
+        advice_id=None,
+        hypothesis="Hosts with the change answer sooner than those without it.",
+        metrics=tuple(MetricRequest(metric, None, MARGIN_RATIO) for metric in METRICS),
+        canary=tuple(hosts[name] for name in one.canary),
+        control=tuple(hosts[name] for name in one.control),
+        canary_n=None,
+        seed=None,
+        before_from=_at(one.before_unix_s),
+        change_at=_at(one.change_unix_s),
+        settling_seconds=SETTLING_SECONDS,
+        planned_end=_at(one.end_unix_s),
+    )
+
+
+def _at(unix_s: int) -> datetime:
+    return datetime.fromtimestamp(unix_s, UTC)
