@@ -33,6 +33,7 @@ from tierscope.domain.slowdown import (
     gain_bound,
     interleave_weights,
     physical_loss,
+    predict_point,
     updated,
 )
 
@@ -355,3 +356,23 @@ def test_memory_as_measured_adds_nodes_and_takes_the_median_host() -> None:
     assert memory.latency_ratio(0.5) == pytest.approx(2.2 * (1 + 0.15 * 0.5 / 0.6) / 1.2)
     assert memory.loaded_over_idle(0.99) == pytest.approx(2.5)
     assert model_memory([]).latency_ratio() is None
+
+
+def test_memory_stalls_foretell_the_loss_on_slow_memory_alone() -> None:
+    point = predict_point(0.3, 2.0, rho_measured=True)
+    assert point is not None
+    assert (point.share_on_cxl, point.loss) == (1.0, pytest.approx(0.3 / 1.3))
+    doubtful = predict_point(0.3, 2.0, rho_measured=False)
+    assert doubtful is not None
+    assert doubtful.loss_standard_error > point.loss_standard_error > 0.053
+    assert predict_point(0.0, 2.0, rho_measured=True) is None
+    assert predict_point(0.3, 1.0, rho_measured=True) is None, "memory that is no slower costs nothing"
+
+
+def test_a_prediction_narrows_what_is_believed_of_small_shares() -> None:
+    share = ShareOnSlow.exactly(0.02)
+    point = predict_point(0.12, 2.3, rho_measured=True)
+    assert point is not None
+    before, after = Belief.of(PRIOR.at_latency(2.3), ()), Belief.of(PRIOR.at_latency(2.3), (point,))
+    assert after.loss_upper(share) < before.loss_upper(share)
+    assert after.loss_lower(share) > before.loss_lower(share)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 
 from factories.waiting import DEADLINE_SECONDS
+from truth.accounts import DRAM_RATIOS, scenario
+from truth.experiments import Entered
 
 WINDOW_S = 600
 """Of one state: ten minutes."""
@@ -52,11 +54,14 @@ class Asker:
     def _ids(self, path: str) -> Mapping[str, str]:
         return {item["name"]: item["id"] for item in self._get(path, limit=200)["items"]}
 
-    def ask(self, services: Mapping[str, list[str]], *, heat_only: bool = False) -> Answers:
+    def ask(
+        self, services: Mapping[str, list[str]], memory_gb: Mapping[str, float], *, heat_only: bool = False
+    ) -> Answers:
         """Everything that is judged.
 
         Args:
             services: names of services, each with those of its hosts.
+            memory_gb: memory of a host of each service, all nodes together.
             heat_only: hot, warm and cold memory alone.
         """
         whole = _window(self._start_s, self._end_s)
@@ -67,7 +72,10 @@ class Asker:
                 heat = self._get(f"{path}/heat", **whole, host=self._hosts[host], max_points=2)
                 answers["heat"].append({"service": service, "host": host, **_without(heat, "axis", "series")})
             if not heat_only:
-                answers["services"][service] = self._of_service(path, hosts, whole)
+                answers["services"][service] = {
+                    **self._of_service(path, hosts, whole),
+                    "savings": [self._saving(service, memory_gb[service], ratio) for ratio in DRAM_RATIOS],
+                }
         if not heat_only:
             for host in {host for hosts in services.values() for host in hosts}:
                 answers["hosts"][host] = self._of_host(self._hosts[host])
@@ -87,6 +95,13 @@ class Asker:
             "sensitivity": _without(self._get(f"{path}/sensitivity", **whole), "scatter"),
         }
 
+    def _saving(self, service: str, memory_gb: float, dram_ratio: float) -> Answers:
+        spec = scenario(self._services[service], memory_gb, dram_ratio)
+        posted = self._client.post("/v1/tco/evaluate", params={"parts": "fast"}, json={"spec": spec})
+        options = _taken(posted)["options"]
+        told = {name: options[0][name] if options else None for name in ("loss", "saving")}
+        return {"memory_gb": memory_gb, "dram_ratio": dram_ratio, **told}
+
     def _of_host(self, host_id: str) -> Answers:
         def ping_pong(start_s: int, length_s: int) -> Answers:
             window = _window(start_s, start_s + length_s)
@@ -98,6 +113,12 @@ class Asker:
             return [ping_pong(start_s, length_s) for start_s in range(first_s, self._end_s, length_s)]
 
         return {"states": split(WINDOW_S), "hours": split(HOUR_S)}
+
+    def ask_experiment(self, entered: Entered) -> Answers:
+        """What is said of an experiment, without its curves."""
+        found = self._get(f"/v1/experiments/{entered.id}", max_points=2)
+        metrics = [_without(metric, "series") for metric in found["metrics"]]
+        return {"what": entered.what, "verdict": found["verdict"], "why": found["why"], "metrics": metrics}
 
     def _rules(self) -> list[Answers]:
         return [rule for rule in self._get("/v1/rules")["items"] if rule["name"] in BACKTESTED]
@@ -122,12 +143,18 @@ def _without(document: Answers, *names: str) -> Answers:
     return {name: value for name, value in document.items() if name not in names}
 
 
-def ask(url: str, truth: Mapping[str, Any], hours: int, *, heat_only: bool = False) -> Answers:
-    """Asks the instance at `url` about the first `hours` hours of a fleet."""
+def ask(
+    url: str, truth: Mapping[str, Any], hours: int, entered: Sequence[Entered] = (), *, heat_only: bool = False
+) -> Answers:
+    """Asks the instance at `url` about the first `hours` hours of a fleet, and about experiments on it."""
     services: dict[str, list[str]] = {}
+    memory_gb: dict[str, float] = {}
     for host in truth["hosts"]:
         for service in host["services"]:
             services.setdefault(service, []).append(host["host"])
+            memory_gb.setdefault(service, host["dram_gib"] + host["slow_gib"])
     start_s = int(truth["start_unix_s"])
     with httpx.Client(base_url=url, timeout=DEADLINE_SECONDS) as client:
-        return Asker(client, start_s, start_s + hours * HOUR_S).ask(services, heat_only=heat_only)
+        asker = Asker(client, start_s, start_s + hours * HOUR_S)
+        answers = asker.ask(services, memory_gb, heat_only=heat_only)
+        return {**answers, "experiments": [asker.ask_experiment(one) for one in entered]}

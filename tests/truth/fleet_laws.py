@@ -17,6 +17,7 @@ LIKE_HOSTS = ("web-3", "cache-graph-1", "queue-1")
 """Of three services: the ratio is advised for services with three hosts of one kind of hardware."""
 FAULTS = frozenset({"resting_scanner", "failing_promotion", "binding_limiter", "degraded_link"})
 """Kinds of incidents in which hosts do not do what their settings say."""
+TRIED_HOSTS = tuple(f"cache-graph-{number}" for number in range(3, 13))
 _TABLE = re.compile(r"^(?=\[\[(?:service|host|incident)\]\]$)", re.MULTILINE)
 
 
@@ -83,6 +84,10 @@ def repeat_hosts(text: str, hosts: Collection[str], times: int) -> str:
     return "".join(made)
 
 
+def _tried() -> str:
+    return choose_hosts(_default(), TRIED_HOSTS)
+
+
 def _default() -> str:
     return DEFAULT.read_text(encoding="utf-8")
 
@@ -95,8 +100,9 @@ def _alike() -> str:
     return repeat_hosts(_default(), LIKE_HOSTS, times=3)
 
 
-NAMED: Mapping[str, Callable[[], str]] = {"default": _default, "small": _small, "alike": _alike}
-"""Laws by name: those that come with the twin; six of their hosts; three services on three like hosts each."""
+NAMED: Mapping[str, Callable[[], str]] = {"default": _default, "small": _small, "alike": _alike, "tried": _tried}
+"""Laws by name: those that come with the twin; six of their hosts; three services on three like hosts each; the ten
+like hosts that experiments are made on."""
 
 
 def read(name: str) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truth.asking import ask
+from truth.asking import HOUR_S, ask
+from truth.experiments import NOTHING, enter_experiments
 from truth.fleet_laws import without_faults
-from truth.instance import running_instance
-from truth.programs import FleetPlan, send_fleet, tell_losses, twin_program
+from truth.instance import Instance, running_instance
+from truth.programs import FleetPlan, send_fleet, tell_effects, tell_losses, twin_program
 
 DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
 """Where losses are known, the ratios that are sold among them; between them they are interpolated."""
@@ -30,6 +31,8 @@ class JudgedFleet:
     answers: dict[str, Any]
     losses: list[dict[str, Any]]
     """Points of the loss curves; empty where no ratio was advised."""
+    effects: list[dict[str, Any]]
+    """What experiments did; empty where none was judged."""
 
     def windows(self, host: str, service: str | None = None) -> list[dict[str, Any]]:
         """Rows of the truth within the window that was asked for, of one service or of all on a host."""
@@ -74,9 +77,16 @@ def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = F
             instance.wait_rebuilt()
             if not heat_only:
                 instance.replay_placements()
-            _write(answered, ask(instance.url, _read(told), plan.hours, heat_only=heat_only))
+            _write(answered, _ask(instance, _read(told), plan.hours, heat_only=heat_only))
     truth, answers = _read(told), _read(answered)
-    return JudgedFleet(plan, truth, answers, _losses(plan, truth, answers, folder))
+    losses, effects = _losses(plan, truth, answers, folder), _effects(plan, truth, answers, folder)
+    return JudgedFleet(plan, truth, answers, losses, effects)
+
+
+def _ask(instance: Instance, truth: dict[str, Any], hours: int, *, heat_only: bool) -> dict[str, Any]:
+    end_s = int(truth["start_unix_s"]) + hours * HOUR_S
+    entered = [] if heat_only else enter_experiments(instance.database, truth, end_s)
+    return ask(instance.url, truth, hours, entered, heat_only=heat_only)
 
 
 def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
@@ -93,3 +103,17 @@ def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fol
         whole.unlink()
     points: list[dict[str, Any]] = _read(path)
     return points
+
+
+def _effects(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """What the experiments of the laws did, where one was judged."""
+    if all(experiment["what"] in NOTHING for experiment in answers.get("experiments", ())):
+        return []
+    path = folder / "effects.json"
+    if not path.exists():
+        whole = folder / "counterfactual.json"
+        tell_effects(twin_program(), plan, truth["start_unix_s"], whole)
+        _write(path, _read(whole)["effects"])
+        whole.unlink()
+    effects: list[dict[str, Any]] = _read(path)
+    return effects

@@ -64,7 +64,20 @@ def tell_losses(twin: Path, plan: FleetPlan, start_unix_s: int, shares: Sequence
     Raises:
         ProgramFailedError: it could not.
     """
+    _tell(twin, plan, start_unix_s, f"--dram-shares={','.join(f'{share:.4f}' for share in shares)}", out)
+
+
+def tell_effects(twin: Path, plan: FleetPlan, start_unix_s: int, out: Path) -> None:
+    """Writes the truth of the same fleet with what its experiments did.
+
+    Raises:
+        ProgramFailedError: it could not.
+    """
+    _tell(twin, plan, start_unix_s, "--effects", out)
+
+
+def _tell(twin: Path, plan: FleetPlan, start_unix_s: int, what: str, out: Path) -> None:
     laws = out.with_suffix(".toml")
     laws.write_text(plan.laws, encoding="utf-8")
     run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--start-unix-s={start_unix_s}")
-    _run((str(twin), *run, f"--dram-shares={','.join(f'{share:.4f}' for share in shares)}", f"--out={out}"))
+    _run((str(twin), *run, what, f"--out={out}"))

@@ -29,7 +29,7 @@ def observe(fleet: JudgedFleet) -> Observed:
     seen: Observed = {goal.row: [] for goal in GOALS}
     answered_row = AFTER_WEEK if fleet.plan.hours >= _WEEK_H else AFTER_DAY
     for service, answers in fleet.answers["services"].items():
-        curve = _loss_curve(fleet, service)
+        curve = loss_curve(fleet, service)
         for target, ratio in answers["ratio"].items():
             is_answered = ratio["answer"] in (*ANSWERED, "all_dram")
             seen[answered_row].append(float(is_answered))
@@ -38,7 +38,7 @@ def observe(fleet: JudgedFleet) -> Observed:
     return seen
 
 
-def _loss_curve(fleet: JudgedFleet, service: str) -> tuple[list[float], list[float]] | None:
+def loss_curve(fleet: JudgedFleet, service: str) -> tuple[list[float], list[float]] | None:
     """Shares of DRAM, ascending, and the mean loss over the service's hosts at each; with all DRAM none."""
     losses: dict[float, list[float]] = {}
     for point in fleet.losses:

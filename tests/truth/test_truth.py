@@ -6,6 +6,7 @@ import copy
 import json
 import tomllib
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -14,7 +15,10 @@ import pytest
 from faults.programs import shipped_agent
 from faults.stage import NotHereError
 from tierscope.domain.ledger.verdict import Word
+from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 from truth import fleet_laws
+from truth.accounts import saving, scenario
+from truth.experiments import HOUR_S, NOTHING, plan_experiments
 from truth.fleets import JudgedFleet, folder_of, run_fleet
 from truth.programs import FleetPlan
 from truth.rows_states import NOT_KNOWN, WORDS
@@ -118,3 +122,50 @@ def test_hosts_are_repeated_without_incidents() -> None:
     assert {host["rack"] for host in laws["host"]} == {"r1", "r2", "r3"}
     assert "incident" not in laws
     assert len(laws["service"]) == 3
+
+
+def test_faults_are_left_out_of_what_a_ratio_is_judged_by() -> None:
+    kept, all_of_them = (
+        {one["change"]["kind"] for one in tomllib.loads(text)["incident"]}
+        for text in (fleet_laws.without_faults(fleet_laws.read("default")), fleet_laws.read("default"))
+    )
+    assert all_of_them - kept == fleet_laws.FAULTS
+    assert {"ping_pong", "leak", "experiment"} <= kept
+
+
+def test_experiments_are_those_of_the_laws_and_some_with_nothing_while_hosts_are_quiet() -> None:
+    names = [f"host-{number}" for number in range(10)]
+    hosts = [
+        {"host": name, "rack": f"r{place % 2}", "dram_gib": 8, "slow_gib": 4, "settings": {}, "services": ["web"]}
+        for place, name in enumerate(names)
+    ]
+    change = {
+        "name": "a setting",
+        "begin_unix_s": 20 * HOUR_S,
+        "end_unix_s": 24 * HOUR_S,
+        "hosts": names[::2],
+        "controls": names[1::2],
+        "service": "web",
+        "change": {"kind": "experiment"},
+    }
+    truth = {"start_unix_s": 0, "hosts": hosts, "incidents": [change]}
+    assert [what for _, _, what in plan_experiments(truth, 23 * HOUR_S)].count("a setting") == 0, "it is not over"
+    (service, first, what), *rest = plan_experiments(truth, 36 * HOUR_S)
+    assert (service, what, first.before_unix_s, first.end_unix_s) == ("web", "a setting", 0, 24 * HOUR_S)
+    assert all(one.end_unix_s <= 20 * HOUR_S or one.before_unix_s >= 28 * HOUR_S for _, one, _ in rest)
+    assert {what for _, _, what in rest} == set(NOTHING)
+    changes = [(one.change_unix_s, one.end_unix_s) for _, one, _ in rest]
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(sorted(changes))), "no host is in two at a time"
+    by_rack = next(one for _, one, what in rest if what == NOTHING[1])
+    assert (len(by_rack.canary), len(by_rack.control)) == (5, 5)
+
+
+def test_accounts_of_the_judge_are_those_of_the_scenario_that_it_asks_about() -> None:
+    assert saving(100.0, 1.0, 0.0) == 0.0
+    # 50 GB of CXL memory in place of DRAM: 200 dollars less, a controller of 500 and 15 W more, over five years.
+    assert saving(100.0, 0.5, 0.0) == pytest.approx((200.0 - 500.0) / 5.0 - 15.0 * 1.5 * 8.76 * 0.09)
+    assert saving(100.0, 0.5, 0.1) < saving(100.0, 0.5, 0.0)
+    document = ScenarioDocument.model_validate(scenario("s1", 512.0, 2 / 3))
+    option = document.options[0]
+    assert option.cxl is not None
+    assert option.dram_gb + option.cxl.gb == pytest.approx(document.baseline.dram_gb)
