@@ -18,6 +18,8 @@ ARM = 5
 """Hosts in each arm, at least."""
 SLOT_S = 2 * HOUR_S
 """Before and after the moment at which nothing is changed."""
+BEFORE_S = 6 * HOUR_S
+"""Before a change of the laws, at most."""
 QUIET_S = 4 * HOUR_S
 """After an incident, before hosts count as like each other again."""
 NOTHING = ("nothing, arms drawn by host", "nothing, arms by rack")
@@ -77,7 +79,7 @@ def _changes(truth: Mapping[str, Any], end_s: int) -> Iterator[Planned]:
     tried = [one for one in truth["incidents"] if one["change"]["kind"] == "experiment" and one["service"]]
     for one in sorted(tried, key=lambda incident: incident["begin_unix_s"]):
         service, end = one["service"], int(one["end_unix_s"])
-        before = begun.get(service, int(truth["start_unix_s"]))
+        before = max(begun.get(service, int(truth["start_unix_s"])), int(one["begin_unix_s"]) - BEFORE_S)
         begun[service] = end
         if end <= end_s:
             hosts, controls = tuple(one["hosts"]), tuple(one["controls"])
@@ -93,7 +95,7 @@ def _nothing(truth: Mapping[str, Any], end_s: int) -> Iterator[Planned]:
         control = tuple(host["host"] for host in hosts if host["rack"] != racks[0])
         names = {host["host"] for host in hosts}
         number = 0
-        for begin in range(int(truth["start_unix_s"]), end_s - 2 * SLOT_S + 1, SLOT_S):
+        for begin in range(int(truth["start_unix_s"]), end_s - 2 * SLOT_S + 1, 2 * SLOT_S):
             times = (begin, begin + SLOT_S, begin + 2 * SLOT_S)
             if not _is_quiet(truth["incidents"], names, begin, times[2]):
                 continue
@@ -115,7 +117,9 @@ def _alike(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, An
 
 def _is_quiet(incidents: Sequence[Mapping[str, Any]], hosts: set[str], begin: int, end: int) -> bool:
     return not any(
-        hosts & {*one["hosts"], *one["controls"]} and one["begin_unix_s"] < end and one["end_unix_s"] + QUIET_S > begin
+        hosts & {*one["hosts"], *one["controls"]}
+        and one["begin_unix_s"] - BEFORE_S < end
+        and one["end_unix_s"] + QUIET_S > begin
         for one in incidents
     )
 

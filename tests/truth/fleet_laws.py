@@ -60,13 +60,14 @@ def choose_hosts(text: str, hosts: Collection[str], *, unit_bytes: int | None = 
 
 def without_faults(text: str) -> str:
     """Laws without the incidents in which a kernel or a link fails: advice on sizes is for hosts that work."""
+    return _without(text, lambda incident: incident["change"]["kind"] in FAULTS)
+
+
+def _without(text: str, goes: Callable[[Mapping[str, Any]], bool]) -> str:
+    """Laws without some of their incidents."""
     head, *blocks = _TABLE.split(text)
-
-    def stays(block: str) -> bool:
-        kind, table = _block(block)
-        return kind != "incident" or table["change"]["kind"] not in FAULTS
-
-    return head + "".join(block for block in blocks if stays(block))
+    parsed = [(block, *_block(block)) for block in blocks]
+    return head + "".join(block for block, kind, table in parsed if kind != "incident" or not goes(table))
 
 
 def repeat_hosts(text: str, hosts: Collection[str], times: int) -> str:
@@ -88,6 +89,10 @@ def _tried() -> str:
     return choose_hosts(_default(), TRIED_HOSTS)
 
 
+def _still() -> str:
+    return _without(_tried(), lambda _incident: True)
+
+
 def _default() -> str:
     return DEFAULT.read_text(encoding="utf-8")
 
@@ -100,9 +105,15 @@ def _alike() -> str:
     return repeat_hosts(_default(), LIKE_HOSTS, times=3)
 
 
-NAMED: Mapping[str, Callable[[], str]] = {"default": _default, "small": _small, "alike": _alike, "tried": _tried}
+NAMED: Mapping[str, Callable[[], str]] = {
+    "default": _default,
+    "small": _small,
+    "alike": _alike,
+    "tried": _tried,
+    "still": _still,
+}
 """Laws by name: those that come with the twin; six of their hosts; three services on three like hosts each; the ten
-like hosts that experiments are made on."""
+like hosts that experiments are made on, and the same ones without incidents."""
 
 
 def read(name: str) -> str:

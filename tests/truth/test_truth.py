@@ -151,11 +151,11 @@ def test_experiments_are_those_of_the_laws_and_some_with_nothing_while_hosts_are
     truth = {"start_unix_s": 0, "hosts": hosts, "incidents": [change]}
     assert [what for _, _, what in plan_experiments(truth, 23 * HOUR_S)].count("a setting") == 0, "it is not over"
     (service, first, what), *rest = plan_experiments(truth, 36 * HOUR_S)
-    assert (service, what, first.before_unix_s, first.end_unix_s) == ("web", "a setting", 0, 24 * HOUR_S)
-    assert all(one.end_unix_s <= 20 * HOUR_S or one.before_unix_s >= 28 * HOUR_S for _, one, _ in rest)
+    assert (service, what, first.before_unix_s, first.end_unix_s) == ("web", "a setting", 14 * HOUR_S, 24 * HOUR_S)
+    assert all(one.end_unix_s <= 14 * HOUR_S or one.before_unix_s >= 28 * HOUR_S for _, one, _ in rest)
     assert {what for _, _, what in rest} == set(NOTHING)
-    changes = [(one.change_unix_s, one.end_unix_s) for _, one, _ in rest]
-    assert all(end <= begin for (_, end), (begin, _) in pairwise(sorted(changes))), "no host is in two at a time"
+    spans = sorted((one.before_unix_s, one.end_unix_s) for one in (first, *(one for _, one, _ in rest)))
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans)), "no host is in two at a time"
     by_rack = next(one for _, one, what in rest if what == NOTHING[1])
     assert (len(by_rack.canary), len(by_rack.control)) == (5, 5)
 

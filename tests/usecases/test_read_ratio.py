@@ -1,16 +1,21 @@
 """Ratio advice as read: page samples give an answer with its grade and evidence; only none at all is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from factories import batches
 from factories.batches import MINUTE_NS
-from factories.ratio_services import GIB, now, send_history
+from factories.derived import drain
+from factories.installations import Enrolled, store
+from factories.ratio_services import GIB, now, send_history, this_hour
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
+from tierscope.domain.ingest.arrival import Clocks
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
@@ -119,6 +124,46 @@ def test_owners_points_move_the_belief(database: Database) -> None:
     assert after.posterior.variance < before.posterior.variance
     assert after.posterior.at_share == pytest.approx(share)
     assert (after.candidates[3].loss_upper.value or 1) < (before.candidates[3].loss_upper.value or 0)
+
+
+def send_stalls_and_benches(database: Database, hosts: Sequence[Enrolled]) -> None:
+    """A third of all cycles waits for memory; the first host measured both its tiers, the others DRAM alone."""
+    minutes = 30
+    ends = [this_hour() - (minutes - 1 - minute) * MINUTE_NS for minute in range(minutes)]
+    for place, host in enumerate(hosts):
+        batch = batches.make_batch(host_id=host.id, seq=100, sealed_wall_ns=ends[-1])
+        rows = [[3_000_000 * minute, 1_000_000 * minute] for minute in range(1, minutes + 1)]
+        keys = ("host|memory_stall|cycles", "host|memory_stall|stall_cycles")
+        batches.add_counters(batch, rows, ends_ns=ends, keys=keys)
+        batches.add_inventory(batch)
+        # Kinds of hosts by their memory: the first one is of another kind than all others.
+        batch.inventory.nodes[0].memory_bytes = (64 if place == 0 else 128) * GIB
+        for node, idle_ns in ((0, 100.0), (1, 250.0)) if place == 0 else ((0, 100.0),):
+            bench = batch.inventory.benches.add(cpu_node=0, memory_node=node, measured_wall_ns=ends[-1])
+            for name, value in (("idle_latency", idle_ns), ("read_bandwidth", 1e11)):
+                bench.figures.add(name=name, median=value, p10=value, p90=value, repetitions=5)
+        assert store(database, host, [batch], clocks=Clocks(ends[-1], None, None))
+    drain(database, now() + timedelta(hours=2))
+
+
+def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(database: Database) -> None:
+    hosts = send_history(database, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
+    before = read(database)
+    send_stalls_and_benches(database, hosts)
+    after = read(database)
+    assert (before.points, after.answer) == ((), "range"), "a prediction takes the place of no measurement"
+    (point,) = after.points
+    assert (point.id, point.source, point.share_on_slow, point.used) == (None, "prediction", 1.0, True)
+    # A third of the cycles, at 1.5 times the latency of DRAM more: half as long again.
+    assert point.loss == pytest.approx(0.5 / 1.5, rel=0.01)
+    rho = next(item.figure for item in after.evidence if item.metric == "rho")
+    assert rho.value == pytest.approx(2.5)
+    assert any("other hosts" in warning for warning in rho.warnings), "most hosts have no slow memory of their own"
+    assert before.posterior is not None
+    assert after.posterior is not None
+    assert after.posterior.variance < before.posterior.variance
+    assert "bench" not in {step.what for step in after.next_steps}
+    assert "ab_test" in {step.what for step in after.next_steps}
 
 
 @pytest.mark.parametrize(
