@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from fixtures.draws import drawn
 from tierscope.domain.curve.reaccess import (
     LENGTHS,
     Gaps,
@@ -101,8 +102,22 @@ def test_the_share_rises_from_zero_to_one_at_most(closed: np.ndarray, freed: np.
 def test_the_band_comes_from_hosts_and_holds_the_pooled_curve() -> None:
     random = np.random.default_rng(5)
     hosts = [from_lists(closed=random.integers(1, 12, 400).tolist(), censored=[20] * 50) for _ in range(12)]
-    band = host_band(hosts, draws=400, seed=1)
+    band = host_band(hosts)
     pooled = reaccess_curve(sum(hosts[1:], hosts[0])).share
     assert (band.lo[:20] <= pooled[:20]).all()
     assert (pooled[:20] <= band.hi[:20]).all()
     assert np.isnan(host_band(hosts[:1]).lo).all()
+
+
+@pytest.mark.rates
+@pytest.mark.parametrize("n_hosts", [2, 3, 8])
+def test_the_band_of_few_hosts_holds_what_is_true_of_all_of_them(n_hosts: int) -> None:
+    random = np.random.default_rng(n_hosts)
+    runs, lag, held = drawn(400), 5, 0
+    for _ in range(runs):
+        # A gap ends within an interval with a chance that differs between hosts: 0.2 on average.
+        chances = random.normal(0.2, 0.01, n_hosts)
+        hosts = [from_lists(closed=np.minimum(random.geometric(chance, 300), LENGTHS).tolist()) for chance in chances]
+        band = host_band(hosts)
+        held += bool(band.lo[lag - 1] <= 1 - 0.8**lag <= band.hi[lag - 1])
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 Floats = npt.NDArray[np.float64]
 
 LENGTHS = 63
 """Longest gap that a history of 64 intervals can hold."""
-FREED_SHARE_LIMIT = 0.05
-"""Above this share of endings by unmap, re-access and unmap are treated as competing events."""
 DETECTION_LIMIT = 0.8
 """A lag is published where a page active in every interval is detected at least this surely within it."""
 PROMOTION_TARGET_PER_MINUTE = 0.002
@@ -39,18 +38,12 @@ class Gaps:
         """Pool two groups of pages."""
         return Gaps(self.closed + other.closed, self.freed + other.freed, self.at_risk_only + other.at_risk_only)
 
-    @property
-    def freed_share(self) -> float:
-        """Share of endings that were unmaps; 0 without any ending."""
-        endings = float(self.closed.sum() + self.freed.sum())
-        return float(self.freed.sum()) / endings if endings else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Share re-accessed within 1..63 intervals, `share[i]` for i + 1; NaN where nothing was at risk.
 
-    `method` is `kaplan_meier`, or `cumulative_incidence` where unmaps compete. `at_risk` are the bytes behind each
+    `method` is `kaplan_meier`, or `cumulative_incidence` where memory was unmapped. `at_risk` are the bytes behind each
     point: beyond the last closed gap the curve is flat because nothing was left to watch.
     """
 
@@ -72,27 +65,23 @@ def from_lists(closed: Sequence[float], freed: Sequence[float] = (), censored: S
 
 
 def reaccess_curve(gaps: Gaps) -> Curve:
-    """Kaplan-Meier on grouped gaps; cumulative incidence where more than 5 % of the endings were unmaps.
+    """Cumulative incidence of re-access on grouped gaps, with unmaps as the competing ending (Aalen-Johansen).
 
-    At length t are at risk all gaps of length t or more, ended or not. Kaplan-Meier takes an unmap as censoring, which
-    overstates re-access where unmaps are frequent; the cumulative incidence adds S(t-) * closed(t) / at risk(t), with S
-    the survival of both endings.
+    At length t are at risk all gaps of length t or more, ended or not. Each length adds S(t-) * closed(t) / at risk(t),
+    with S the survival of both endings. Without unmaps this is Kaplan-Meier, which would take them as censoring: as if
+    freed memory were accessed again like the rest.
     """
-    competing = gaps.freed_share > FREED_SHARE_LIMIT
-    share, at_risk = _share(gaps.closed, gaps.freed, gaps.at_risk_only, competing=competing)
-    return Curve(share, at_risk, "cumulative_incidence" if competing else "kaplan_meier")
+    share, at_risk = _share(gaps.closed, gaps.freed, gaps.at_risk_only)
+    return Curve(share, at_risk, "cumulative_incidence" if gaps.freed.any() else "kaplan_meier")
 
 
-def _share(closed: Floats, freed: Floats, alive: Floats, *, competing: bool) -> tuple[Floats, Floats]:
+def _share(closed: Floats, freed: Floats, alive: Floats) -> tuple[Floats, Floats]:
     """Share re-accessed and bytes at risk, along the last axis."""
     at_risk = np.flip(np.cumsum(np.flip(closed + freed + alive, axis=-1), axis=-1), axis=-1)
     watched = np.where(at_risk > 0, at_risk, 1.0)
-    endings = closed + freed if competing else closed
-    survival = np.cumprod(1.0 - endings / watched, axis=-1)
-    share = 1.0 - survival
-    if competing:
-        before = np.concatenate([np.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)
-        share = np.cumsum(before * (closed / watched), axis=-1)
+    survival = np.cumprod(1.0 - (closed + freed) / watched, axis=-1)
+    before = np.concatenate([np.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)
+    share = np.cumsum(before * (closed / watched), axis=-1)
     return np.where(at_risk > 0, share, np.nan), at_risk
 
 
@@ -169,25 +158,23 @@ class Band:
     level: float
 
 
-def host_band(
-    hosts: Sequence[Gaps], *, idle_intervals: int | None = None, draws: int = 2000, level: float = 0.95, seed: int = 0
-) -> Band:
-    """Percentile bootstrap over hosts: draws whole hosts, pools their gaps, and estimates again.
+def host_band(hosts: Sequence[Gaps], *, idle_intervals: int | None = None, level: float = 0.95) -> Band:
+    """Jackknife over hosts with Student's t: each host is left out once, and the rest estimated again.
 
-    Pages of a host share their load, so intervals that treat pages as independent (Greenwood) are far too narrow.
+    Pages of a host share their load, so intervals that treat pages as independent (Greenwood) are far too narrow. What
+    two or three hosts have in common by chance is no sign that others are like them, which a bootstrap takes it for.
     """
-    if len(hosts) <= 1:
+    n = len(hosts)
+    if n <= 1:
         nothing = np.full(LENGTHS, np.nan)
         return Band(nothing, nothing, level)
     clocked = [cold_start(host, idle_intervals) if idle_intervals else host for host in hosts]
     closed, freed, alive = (
         np.stack([getattr(host, name) for host in clocked]) for name in ("closed", "freed", "at_risk_only")
     )
-    random = np.random.default_rng(seed)
-    counts = random.multinomial(len(hosts), np.full(len(hosts), 1.0 / len(hosts)), size=draws).astype(np.float64)
-    competing = sum(clocked[1:], clocked[0]).freed_share > FREED_SHARE_LIMIT
-    shares, _ = _share(counts @ closed, counts @ freed, counts @ alive, competing=competing)
-    known = np.isfinite(shares).any(axis=0)
-    lo, hi = np.full((2, LENGTHS), np.nan)
-    lo[known], hi[known] = np.nanquantile(shares[:, known], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Band(lo, hi, level)
+    left = np.concatenate([np.ones((1, n)), 1.0 - np.eye(n)])
+    shares, _ = _share(left @ closed, left @ freed, left @ alive)
+    whole, parts = shares[0], shares[1:]
+    error = np.sqrt((n - 1) / n * ((parts - parts.mean(axis=0)) ** 2).sum(axis=0))
+    reach = stdtrit(n - 1, (1 + level) / 2) * error
+    return Band(np.clip(whole - reach, 0.0, 1.0), np.clip(whole + reach, 0.0, 1.0), level)

@@ -25,7 +25,7 @@ MIN_PAGES = 30
 WANTED_PAGES = 1000
 """About so many pages are drawn at least: some few pages are accessed all the time, and a sample has to meet them."""
 MAX_GROUPS = 400
-"""Sampled pages are drawn in at most so many random groups, which bounds the work of a bootstrap."""
+"""Sampled pages are drawn in at most so many random groups, which bounds the work of a jackknife."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def share_interval(found: Ints, drawn: Ints, *, level: float = LEVEL) -> Shares:
 
 
 def group_at_random(pages: int, seed: int) -> tuple[Ints, int]:
-    """A group for each sampled page, and how many groups there are: units of a bootstrap of equal size."""
+    """A group for each sampled page, and how many groups there are: units of equal size for a jackknife."""
     groups = min(pages, MAX_GROUPS)
     order = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2]).permutation(pages)
     return order % max(groups, 1), groups

@@ -44,7 +44,7 @@ class RevisitCurve:
 
     kind: Kind
     clock: Annotated[Clock, Described("Lag since the last access, or since the memory turned cold.")]
-    method: Annotated[str, Described("kaplan_meier, or cumulative_incidence where unmaps compete.")]
+    method: Annotated[str, Described("kaplan_meier, or cumulative_incidence where memory was unmapped.")]
     share: tuple[float | None, ...]
     lo: tuple[float | None, ...]
     hi: tuple[float | None, ...]

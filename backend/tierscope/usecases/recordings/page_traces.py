@@ -211,7 +211,7 @@ def _revisit(trace: PageTrace, sample: TraceSample | None) -> list[Reaccess]:
 
 
 def _units(gaps: PageGaps, chosen: Ints, followed: PageTrace, seed: int) -> list[Gaps]:
-    """Gaps by random group of the chosen pages that have any: the units that a bootstrap draws."""
+    """Gaps by random group of the chosen pages that have any: the units of a jackknife."""
     having = np.zeros(followed.pages, np.bool_)
     having[gaps.page] = True
     pages = np.flatnonzero(having & (chosen >= 0))
@@ -234,7 +234,7 @@ def _reaccess(
     curve = reaccess_curve(cold_start(pooled, idle) if idle else pooled)
     # Each lag at a level that makes all of them hold together at the stated one.
     level = 1.0 - (1.0 - LEVEL) / len(LAGS)
-    band = host_band(units, idle_intervals=idle, level=level, seed=sample.seed) if units and sample else None
+    band = host_band(units, idle_intervals=idle, level=level) if units and sample else None
     found = []
     for lag in LAGS:
         share, at_risk = float(curve.share[lag - 1]), float(curve.at_risk[lag - 1])

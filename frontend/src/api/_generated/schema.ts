@@ -8238,7 +8238,7 @@ export interface components {
             lo: (number | null)[];
             /**
              * Method
-             * @description kaplan_meier, or cumulative_incidence where unmaps compete.
+             * @description kaplan_meier, or cumulative_incidence where memory was unmapped.
              */
             method: string;
             /** Share */
