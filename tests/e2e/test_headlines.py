@@ -79,6 +79,11 @@ def test_most_services_have_a_ratio_or_a_range(answers: dict[str, list[Any]]) ->
     assert sum(answer != "refused" for answer in given) >= ANSWERED_SERVICES_MIN, given
 
 
+def test_costs_stand_on_a_price_with_its_date(demo_url: str) -> None:
+    (dram,) = (p for p in fetch(f"{demo_url}/v1/prices")["items"] if p["item"] == "dram" and p["in_force"])
+    assert dram["date"] < dram["confirmed_at"]
+
+
 def test_heat_and_placement_of_every_service_are_known_within_bounds(answers: dict[str, list[Any]]) -> None:
     fleet = answers["/v1/fleet"][0]
     assert fleet["simulated"] is True

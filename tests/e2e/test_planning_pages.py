@@ -11,22 +11,20 @@ from e2e.test_demo_pages import open_page
 
 
 def open_priced(page: Page, demo_url: str) -> None:
-    """Open the page of cost and confirm a published price of DRAM for this scenario."""
+    """Open the page of cost, and take another published price of DRAM for this scenario."""
     open_page(page, f"{demo_url}/tco", "page-tco")
-    expect(page.get_by_test_id("headline")).to_contain_text("No total yet")
-    expect(page.get_by_test_id("tco-results")).to_have_count(0)
-    page.get_by_test_id("tco-missing").get_by_role("button", name="Confirm a price").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_role("radio", name=re.compile("late 2025")).check()
-    dialog.get_by_role("button", name="Confirm this price").click()
-    expect(page.get_by_test_id("tco-saving")).to_contain_text("$")
-
-
-def test_no_total_is_shown_before_a_price_of_dram_is_confirmed_and_then_with_its_date(
-    page: Page, demo_url: str
-) -> None:
-    open_priced(page, demo_url)
     expect(page.get_by_test_id("tco-price-date")).to_contain_text(re.compile(r"11 .*as of 2025-12-01"))
+    before = page.get_by_test_id("tco-saving").inner_text()
+    page.get_by_role("button", name="Change", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("radio", name=re.compile("2026 spot")).check()
+    dialog.get_by_role("button", name="Confirm this price").click()
+    expect(page.get_by_test_id("tco-saving")).not_to_have_text(before, use_inner_text=True)
+
+
+def test_a_total_stands_on_a_price_with_its_date_and_another_one_changes_it(page: Page, demo_url: str) -> None:
+    open_priced(page, demo_url)
+    expect(page.get_by_test_id("tco-price-date")).to_contain_text(re.compile(r"32 .*as of 2026-03-31"))
     for chart in ("cost-waterfall", "tornado", "saving-distribution"):
         expect(page.get_by_test_id(f"chart-{chart}").locator(".js-plotly-plot")).to_be_visible()
     expect(page.get_by_test_id("tco-chance")).to_contain_text("%")

@@ -17,6 +17,7 @@ from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
 from tierscope.usecases.operate.demonstration import TRIED, Demonstration, TriedExperiment
 from tierscope.usecases.tco.prices import Prices
+from tierscope.usecases.tco.scenarios import Scenarios
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 HOURS = 36
@@ -54,11 +55,12 @@ def test_an_experiment_that_is_over_is_entered_once_and_gets_its_verdict(databas
     assert demonstration.enter(both) == 1
     assert demonstration.enter(both) == 1, "and no second time"
     assert ExperimentWrites(database, clock=lambda: later).freeze_due() == 1
-    (found,) = (
-        ExperimentReads(fleet.context(database, at=later)).list(service=None, state=None, limit=10, cursor=None).items
-    )
-    assert (found.name, found.state, found.verdict) == ("it helps", "ended", "improved")
-    assert (found.n_canary, found.n_control, found.author) == (5, 5, "demonstration")
+    reads = ExperimentReads(fleet.context(database, at=later))
+    (found,) = reads.list(service=None, state=None, limit=10, cursor=None).items
+    assert (found.name, found.state, found.author) == ("it helps", "ended", "demonstration")
+    assert (found.n_canary, found.n_control) == (5, 5)
+    said = {metric.metric: metric.verdict for metric in reads.show(found.id, max_points=10).metrics}
+    assert said["latency_p99_ns"] == said["throughput_per_s"] == "improved", "these hosts export no p50"
 
 
 def test_experiments_wait_until_what_was_sent_is_worked_up(database: Database) -> None:
@@ -71,6 +73,22 @@ def test_experiments_wait_until_what_was_sent_is_worked_up(database: Database) -
     assert demonstration.enter(()) is None
     drain(database, later)
     assert demonstration.enter(()) == 0
+
+
+def test_scenarios_of_cost_rest_on_what_is_advised_and_are_stored_once(database: Database) -> None:
+    host = enrol(database)
+    batch = batches.make_batch(host_id=host.id)
+    batches.add_inventory(batch, services=("redis", "web"))
+    assert store(database, host, [batch])
+    drain(database)
+    demonstration = Demonstration(database)
+    demonstration.enter_scenarios()
+    demonstration.enter_scenarios()
+    (found,) = Scenarios(database).list(limit=10, cursor=None).items
+    assert (found.name, found.created_by) == ("redis at 2:1", "demonstration")
+    stored = Scenarios(database).show(found.id).spec
+    assert all(option.loss.kind == "service" for option in stored.options)
+    assert stored.options[0].dram_gb == pytest.approx(256 * 2 / 3)
 
 
 def test_somebody_stands_for_a_price_and_only_where_nobody_did(database: Database) -> None:

@@ -85,6 +85,7 @@ def enter_decisions(instance: Instance) -> bool:
     try:
         demonstration = Demonstration(database)
         demonstration.confirm_price()
+        demonstration.enter_scenarios()
         return demonstration.enter(tried) is not None
     finally:
         database.close()

@@ -1,4 +1,4 @@
-"""What the owners of the demonstration's fleet would have entered: a price that they stand for, and experiments."""
+"""What the owners of the demonstration's fleet would have entered: a price, scenarios of cost, and experiments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,16 @@ from tierscope.storage.fleet.services import list_services
 from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
 from tierscope.usecases.operate.load_figures import LoadFigures
 from tierscope.usecases.tco.prices import Prices
+from tierscope.usecases.tco.scenario_documents import (
+    ExpanderDocument,
+    HostDocument,
+    OptionDocument,
+    ScenarioDocument,
+    ServiceLoss,
+    ServiceNeed,
+    SkuDocument,
+)
+from tierscope.usecases.tco.scenarios import Scenarios
 
 ACTOR = "demonstration"
 PRICE = "preset-dram-2025-late"
@@ -24,6 +34,9 @@ MARGIN_RATIO = 0.05
 SETTLING_SECONDS = 1800
 MOST_BEHIND_S = 120.0
 """Answers on experiments are kept once they have ended: they wait until workers have caught up so far."""
+COSTED = {"guests": 2048.0, "redis": 256.0}
+"""Services with a scenario of cost, and the GB of a host of theirs: one that saves much and one that saves little."""
+COSTED_DRAM_RATIO = 2 / 3
 _MOST = 100
 
 
@@ -50,6 +63,16 @@ class Demonstration:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
+
+    def enter_scenarios(self) -> None:
+        """Store what-ifs of cost whose losses are those that ratio advice believes; each of them once."""
+        with self._database.read() as session:
+            services = list_services(session, origin=None, host=None, after=None, limit=None)
+        scenarios = Scenarios(self._database, clock=self._clock)
+        for service in services:
+            if service.name in COSTED:
+                spec = _costed(service.name, service.public_id, COSTED[service.name])
+                scenarios.create(name=None, spec=spec, yaml=None, actor=ACTOR, idempotency_key=spec.name)
 
     def confirm_price(self) -> None:
         """Stand for a price of DRAM, if nobody stands for one yet."""
@@ -81,6 +104,24 @@ class Demonstration:
             writes.create(_new(one, service_id, hosts), actor=ACTOR)
             there.add(one.name)
         return len(there)
+
+
+def _costed(name: str, service_id: str, memory_gb: float) -> ScenarioDocument:
+    """A third of the memory of a service's hosts behind CXL, new or reused."""
+    loss = ServiceLoss(kind="service", service=service_id, dram_ratio=COSTED_DRAM_RATIO)
+    slow = ExpanderDocument(gb=memory_gb * (1.0 - COSTED_DRAM_RATIO))
+    host = {"sku": "two sockets", "dram_gb": memory_gb * COSTED_DRAM_RATIO, "loss": loss}
+    return ScenarioDocument(
+        name=f"{name} at 2:1",
+        description="A third of the memory behind CXL; the loss is that of ratio advice, from measured heat.",
+        skus=[SkuDocument(name="two sockets", price=10_000.0, watts=400.0)],
+        baseline=HostDocument(name="all DRAM", sku="two sockets", dram_gb=memory_gb),
+        options=[
+            OptionDocument.model_validate({"name": "reused DDR4 behind CXL", "ddr4_reused": slow, **host}),
+            OptionDocument.model_validate({"name": "new memory behind CXL", "cxl": slow, **host}),
+        ],
+        memory=ServiceNeed(kind="service", service=service_id),
+    )
 
 
 def _new(one: TriedExperiment, service_id: str, hosts: dict[str, str]) -> NewExperiment:
