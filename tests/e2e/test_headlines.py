@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from e2e.conftest import fetch
 PAGES = ("/v1/fleet", "/v1/services?limit=100", "/v1/hosts?limit=100", "/v1/capacity")
 SERVICE_PAGES = ("heat", "curve", "ledger", "ping-pong", "ratio", "revisit", "revisit/objectives", "sensitivity")
 HOST_PAGES = ("", "/ledger", "/ping-pong", "/knob-advice")
+Quantity = tuple[str, str, str | None, str | None]
+"""Subject, definition, begin and end of the window."""
 MISSING = ("not_collected", "not_enough_data")
 ANSWERED_SERVICES_MIN = 8
 """Of ten: the others may be honest refusals."""
@@ -71,6 +75,60 @@ def test_no_figure_is_missing_but_for_reasons_that_are_known(answers: dict[str, 
         if figure["status"] in MISSING and not any(f"{page} {path}".startswith(known) for known in KNOWN)
     }
     assert not missing, "\n".join(sorted(missing))
+
+
+def window_of_all(url: str) -> str:
+    """An hour up to the newest whole one, as parameters: every page is asked about the same time."""
+    newest = max(datetime.fromisoformat(host["last_seen"]) for host in fetch(f"{url}/v1/hosts?limit=100")["items"])
+    end = newest.replace(minute=0, second=0, microsecond=0)
+    ends = (moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (end - timedelta(hours=1), end))
+    return "from={}&to={}".format(*ends)
+
+
+def test_one_quantity_of_one_subject_and_window_has_one_value_on_all_pages(demo_url: str) -> None:
+    window = window_of_all(demo_url)
+    pages = [f"/v1/{noun}?limit=100&{window}" for noun in ("services", "hosts")] + [f"/v1/fleet?{window}"]
+    for noun, parts in (("services", ("", *(f"/{page}" for page in SERVICE_PAGES))), ("hosts", HOST_PAGES)):
+        ids = [item["id"] for item in fetch(f"{demo_url}/v1/{noun}?limit=100")["items"]]
+        pages += [f"/v1/{noun}/{subject}{part}?{window}" for subject in ids for part in parts]
+    found: dict[Quantity, dict[str, set[float]]] = defaultdict(lambda: defaultdict(set))
+    for page in pages:
+        path = page.split("?")[0]
+        for subject, figure in quantities(fetch(demo_url + page), "/".join(path.split("/")[:4])):
+            told = figure["window"] or {}
+            quantity = (subject, figure["definition"], told.get("start"), told.get("end"))
+            found[quantity][path].add(round(figure["value"], 9))
+    shared = {quantity: by_page for quantity, by_page in found.items() if len(by_page) > 1}
+    assert len(shared) > len(pages), "most pages share quantities"
+    # A page with several values tells them of parts, too; one of them is that of the whole.
+    apart = {quantity: dict(by_page) for quantity, by_page in shared.items() if not set.intersection(*by_page.values())}
+    assert not apart, "\n".join(f"{quantity}: {by_page}" for quantity, by_page in sorted(apart.items())[:20])
+
+
+def quantities(answer: Any, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - any answer
+    """All known figures of an answer, each with what it is about: a service, a host, or a service on a host."""
+    if isinstance(answer, dict):
+        if "status" in answer and "definition" in answer:
+            if answer["value"] is not None:
+                yield subject, answer
+            return
+        for key, noun in (("service_id", "services"), ("host_id", "hosts")):
+            if isinstance(answer.get(key), str):
+                subject = inside(subject, f"/v1/{noun}/{answer[key]}")
+        for part in answer.values():
+            yield from quantities(part, subject)
+    elif isinstance(answer, list):
+        for part in answer:
+            own = part.get("id") if isinstance(part, dict) else None
+            noun = {"s": "services", "h": "hosts"}.get(str(own)[:1])
+            yield from quantities(part, inside(subject, f"/v1/{noun}/{own}") if own and noun else subject)
+
+
+def inside(whole: str, part: str) -> str:
+    """A host of a service, or a service on a host, by both; else the part itself."""
+    nouns = {whole.split("/")[2], part.split("/")[2]}
+    is_listed = len(whole.split("/")) <= len(["", "v1", "hosts"])
+    return part if is_listed or len(nouns) == 1 else " ".join(sorted((whole, part)))
 
 
 def test_most_services_have_a_ratio_or_a_range(answers: dict[str, list[Any]]) -> None:

@@ -101,16 +101,16 @@ def _sum_days(session: ReadSession, service_id: int, stored: Sequence[MovesHour]
 def view_gathered(subject: str, origin: Origin, found: GatheredWindow, window: Window, max_points: int) -> Ledger:
     """The answer. Figures name the whole hours that they speak of as their window."""
     grid = make_grid(window, interval_s=HOUR.total_seconds(), max_points=max_points)
-    warnings = (_WHOLE_HOURS,) if found.own else (WHOLE_HOSTS, _WHOLE_HOURS)
+    warnings = _warnings(found)
     n_hosts = int((found.totals.rows > 0).sum())
     evidence = LedgerEvidence(found.covered, n_hosts, warnings, whole_hosts=not found.own)
-    bodies = [found.trusts.get(int(trust), {}) for trust in found.totals.trusts]
+    bodies = _bodies(found)
     columns = tuple(
         view_column(column, _plans(column, bodies, own=found.own), _sums(column, found.totals), evidence)
         for column in COLUMNS
     )
     supported = {column.key for column in columns if column.trust != "not_supported"}
-    dialects = Counter(str(body.get("dialect", "none")) for body in bodies)
+    dialects = _dialects(found)
     resets = [
         LedgerReset(reset.at, CAUSE_TEXT.get(reset.cause, "unknown cause"), reset.lost)
         for hour in found.hours
@@ -125,9 +125,21 @@ def view_gathered(subject: str, origin: Origin, found: GatheredWindow, window: W
         columns=columns,
         series=tuple(_series(column, found.hours, grid) for column in COLUMNS if column.key in supported),
         resets=tuple(resets[-MAX_RESETS:]),
-        ping_pong=_ping_pong(found, dialects, warnings),
+        ping_pong=view_ping_pong(found),
         n_hosts=n_hosts,
     )
+
+
+def _warnings(found: GatheredWindow) -> tuple[str, ...]:
+    return (_WHOLE_HOURS,) if found.own else (WHOLE_HOSTS, _WHOLE_HOURS)
+
+
+def _bodies(found: GatheredWindow) -> list[Mapping[str, Any]]:
+    return [found.trusts.get(int(trust), {}) for trust in found.totals.trusts]
+
+
+def _dialects(found: GatheredWindow) -> Counter[str]:
+    return Counter(str(body.get("dialect", "none")) for body in _bodies(found))
 
 
 def _plans(column: Column, bodies: Sequence[Mapping[str, Any]], *, own: bool) -> list[ColumnPlan]:
@@ -176,7 +188,9 @@ def _series(column: Column, hours: Sequence[MovesHour], grid: Grid) -> Series:
     return Series(column.key, column.label, unit, gaps_to_none(values))
 
 
-def _ping_pong(found: GatheredWindow, dialects: Mapping[str, int], warnings: tuple[str, ...]) -> PingPong:
+def view_ping_pong(found: GatheredWindow) -> PingPong:
+    """Ping-pong over all hosts of the window's whole hours."""
+    dialects, warnings = _dialects(found), _warnings(found)
     word = commonest_verdict(found.verdicts)
     explanation = f"{found.verdicts.get(word, 0)} of {len(found.totals.host_ids)} hosts, by the verdict {_NEWEST_HOUR}."
     totals = found.totals

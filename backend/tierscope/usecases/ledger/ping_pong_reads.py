@@ -16,11 +16,12 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import WHOLE_HOSTS
-from tierscope.usecases.ledger.ping_pong import Kind, describe_ping_pong
+from tierscope.usecases.ledger.ping_pong import Kind, PingPong, describe_ping_pong
 from tierscope.usecases.ledger.ping_pong_cost import MoveCost, StopMoving, advise_stop, view_cost
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ledger.ping_pong_series import view_series
 from tierscope.usecases.ledger.ping_pong_spans import StateSpan, bucket_states, list_spans
+from tierscope.usecases.ledger.reads import read_ping_pong
 
 _SAMPLED = (
     "Ping-pong by page identity is not collected: page samples do not say in which tier a page lies. Flows and"
@@ -71,7 +72,7 @@ class PingPongHistory:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was read of a subject."""
+    """What was read of a subject. `whole`: over all its hosts, where `parts` are some of them."""
 
     subject: str
     origin: Origin
@@ -79,6 +80,7 @@ class _Found:
     own_groups: bool
     is_service: bool
     notes: tuple[str, ...]
+    whole: PingPong | None = None
 
 
 class PingPongReads:
@@ -133,6 +135,7 @@ class PingPongReads:
                 own_groups=own_groups,
                 is_service=True,
                 notes=_host_notes(len(hosts), len(every), own_groups=own_groups, any_parts=bool(parts)),
+                whole=None if len(hosts) == len(every) else read_ping_pong(session, service, every, window),
             )
         return _view(found, window, max_points)
 
@@ -149,6 +152,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
     grid = make_grid(window, interval_s=nominal_s, max_points=max_points)
     warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
     summary = describe_ping_pong([part.part for part in parts], window, warnings)
+    whole = found.whole or summary
     word, explanation = _judge(parts, summary.verdict, summary.explanation)
     cost = view_cost(parts, window, own_groups=found.own_groups)
     states = [_last(part) for part in parts]
@@ -167,11 +171,11 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
         subject=found.subject,
         origin=found.origin,
         window=window,
-        kind=summary.kind,
+        kind=whole.kind,
         state=state,
-        ratio=summary.ratio,
-        churn_pages_per_s=summary.churn_pages_per_s,
-        churn_pages_per_s_per_gib=summary.churn_pages_per_s_per_gib,
+        ratio=whole.ratio,
+        churn_pages_per_s=whole.churn_pages_per_s,
+        churn_pages_per_s_per_gib=whole.churn_pages_per_s_per_gib,
         axis=grid.axis(),
         series=view_series(parts, grid, measured=summary.kind == "measured", own_groups=found.own_groups),
         states=bucket_states(parts, grid),

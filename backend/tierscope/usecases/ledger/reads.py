@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMNS, Column
 from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
+from tierscope.storage.base.subjects import SubjectHost, SubjectService
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
@@ -19,8 +21,8 @@ from tierscope.usecases.ledger.answers import (
     LedgerReset,
     view_column,
 )
-from tierscope.usecases.ledger.gathered import read_gathered, view_gathered
-from tierscope.usecases.ledger.ping_pong import describe_ping_pong
+from tierscope.usecases.ledger.gathered import GatheredWindow, read_gathered, view_gathered, view_ping_pong
+from tierscope.usecases.ledger.ping_pong import PingPong, describe_ping_pong
 from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
 
 MAX_ROWS = 20_000
@@ -58,19 +60,46 @@ class LedgerReads:
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
             service, hosts = require_service_hosts(session, service_id)
-            if len(hosts) * window.seconds / 60 > MAX_ROWS:
-                gathered = read_gathered(session, service.id, window)
-                if gathered is not None:
-                    return view_gathered(service_id, service.origin, gathered, window, max_points)
-            own = [
-                part
-                for part in read_ledgers(session, hosts, window, service)
-                if any(column.plus for column in part.plan.columns)
-            ]
-            if own:
-                return _view(service_id, service.origin, own, window, max_points)
-            whole = read_ledgers(session, hosts, window)
-        return _view(service_id, service.origin, whole, window, max_points, warning=WHOLE_HOSTS)
+            found = _read_service(session, service, hosts, window)
+        if isinstance(found, GatheredWindow):
+            return view_gathered(service_id, service.origin, found, window, max_points)
+        parts, warning = found
+        return _view(service_id, service.origin, parts, window, max_points, warning=warning)
+
+
+def read_ping_pong(
+    session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window
+) -> PingPong:
+    """Ping-pong over all hosts of a service, as its ledger has it."""
+    found = _read_service(session, service, hosts, window)
+    if isinstance(found, GatheredWindow):
+        return view_ping_pong(found)
+    parts, warning = found
+    return describe_ping_pong(_measured(parts), window, _warnings(warning))
+
+
+def _read_service(
+    session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window
+) -> GatheredWindow | tuple[list[HostLedger], str | None]:
+    """Sums of whole hours where there would be too many rows; else ledgers of its own cgroups, or of whole hosts."""
+    if len(hosts) * window.seconds / 60 > MAX_ROWS:
+        gathered = read_gathered(session, service.id, window)
+        if gathered is not None:
+            return gathered
+    own = [
+        part
+        for part in read_ledgers(session, hosts, window, service)
+        if any(column.plus for column in part.plan.columns)
+    ]
+    return (own, None) if own else (read_ledgers(session, hosts, window), WHOLE_HOSTS)
+
+
+def _measured(parts: Sequence[HostLedger]) -> list[HostLedger]:
+    return [part for part in parts if len(part.ledger.times_s)]
+
+
+def _warnings(warning: str | None) -> tuple[str, ...]:
+    return () if warning is None else (warning,)
 
 
 def _view(
@@ -82,10 +111,10 @@ def _view(
     *,
     warning: str | None = None,
 ) -> Ledger:
-    measured = [part for part in parts if len(part.ledger.times_s)]
+    measured = _measured(parts)
     interval_s = min((nominal_step(part.ledger.times_s) for part in measured), default=60.0)
     grid = make_grid(window, interval_s=interval_s, max_points=max_points)
-    warnings = () if warning is None else (warning,)
+    warnings = _warnings(warning)
     evidence = LedgerEvidence(window, len(measured), warnings, whole_hosts=warning is not None)
     columns = tuple(
         view_column(column, [part.plan.columns[place] for part in parts], _sums(column, measured), evidence)
