@@ -91,7 +91,7 @@ pub fn means(laws: &Laws, index: usize, seed: u64, intervals: u32, from: u32) ->
 }
 
 /// What services of a host lose at each share of DRAM: the same host, its memory divided anew between DRAM and `slow`
-/// memory, with the settings of that name.
+/// memory. A host without slow memory gets the settings of that name with it; others keep their own.
 pub fn loss_curve(
     laws: &Laws,
     index: usize,
@@ -104,13 +104,13 @@ pub fn loss_curve(
     for share in shares {
         let mut other = laws.clone();
         let host = &mut other.hosts[index];
+        if host.slow.is_none() {}
         let all_gib = host.dram_gib + host.slow.as_ref().map_or(0.0, |slow| slow.gib);
         host.dram_gib = all_gib * share;
         host.slow = (*share < 1.0).then(|| SlowLaw {
             memory: slow.to_owned(),
             gib: all_gib * (1.0 - share),
         });
-        settings.clone_into(&mut host.settings);
         for (means, service) in means(&other, index, seed, intervals, 0)
             .iter()
             .zip(&laws.hosts[index].services)

@@ -33,7 +33,7 @@ struct Arguments {
     /// Run each host again at these shares of DRAM.
     #[arg(long, value_delimiter = ',')]
     dram_shares: Vec<f64>,
-    /// Settings of those runs, by name.
+    /// Settings there of hosts that have no slow memory yet, by name.
     #[arg(long, default_value = "tiered_6_12")]
     settings: String,
     /// Run hosts of experiments again without them.
