@@ -120,9 +120,10 @@ mod tests {
 
     #[test]
     fn pages_without_a_frame_belong_to_the_class_of_the_node_that_the_kernel_names() {
+        let size = tierscope_sample::page_group::PageSize::Small4K;
         let page = |address: u64, tier: Option<u8>| PageState {
             address,
-            size: tierscope_sample::page_group::PageSize::Small4K,
+            size,
             anon: true,
             tier: tier.map(TierIndex),
             active: true,
