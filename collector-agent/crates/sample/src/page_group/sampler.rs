@@ -120,8 +120,11 @@ impl Sampler {
             complete.extend(self.split_off(context));
         }
         let now = self.intervals.len() as u32;
-        self.intervals.push((end_wall_ns, observed));
         let running = std::mem::take(&mut self.running);
+        if !observed && self.is_beginning() {
+            return complete;
+        }
+        self.intervals.push((end_wall_ns, observed));
         let active = running
             .into_iter()
             .filter_map(|(id, counts)| Some((*self.place_of.get(&id)?, counts)));
@@ -143,6 +146,13 @@ impl Sampler {
             complete.extend(self.end_block(context));
         }
         complete
+    }
+
+    /// Whether a live group was never observed so far: it begins with its first observed interval, and misses none before.
+    fn is_beginning(&self) -> bool {
+        self.intervals.is_empty()
+            && self.until_first_ns.is_some()
+            && self.until_first_ns == self.options.first_block_ns
     }
 
     /// Whether the group has now been observed long enough for an answer. Says so once.
@@ -345,10 +355,10 @@ mod tests {
     fn a_live_group_sends_a_block_after_ten_observed_minutes_whatever_the_hour() {
         assert_eq!(
             live_blocks(3, 67),
-            [(14, 12), (59, 45)],
+            [(14, 11), (59, 45)],
             "the next one ends with the hour"
         );
-        let over_the_hour = [(59, 2), (69, 10), (119, 50)];
+        let over_the_hour = [(59, 1), (69, 10), (119, 50)];
         assert_eq!(
             live_blocks(58, 70),
             over_the_hour,
