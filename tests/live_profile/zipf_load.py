@@ -1,9 +1,11 @@
 """A steady zipf load on a redis-server whose hot keys move once.
 
 Keys are loaded in order, so that neighbours in rank are near each other in memory; rank 0 lies at a tenth of the keys
-at first and at six tenths after the move.
+at first and at six tenths after the move. `python -m live_profile.zipf_load --port 7379 --seconds 2400` fills a server
+on this host and loads it.
 """
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -85,3 +87,25 @@ def _zipf(load: Load) -> np.ndarray:
 
 def _name(key: int) -> str:
     return f"key:{key:010d}"
+
+
+def main() -> None:
+    """Fill a server on this host and load it for a bounded time."""
+    usual = Load()
+    parser = argparse.ArgumentParser(prog="python -m live_profile.zipf_load", description=__doc__)
+    parser.add_argument("--port", type=int, required=True, help="of a redis-server on 127.0.0.1 without data of worth")
+    parser.add_argument("--seconds", type=int, default=2400)
+    parser.add_argument("--keys", type=int, default=usual.keys)
+    parser.add_argument("--value-bytes", type=int, default=usual.value_bytes)
+    parser.add_argument("--operations", type=int, default=usual.operations_per_s, help="per second")
+    asked = parser.parse_args()
+    load = Load(keys=asked.keys, value_bytes=asked.value_bytes, operations_per_s=asked.operations)
+    server = Redis(host="127.0.0.1", port=asked.port)
+    fill(server, load)
+    print(f"filled with {load.keys} keys", flush=True)
+    done = sum(second.operations for second in run(server, load, seconds=asked.seconds))
+    print(f"{done} operations in {asked.seconds} s")
+
+
+if __name__ == "__main__":
+    main()

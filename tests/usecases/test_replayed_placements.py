@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
+from factories.batches import MINUTE_NS
 from factories.ratio_services import now, send_history
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -174,4 +175,17 @@ def test_pages_of_a_moving_hot_set_are_replayed_and_answered(database: Database)
 def test_too_few_pages_are_not_replayed(database: Database) -> None:
     send_history(database, days=1, hosts=1, knobs=TPP, pages=20)
     assert not replay(database)
-    assert "not replayed" in (find(database).why_not or "")
+    assert "too few to be replayed" in (find(database).why_not or "")
+    assert "20 sampled pages" in (find(database).lacks or "")
+
+
+def test_an_answer_from_few_touched_pages_says_to_wait_instead_of_naming_a_replay_that_cannot_be_made(
+    database: Database,
+) -> None:
+    send_history(database, days=1, hosts=1, knobs=TPP, pages=80, intervals=12, interval_ns=MINUTE_NS)
+    view = read(database)
+    assert view.answer == "range"
+    step = next(step for step in view.next_steps if step.what == "replay")
+    assert step.command is None
+    assert step.by is not None
+    assert "1000 are needed" in step.text

@@ -36,8 +36,13 @@ class Instance:
 
     @property
     def heat_pids_file(self) -> Path:
-        """Processes of this instance, the only ones whose heat its agent measures."""
+        """Processes of this instance, the only ones whose heat its agent measures unless others are named."""
         return self.places.data / "heat-pids"
+
+    @property
+    def heat_programs_file(self) -> Path:
+        """Programs that `up --heat` named, as JSON; they hold for later starts too."""
+        return self.places.data / "heat-programs.json"
 
     def write_database_url(self, url: str, *, account: Account) -> None:
         """Keep the database address for the processes of this instance, readable by `account` and root alone."""

@@ -1,9 +1,11 @@
-"""The agent of an instance: enrolled with a join token, measuring heat of this instance's own processes alone."""
+"""The agent of an instance: enrolled with a join token, measuring its own processes and the programs named."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +20,9 @@ from tierscope.usecases.access.tokens import Access
 INTERVAL_SECONDS = 60
 _STATUS_FRESH = timedelta(seconds=3 * INTERVAL_SECONDS)
 _JOIN_LIFETIME = timedelta(hours=1)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._+-]+")
+_COMM_CHARACTERS = 15
+"""Of a process's name, as many as the kernel keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,16 @@ class AgentFiles:
         return self.state_dir / "status.json"
 
 
-def make_agent(instance: Instance, binary: Path, url: str) -> ServiceProcess:
-    """Return the agent of this host. It sends without spreading, because it is the only one."""
+def make_agent(instance: Instance, binary: Path, url: str, *, programs: Sequence[str] = ()) -> ServiceProcess:
+    """Return the agent of this host. It sends without spreading, because it is the only one.
+
+    `programs`: whose pages are sampled, beside the heat of this instance's own processes.
+    """
     files = AgentFiles(instance.places.agent_state)
 
     def prepare() -> None:
         provide_join_token(instance, files, enrolled=files.credential)
-        write_config(files, server=url, heat_pids=instance.heat_pids_file)
+        write_config(files, server=url, heat_pids=instance.heat_pids_file, programs=programs)
 
     return ServiceProcess(
         command=[str(binary), "run", "--config", str(files.config)],
@@ -63,8 +71,27 @@ def make_agent(instance: Instance, binary: Path, url: str) -> ServiceProcess:
     )
 
 
-def write_config(files: AgentFiles, *, server: str, heat_pids: Path) -> None:
+def service_rules(program: str) -> list[str]:
+    """Return lines of settings that make a program a service of its name; none where its name is not told.
+
+    Without them a program is a part of whatever its control group is called, beside others.
+    """
+    name = program.rpartition("/")[2]
+    if not _PLAIN_NAME.fullmatch(name) or program.startswith("pid:"):
+        return []
+    rules = {"exe": f"*/{name}", "comm": name[:_COMM_CHARACTERS]}
+    return [
+        line
+        for key, pattern in rules.items()
+        for line in ("[[services]]", f"name = {json.dumps(name)}", f"{key} = {json.dumps(pattern)}")
+    ]
+
+
+def write_config(files: AgentFiles, *, server: str, heat_pids: Path, programs: Sequence[str] = ()) -> None:
     """Write the agent's own settings file. TOML strings are written as JSON ones, which they contain."""
+    # DAMON and hardware samplers are one per host: an installation for trying things out leaves them to others, unless
+    # the owner names a program and by that asks for the best source.
+    sources = [f"programs = {json.dumps(list(programs))}"] if programs else ['backends = ["referenced"]']
     lines = [
         f"server = {json.dumps(server)}",
         f"state_dir = {json.dumps(str(files.state_dir))}",
@@ -74,13 +101,14 @@ def write_config(files: AgentFiles, *, server: str, heat_pids: Path) -> None:
         "[heat]",
         'processes = "listed"',
         f"pids_file = {json.dumps(str(heat_pids))}",
-        # DAMON and hardware samplers are one per host: an installation for trying things out leaves them to others.
-        'backends = ["referenced"]',
+        *sources,
         "[guard]",
-        # It measures this installation's own processes alone, however busy the machine is with other things.
+        # What is asked for here is measured however busy the machine is with other things.
         "cpu_max_ratio = 1.0",
         "memory_max_ratio = 1.0",
     ]
+    for program in programs:
+        lines += service_rules(program)
     files.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

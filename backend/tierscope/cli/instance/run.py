@@ -16,10 +16,11 @@ from tierscope.cli.access.first_link import first_link
 from tierscope.cli.access.loopback_trust import say_loopback_trust
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.base.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
-from tierscope.cli.instance.agent import make_agent
+from tierscope.cli.instance.agent import AgentFiles, make_agent, write_config
 from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
 from tierscope.cli.instance.fleet import FleetLog, enter_decisions, make_fleet
+from tierscope.cli.instance.heat import ask_sources, kept_programs, say_sources
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -238,12 +239,23 @@ class InstanceRun:
             self.say(f"agent: {self.state.note}")
             return
         if name == "agent":
-            self.supervisor.add(name, make_agent(self.instance, binary, self.state.url), patient=True)
+            self._add_agent(binary)
         else:
             self.fleet_log = FleetLog.at_end_of(self.instance.places.logs / "fleet.log")
             fleet = make_fleet(self.instance, binary, self.state.url, log=self.fleet_log, settings=self.settings)
             self.supervisor.add(name, fleet, patient=True)
         self.say(f"{name}: started")
+
+    def _add_agent(self, binary: Path) -> None:
+        """Start the agent. Where programs are named, say before it runs which source samples their pages."""
+        programs = kept_programs(self.instance)
+        agent = make_agent(self.instance, binary, self.state.url, programs=programs)
+        if programs:
+            files = AgentFiles(self.instance.places.agent_state)
+            write_config(files, server=self.state.url, heat_pids=self.instance.heat_pids_file, programs=programs)
+            for line in say_sources(programs, ask_sources(binary, files.config)):
+                self.say(line)
+        self.supervisor.add("agent", agent, patient=True)
 
     def _follow_fleet(self) -> None:
         """Pass the fleet's progress on while it loads its history."""

@@ -9,7 +9,9 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, print_json
 from tierscope.cli.base.instance import Instance, find_instance
+from tierscope.cli.instance.agent import AgentFiles
 from tierscope.cli.instance.components import responds
+from tierscope.cli.instance.heat import describe_heat
 from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.settings import Settings
@@ -101,6 +103,8 @@ def describe(instance: Instance, state: InstanceState | None) -> str:
     for name, component in state.components.items():
         restarts = f", restarted {component.restarts} times" if component.restarts else ""
         lines.append(f"  {name:10} {component.status:9} {component.detail}{restarts}")
+    if "agent" in state.components:
+        lines += describe_heat(instance, AgentFiles(instance.places.agent_state).status)
     if state.note:
         lines.append(f"  note: {state.note}")
     lines.append(f"  data in {instance.places.data}, logs in {instance.places.logs}")

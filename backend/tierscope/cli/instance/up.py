@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tierscope.cli.access.first_link import first_link
-from tierscope.cli.base.exits import FAILED, fail
+from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail
 from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.down import stop_orphans
+from tierscope.cli.instance.heat import keep_programs, program_of
 from tierscope.cli.instance.status import describe, unhealthy
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
@@ -44,18 +45,36 @@ def up(
     no_agent: Annotated[bool, typer.Option("--no-agent", help="Do not measure this host.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="With --detach: return once the API answers.")] = False,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="First port to try.")] = None,
+    heat: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EXE|PID",
+            help="Measure heat and sample pages of this program: its path, its name, text of its command line, or a"
+            " process id. May be repeated; holds for later starts too.",
+        ),
+    ] = None,
+    no_heat: Annotated[bool, typer.Option("--no-heat", help="Forget the programs that --heat named before.")] = False,
 ) -> None:
     """Start database, queue, API, worker and an agent on this host, and look after them until Ctrl-C or `down`."""
     from tierscope.cli.instance.run import InstanceRun, Options
 
+    if heat and (demo or no_agent or no_heat):
+        fail(
+            "--heat needs an agent on this host", next_step="leave out --demo, --no-agent, --no-heat", status=BAD_USAGE
+        )
+    programs = [program_of(text) for text in heat or []]
     settings = Settings()
     instance = find_instance(settings, demo=demo)
     running = load(instance.places.state_file)
     if running is not None and running.supervised:
         typer.echo(f"Tierscope is already running ({instance.name}): {running.url}")
+        if heat or no_heat:
+            fail("it goes on with the programs that it started with", next_step="`tierscope down`, then this again")
         return
     stop_orphans(instance, running)
     prepare(instance.places, choose_account(settings.account))
+    if programs or no_heat:
+        keep_programs(instance, programs)
     os.umask(0o077)
     private = sys.stdout.isatty()
     options = Options(port=settings.port if port is None else port, agent=not no_agent, private=private)

@@ -229,6 +229,7 @@ def _next_steps(
     case, choice = judged
     missing = Missing(
         replay=case.placement.are_bounds,
+        replay_lacks=case.placement.replay_lacks,
         own_loss=not case.points,
         measured_rho=not case.rho_measured,
         bandwidth=not _bandwidth_checked(case, choice),

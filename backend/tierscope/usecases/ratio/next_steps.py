@@ -1,7 +1,7 @@
 """What would firm an answer about a ratio up: the most telling first, with the command and the earliest day."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tierscope.domain.ratio import Choice, RatioGrade, Seen, reached_at
 from tierscope.domain.ratio.grade import COVERAGE_MIN, GAPS_MAX, HOSTS
@@ -18,9 +18,13 @@ BENCH = "sudo tierscope-agent bench"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What an answer lacks: a replayed placement, the service's own loss, latencies, and a check of bandwidth."""
+    """What an answer lacks: a replayed placement, the service's own loss, latencies, and a check of bandwidth.
+
+    `replay_lacks`: what would have to be sampled before page samples can be replayed; None where they can.
+    """
 
     replay: bool
+    replay_lacks: str | None
     own_loss: bool
     measured_rho: bool
     bandwidth: bool
@@ -51,7 +55,7 @@ def firm_up(
 ) -> tuple[RatioStep, ...]:
     """Every step that narrows the answer or raises its grade."""
     steps = [
-        (missing.replay, _replay(service_id)),
+        (missing.replay, _replay(service_id, missing.replay_lacks, now)),
         (missing.own_loss, _ab_test(service_id, choice)),
         (
             missing.measured_rho,
@@ -70,7 +74,11 @@ def firm_up(
     return (*(step for applies, step in steps if applies), *_raise_grade(seen, grade, now))
 
 
-def _replay(service_id: str) -> RatioStep:
+def _replay(service_id: str, lacks: str | None, now: datetime) -> RatioStep:
+    if lacks is not None:
+        hour = (now + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0)
+        text = f"Keep sampling, so that page samples can be replayed: {lacks} The next block ends with the hour."
+        return RatioStep("replay", text, None, hour, None)
     text = "Replay the page samples under the policy of the hosts: bounds become one share. Workers do so, too."
     return _step("replay", text, f"tierscope recommend --service {service_id} --replay")
 

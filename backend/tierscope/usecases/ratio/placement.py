@@ -35,7 +35,8 @@ class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
     `seen`: what the page samples behind it showed. `beside`: the best static placement, where this is a replayed one.
-    `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance.
+    `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance. `replay_lacks`: what would
+    have to be sampled before a replay can take their place.
     """
 
     source: str
@@ -51,6 +52,7 @@ class PlacementFacts:
     made_at: datetime | None = None
     beside: "PlacementFacts | None" = None
     are_bounds: bool = False
+    replay_lacks: str | None = None
 
     def for_ratio(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
@@ -169,7 +171,8 @@ def read_replayed(
         return best
     found = find_replay(session, service_id, now)
     if found.placement is None:
-        return _as_bounds(best, f"bounds, because {found.why_not}")
+        bounds = _as_bounds(best, f"bounds, because {found.why_not}")
+        return replace(bounds, replay_lacks=found.lacks)
     return _place_by_replay(found, found.placement, best)
 
 

@@ -21,7 +21,8 @@ from tierscope.storage.base.subjects import find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import newest_sample
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.simulate.placements import find_placement, store_placement
-from tierscope.usecases.simulate.samples import choose_samples, read_traces
+from tierscope.usecases.curve.pages import NOT_SAMPLED
+from tierscope.usecases.simulate.samples import ChosenSamples, choose_samples, read_traces
 
 SPAN = timedelta(days=1)
 EVERY = timedelta(hours=20)
@@ -74,12 +75,13 @@ class RunningPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FoundPlacement:
-    """A stored replay with when it was made, or why there is none."""
+    """A stored replay with when it was made, or why there is none. `lacks`: what would have to be sampled for one."""
 
     running: RunningPolicy
     placement: ReplayedPlacement | None
     made_at: datetime | None
     why_not: str | None
+    lacks: str | None = None
 
 
 def read_running_policy(session: ReadSession, service_id: int) -> RunningPolicy:
@@ -96,6 +98,10 @@ def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPl
     row = find_placement(session, service_id, running.policy.policy)
     label = running.policy.label
     if row is None:
+        lacks = _read_newest(session, service_id)
+        if isinstance(lacks, str):
+            why = f"its page samples are too few to be replayed under {label}"
+            return FoundPlacement(running, None, None, why, lacks)
         why = f"its page samples were not replayed under {label} yet"
         return FoundPlacement(running, None, None, why)
     found = _PLACEMENT.validate_python(row.body)
@@ -156,17 +162,26 @@ def _good_for(body: Mapping[str, Any]) -> timedelta:
     return min(timedelta(days=_PLACEMENT.validate_python(body).observed_days), EVERY)
 
 
+def _read_newest(session: ReadSession, service_id: int) -> tuple[Window, ChosenSamples] | str:
+    """The day up to the newest page sample with its blocks; or what they lack, in words."""
+    end = newest_sample(session, service_id, None)
+    if end is None:
+        return NOT_SAMPLED
+    window = Window(end - SPAN, end)
+    chosen = choose_samples(session, service_id, window, most_hosts=MAX_HOSTS, most_touched=MAX_TOUCHED)
+    if chosen is None:
+        return NOT_SAMPLED
+    return chosen.missing() or (window, chosen)
+
+
 def replay_service(
     session: ReadSession, service_id: int, policy: HostPolicy, now: datetime
 ) -> ReplayedPlacement | None:
     """Replay the day up to the newest page sample at several DRAM shares; None where there is too little of it."""
-    end = newest_sample(session, service_id, None)
-    if end is None:
+    newest = _read_newest(session, service_id)
+    if isinstance(newest, str):
         return None
-    window = Window(end - SPAN, end)
-    chosen = choose_samples(session, service_id, window, most_hosts=MAX_HOSTS, most_touched=MAX_TOUCHED)
-    if chosen is None or chosen.missing() is not None:
-        return None
+    window, chosen = newest
     sampled = read_traces(session, service_id, chosen, window, now=now)
     if not sampled:
         return None

@@ -88,6 +88,8 @@ mod tests {
                 "damon_pages",
             ),
             ("[heat]\nbackends = [\"pebs\", \"pebs\"]\n", "line 2", "once"),
+            ("[heat]\nprograms = [\"\"]\n", "line 2", "not empty"),
+            ("[heat]\nprograms = [\"pid:x\"]\n", "line 2", "pid:1234"),
             ("[heat]\nmax_process_mib = 0\n", "line 2", "1 to"),
             ("[heat.sampling]\nperiod_events = 3\n", "line 2", "20 to"),
             (
@@ -136,8 +138,8 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.check(), Ok(()));
         assert!(config.heat.write_tracking.is_empty() && config.metrics_listen.is_none());
-        for name in &config.heat.backends {
-            let facts = tierscope_host::collectors::facts(name).expect("known");
+        for name in config.heat.chain() {
+            let facts = tierscope_host::collectors::facts(&name).expect("known");
             assert!(!facts.intrusive, "{name}");
         }
     }
@@ -153,9 +155,15 @@ mod tests {
             .nth(1)
             .and_then(|rest| rest.split("```").next())
             .expect("a list of settings");
-        let config = Config::parse(shown).expect("right");
+        let mut config = Config::parse(shown).expect("right");
         let defaults = Config::default();
-        assert_eq!(config.heat.backends, defaults.heat.backends);
+        let shown = config.heat.chain();
+        config.heat.backends = None;
+        assert_eq!(
+            shown,
+            config.heat.chain(),
+            "the defaults where programs are named"
+        );
         assert_eq!(
             (&config.budget, &config.guard),
             (&defaults.budget, &defaults.guard)

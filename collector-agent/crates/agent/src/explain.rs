@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use tierscope_heat::backend::{Candidate, Refusal};
+use tierscope_heat::settings::PAGE_BACKENDS;
 use tierscope_heat::{candidates, write_tracking};
 use tierscope_host::collectors::{self, Facts};
 use tierscope_procfs::host;
@@ -130,14 +131,59 @@ fn explain(root: &Root, config: &Config, candidates: &[Candidate]) -> Explanatio
         let entry = collectors.iter().find(|entry| entry.name == name.as_str());
         entry.is_some_and(|entry| entry.works_here == Some(true))
     };
-    let chain: Vec<&str> = config.heat.backends.iter().map(String::as_str).collect();
+    let chain = config.heat.chain();
+    let named: Vec<&str> = chain.iter().map(String::as_str).collect();
     Explanation {
         schema: "tierscope.explain/1",
         root: root.as_path().display().to_string(),
-        chain_capabilities: collectors::capabilities_of(&chain),
-        chain: config.heat.backends.clone(),
-        would_measure: config.heat.backends.iter().find(works).cloned(),
+        chain_capabilities: collectors::capabilities_of(&named),
+        would_measure: chain.iter().find(works).cloned(),
+        chain,
         collectors,
+    }
+}
+
+/// Which back end would sample the pages of a program that the owner names, and why each better one would not.
+#[derive(Debug, Serialize)]
+pub(crate) struct PageSource {
+    /// `None` where none is known to work.
+    pub(crate) would_measure: Option<&'static str>,
+    pub(crate) passed_over: Vec<PassedOver>,
+}
+
+/// A back end that tells pages apart and does not work here.
+#[derive(Debug, Serialize)]
+pub(crate) struct PassedOver {
+    pub(crate) name: &'static str,
+    pub(crate) reason: String,
+    pub(crate) hint: String,
+}
+
+/// Tries the back ends that tell pages apart, best first, until one works. Of a recording it says what is missing.
+pub(crate) fn page_source(reader: &mut Reader, candidates: &[Candidate]) -> PageSource {
+    let mut passed_over = Vec::new();
+    let known = PAGE_BACKENDS.iter().filter_map(|name| collectors::facts(name));
+    for facts in known.filter(|facts| facts.tells_pages_apart()) {
+        let (works, refusal) = attempt(reader, facts, candidates);
+        if works == Some(true) {
+            return PageSource {
+                would_measure: Some(facts.name),
+                passed_over,
+            };
+        }
+        let refusal = refusal.unwrap_or_else(|| Refusal {
+            reason: "the host may have it; only the host itself can try".to_owned(),
+            hint: String::new(),
+        });
+        passed_over.push(PassedOver {
+            name: facts.name,
+            reason: refusal.reason,
+            hint: refusal.hint,
+        });
+    }
+    PageSource {
+        would_measure: None,
+        passed_over,
     }
 }
 
@@ -170,7 +216,7 @@ fn is_used(facts: &Facts, config: &Config) -> bool {
         "write_tracking" => !config.heat.write_tracking.is_empty(),
         "memory_bandwidth" | "memory_stall" => config.hardware_counters,
         "service_metrics" => !config.service_metrics.is_empty(),
-        name => config.heat.backends.iter().any(|named| named == name),
+        name => config.heat.chain().iter().any(|named| named == name),
     }
 }
 
@@ -286,6 +332,39 @@ mod tests {
                 facts.name
             );
         }
+    }
+
+    #[test]
+    fn the_best_back_end_that_tells_pages_apart_is_found_and_the_better_ones_say_why_not() {
+        const DAMON: Candidate = Candidate {
+            name: "damon_pages",
+            probe: |_| Ok(()),
+            make: |_, _, _| unreachable!("nothing is made"),
+        };
+        let candidates: Vec<Candidate> = ["pebs", "ibs", "spe", "abit_walk", "idle_page"]
+            .into_iter()
+            .map(|name| Candidate {
+                name,
+                ..CANDIDATES[0]
+            })
+            .chain([DAMON, CANDIDATES[1]])
+            .collect();
+        let mut live = Reader::new(Root::live());
+        let source = page_source(&mut live, &candidates);
+        assert_eq!(source.would_measure, Some("damon_pages"));
+        let passed: Vec<_> = source.passed_over.iter().map(|other| other.name).collect();
+        assert_eq!(passed, ["pebs", "ibs", "spe", "abit_walk", "idle_page"]);
+        assert!(source.passed_over.iter().all(|other| other.reason == "no unit"));
+        let tree = FakeRoot::new();
+        tree.write("sys/kernel/mm/page_idle/bitmap", "");
+        let recorded = page_source(&mut Reader::new(tree.root()), &candidates);
+        assert_eq!(recorded.would_measure, None);
+        let reason = |name: &str| {
+            let other = recorded.passed_over.iter().find(|other| other.name == name);
+            other.expect("passed over").reason.clone()
+        };
+        assert!(reason("idle_page").contains("only the host itself"));
+        assert!(reason("damon_pages").contains("CONFIG_DAMON_SYSFS"));
     }
 
     #[test]

@@ -176,6 +176,8 @@ impl Source for LiveSource {
             services_dropped: collected.dropped.services as u64,
             costs,
             heat_cost: heat.cost,
+            warnings: heat.warnings,
+            heat_services: heat.services,
         }
     }
 

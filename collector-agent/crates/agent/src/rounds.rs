@@ -1,6 +1,7 @@
 //! The collecting loop: one round at the end of each interval, within the bounds that settings, plan, guard and budget
 //! set.
 
+use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
@@ -157,6 +158,8 @@ impl<'a> Rounds<'a> {
             .map(|cost| format!("{}: {}", cost.name, cost.last_error))
             .collect();
         let heat_cost = collection.heat_cost.clone();
+        let (services, warnings) = (collection.heat_services.clone(), collection.warnings.clone());
+        self.warn(&warnings);
         if let Some(ledger) = &self.ledger {
             ledger.keep(&collection.sample);
         }
@@ -174,9 +177,20 @@ impl<'a> Rounds<'a> {
             status.counters = counters;
             status.heat_rows = heat_rows;
             status.heat_rung = heat_cost.backend;
+            status.heat_services = services;
+            status.heat_warnings = warnings;
             status.collection_error = error;
             bounds(status);
         });
+    }
+
+    /// Writes warnings that were not there before to the log.
+    fn warn(&self, warnings: &[String]) {
+        let known = self.shared.status.snapshot().heat_warnings;
+        for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
+            // A log that is gone ends nothing.
+            let _ = writeln!(std::io::stderr(), "tierscope-agent: warning: {warning}");
+        }
     }
 
     fn standing(&self) -> Standing {

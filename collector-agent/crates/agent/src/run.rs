@@ -98,7 +98,7 @@ impl RunArgs {
         config.interval_seconds = self.interval.or(config.interval_seconds);
         config.upload_spread_seconds = self.upload_spread.unwrap_or(config.upload_spread_seconds);
         config.heat.pids_file = self.heat_pids_file.or(config.heat.pids_file);
-        config.heat.backends = self.heat_backends.unwrap_or(config.heat.backends);
+        config.heat.backends = self.heat_backends.or(config.heat.backends);
         for label in &self.labels {
             let Some((key, value)) = label.split_once('=') else {
                 bail!("--label {label:?} is not of the form KEY=VALUE");

@@ -26,6 +26,10 @@ pub(crate) struct Collection {
     pub(crate) costs: Vec<CollectorCost>,
     /// What the back end of heat was, and what it says of itself.
     pub(crate) heat_cost: HeatCost,
+    /// Services whose heat is measured.
+    pub(crate) heat_services: Vec<String>,
+    /// Patterns of the heat settings that fit no process.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads the host.

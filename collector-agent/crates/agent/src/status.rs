@@ -37,6 +37,10 @@ pub(crate) struct Status {
     pub(crate) spool: SpoolStatus,
     /// The back end that measures heat; absent while none does.
     pub(crate) heat_rung: Option<&'static str>,
+    /// Services whose heat is measured, as `namespace/name`.
+    pub(crate) heat_services: Vec<String>,
+    /// Patterns of the settings that fit no process; empty while all fit one.
+    pub(crate) heat_warnings: Vec<String>,
     /// Why the guard pauses heat; absent while it does not.
     pub(crate) guard_paused: Option<String>,
     /// Intervals without heat because the host was busy, since the stream began.
@@ -90,6 +94,7 @@ impl Status {
             self.last_delivered_at.is_some(),
             (self.delivery_error.clone(), self.collection_error.clone()),
             (self.heat_rung, self.guard_paused.clone(), self.budget.state),
+            (self.heat_services.clone(), self.heat_warnings.clone()),
             (self.paused_by.clone(), self.upload_held.clone()),
             self.credential_error.clone(),
         )

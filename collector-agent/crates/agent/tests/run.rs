@@ -341,3 +341,51 @@ fn prometheus_gets_the_agents_health_and_the_counters_of_tier_moves() {
     assert!(moved.is_some(), "{page}");
     terminate(agent);
 }
+
+/// A program that runs until it is dropped.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_named_program_is_measured_and_a_name_that_fits_nobody_is_said_everywhere() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, taken) = channel();
+    serve(listener, sender);
+    // Called by a link, as packages do: the kernel gives the path behind it.
+    let link = directory.path().join("shop-cache");
+    std::os::unix::fs::symlink("/bin/sleep", &link).expect("linked");
+    let program = Command::new(&link).arg("1000").spawn();
+    let _program = Program(program.expect("sleep is part of every system"));
+    let settings = "[heat]\nprograms = [\"shop-cache\", \"shop-cahce\"]\n[guard]\ncpu_max_ratio = 1.0\n";
+    let agent = start_with(&server, directory.path(), settings);
+
+    let status = wait_for_status(directory.path(), "shop-cahce");
+    assert!(
+        status.contains("\"heat_warnings\": [") && !status.contains("shop-cache"),
+        "{status}"
+    );
+    wait_for_status(directory.path(), r#""heat_rung": "referenced""#);
+    let told = std::iter::from_fn(|| taken.recv_timeout(PATIENCE).ok())
+        .filter_map(|batch| batch.content.inventory)
+        .find(|inventory| {
+            let mut findings = inventory.findings.iter();
+            findings.any(|finding| finding.id == "heat-pattern-fits-nobody")
+        });
+    let inventory = told.expect("the service is told");
+    let mut findings = inventory.findings.iter();
+    let finding = findings.find(|finding| finding.id == "heat-pattern-fits-nobody");
+    assert!(
+        finding.is_some_and(|finding| finding.cause.contains("shop-cahce")),
+        "{finding:?}"
+    );
+    terminate(agent);
+}

@@ -9,7 +9,7 @@ use tierscope_host::names::NamePolicy;
 use tierscope_host::services::Process;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
-use tierscope_sample::inventory::{Inventory, Service};
+use tierscope_sample::inventory::{Finding, Inventory, Service};
 use tierscope_wire::CollectorCost;
 
 use crate::backend::{HeatProcess, HeatRound, HeatSettings};
@@ -17,14 +17,16 @@ use crate::chain::FallbackChain;
 use crate::order::{HeatCost, HeatOrder, HeatScope, Order};
 use crate::plain_names::escaped_name;
 use crate::settings::Heat;
-use crate::targets;
+use crate::targets::Targets;
 use crate::write_tracking::{self, WriteTracking};
 
 /// Why heat of a service is not measured although that of others is.
 const NOT_LISTED: &str = "none of its processes is listed for heat";
 const NOTHING_LISTED: &str = "no process is listed for heat";
 const HOW_TO_LIST: &str =
-    "list processes, control groups or executables under [heat] in the agent's configuration";
+    "name programs, executables or control groups under [heat] in the agent's configuration";
+const HOW_TO_NAME: &str = "compare it with `ps -eo pid,comm,args`, start the program, or take the entry out of the agent's configuration";
+const UNMATCHED_FINDING: &str = "heat-pattern-fits-nobody";
 const ELSEWHERE: &str = "the service has other hosts measure it";
 const MEBIBYTE: u64 = 1 << 20;
 /// Rounds with nobody to measure after which measuring ends: a restart of a service is not worth beginning anew.
@@ -35,6 +37,7 @@ const KERNEL_THREAD: &str = "kdamond";
 /// Measures heat as it is told, and knows what to say of it.
 pub struct HeatCollector {
     settings: Heat,
+    targets: Targets,
     chain: FallbackChain,
     /// Rounds in a row with nobody to measure.
     empty_rounds: u32,
@@ -51,6 +54,8 @@ pub struct View {
     services: BTreeMap<Arc<str>, Standing>,
     /// Said of all other services.
     not_listed: &'static str,
+    /// Patterns that mean nobody.
+    warnings: Vec<String>,
 }
 
 /// What there is to say of one service.
@@ -71,6 +76,10 @@ pub struct HeatInterval {
     pub cost: HeatCost,
     /// Empty while nobody is measured. What the kernel's threads took stands apart from what the agent took.
     pub collector_costs: Vec<CollectorCost>,
+    /// What is to be said of the settings: patterns that mean no process.
+    pub warnings: Vec<String>,
+    /// Services that are measured, as `namespace/name`.
+    pub services: Vec<String>,
 }
 
 impl HeatCollector {
@@ -79,7 +88,8 @@ impl HeatCollector {
         Self {
             writes: WriteTracking::new(root.clone(), &settings.write_tracking),
             empty_rounds: 0,
-            chain: FallbackChain::new(root, names, &settings.backends),
+            chain: FallbackChain::new(root, names, &settings.chain()),
+            targets: Targets::new(&settings),
             settings,
             view: View::default(),
         }
@@ -93,7 +103,28 @@ impl HeatCollector {
         found: &[Process],
         tier: Option<Arc<str>>,
     ) -> HeatInterval {
-        let (listed, problem) = targets::choose(&self.settings, found);
+        let (listed, problem) = self.targets.choose(found);
+        let mut interval = self.obey(end, order, found, tier, listed, problem);
+        interval.warnings = self.targets.warnings();
+        self.view.warnings.clone_from(&interval.warnings);
+        let measured = self
+            .view
+            .services
+            .iter()
+            .filter(|(_, standing)| standing.measured);
+        interval.services = measured.map(|(id, _)| id.to_string()).collect();
+        interval
+    }
+
+    fn obey(
+        &mut self,
+        end: IntervalEnd,
+        order: &Order,
+        found: &[Process],
+        tier: Option<Arc<str>>,
+        listed: Vec<HeatProcess>,
+        problem: Option<String>,
+    ) -> HeatInterval {
         match &order.heat {
             HeatOrder::Measure(scope) => {
                 let interval_ns = i64::from(order.interval_seconds) * SECOND_NS;
@@ -170,6 +201,7 @@ impl HeatCollector {
                 self.collector_costs(&round, problem)
             },
             folded: round.folded,
+            ..HeatInterval::default()
         }
     }
 
@@ -250,6 +282,7 @@ impl HeatCollector {
             } else {
                 NOT_LISTED
             },
+            warnings: Vec::new(),
         }
     }
 
@@ -264,6 +297,7 @@ impl HeatCollector {
             states: self.states(&State::off(reason, "")),
             services,
             not_listed: NOT_LISTED,
+            warnings: Vec::new(),
         }
     }
 
@@ -292,6 +326,15 @@ impl View {
                 }
             }
         }
+        inventory
+            .findings
+            .extend(self.warnings.iter().map(|cause| Finding {
+                id: UNMATCHED_FINDING.to_owned(),
+                severity: "warning".to_owned(),
+                cause: cause.clone(),
+                fix: HOW_TO_NAME.to_owned(),
+                confidence: "certain".to_owned(),
+            }));
         for service in &mut inventory.services {
             self.not_listed.clone_into(&mut service.heat_reason);
         }

@@ -12,17 +12,19 @@ use tierscope_damon::window::{Watcher, Window};
 use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::{Mapping, MapsReader};
 use tierscope_pagetable::pagemap::PagemapReader;
+use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::{Unmeasured, process_key};
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{Backend, PageKind};
-use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
+use tierscope_sample::page_group::{Census, PageSize, PageState};
 use tierscope_sample::tile_grid::EpochIds;
 
 use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started};
 use crate::damon_guard;
 use crate::damon_panel::{Member, PANEL_PAGES, Panel};
 use crate::page_groups::{PageGroups, mapping_namer};
+use crate::tiers::Tiers;
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "damon_pages";
@@ -52,6 +54,9 @@ pub(crate) struct DamonPages {
     maps: MapsReader,
     pagemap: PagemapReader,
     groups: PageGroups,
+    tiers: Tiers,
+    /// Where memory lies in this round.
+    placement: Placement,
     panel: Panel,
     /// The pages that are being watched, by process and address.
     watched: Vec<Member>,
@@ -72,12 +77,16 @@ impl DamonPages {
         pages: usize,
     ) -> Self {
         let secret = EpochIds::new(settings.epoch_seed ^ 0x0050_414e_454c).next_id();
+        let tiers = Tiers::read(root, settings);
+        let groups = PageGroups::new(Backend::DamonPages, Census::Sample, settings);
         Self {
             watcher: Watcher::new(session),
             patience: settings.interval().mul_f64(1.0 - WINDOW_SHARE),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
-            groups: PageGroups::new(Backend::DamonPages, Census::Sample, settings),
+            groups: groups.with_tiers(tiers.labels()),
+            placement: Placement::default(),
+            tiers,
             panel: Panel::new(secret, pages),
             watched: Vec::new(),
             numbers: HashMap::new(),
@@ -148,7 +157,6 @@ impl DamonPages {
         end: IntervalEnd,
     ) {
         let observed = accesses.is_some() && self.groups.is_observed(process.key, end) == Some(true);
-        let tier = self.settings.tier.as_ref().map(|_| TierIndex(0));
         let mut reading = self.groups.reading(process, observed);
         let mut kept = visit.kept.iter().peekable();
         for mapping in &visit.mappings {
@@ -165,7 +173,7 @@ impl DamonPages {
                     address: member.address,
                     size: PageSize::Small4K,
                     anon: member.anon,
-                    tier,
+                    tier: self.placement.tier_of(Some(member.frame)),
                     active: checks > 0,
                     loads: checks,
                     stores: 0,
@@ -232,6 +240,7 @@ impl HeatBackend for DamonPages {
                 .map(|region| (region.range.start / PAGE_BYTES, region.accesses.unwrap_or(0)))
                 .collect()
         });
+        self.placement = self.tiers.placement();
         for process in processes {
             match self.look(process) {
                 Ok(visit) => self.fold(process, &visit, accesses.as_ref(), end),

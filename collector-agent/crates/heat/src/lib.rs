@@ -21,6 +21,7 @@ pub mod order;
 mod page_groups;
 mod page_walk;
 mod plain_names;
+pub mod programs;
 mod referenced;
 mod sampler;
 pub mod settings;

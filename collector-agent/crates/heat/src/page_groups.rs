@@ -9,14 +9,11 @@ use tierscope_pagetable::maps::Namer;
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity};
 use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, ProcessReading};
-use tierscope_sample::page_sample::PageSampleOptions;
+use tierscope_sample::page_sample::{FIRST_BLOCK_NS, MAX_SAMPLED_PAGES, PageSampleOptions};
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::{HeatProcess, HeatSettings, is_one_interval};
-
-/// Most sampled pages of one group: a quarter of what a service may have, because services have few executables.
-const MAX_SAMPLED_PAGES: usize = tierscope_sample::page_sample::MAX_SAMPLED_PAGES / 4;
 
 /// Folds pages per service and executable.
 pub(crate) struct PageGroups {
@@ -83,6 +80,7 @@ impl PageGroups {
                     key,
                     sampled_ratio,
                     max_pages: MAX_SAMPLED_PAGES,
+                    first_block_ns: Some(FIRST_BLOCK_NS),
                 }),
                 ..PageGroupOptions::default()
             };
@@ -99,6 +97,7 @@ impl PageGroups {
     /// Ends the round: what all groups give, and the number of processes whose next interval has begun.
     pub(crate) fn finish(&mut self, end: IntervalEnd) -> (Folded, usize) {
         self.begun = std::mem::take(&mut self.begin);
+        self.share_samples();
         let mut all = Folded::default();
         for group in self.groups.values_mut() {
             let folded = group.finish(end);
@@ -110,6 +109,18 @@ impl PageGroups {
         }
         self.groups.retain(|_, group| !group.is_empty());
         (all, self.begun.len())
+    }
+
+    /// Gives each group of a service an equal part of the pages that the service may have in its samples.
+    fn share_samples(&mut self) {
+        let mut counts: HashMap<Arc<str>, usize> = HashMap::new();
+        for (service, _) in self.groups.keys() {
+            *counts.entry(Arc::clone(service)).or_default() += 1;
+        }
+        for ((service, _), group) in &mut self.groups {
+            let count = counts.get(service).copied().unwrap_or(1);
+            group.set_max_sampled_pages(MAX_SAMPLED_PAGES / count);
+        }
     }
 
     /// Notes an interval without visits: the next one begins intervals and ends none.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::MapsReader;
 use tierscope_pagetable::pagemap::PagemapReader;
+use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::Unmeasured;
 use tierscope_perf::catalogue::Processor;
 use tierscope_perf::groups::GroupPlan;
@@ -19,13 +20,14 @@ use tierscope_perf::{
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{Backend, PageKind};
-use tierscope_sample::page_group::{Census, PageSize, PageState, TierIndex};
+use tierscope_sample::page_group::{Census, PageSize, PageState};
 
 use crate::backend::{
     Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Sampling, SamplingSettings,
     Started,
 };
 use crate::page_groups::{PageGroups, mapping_namer};
+use crate::tiers::Tiers;
 
 /// Intel.
 pub(crate) const PEBS: Candidate = Candidate {
@@ -61,7 +63,8 @@ pub(crate) struct SamplerBackend {
     maps: MapsReader,
     pagemap: PagemapReader,
     groups: PageGroups,
-    tier: Option<TierIndex>,
+    tiers: Tiers,
+    placement: Placement,
     rss_limit_bytes: u64,
     /// No events are on, because an interval was missed.
     paused: bool,
@@ -88,6 +91,8 @@ impl SamplerBackend {
         let mut sampler = Sampler::start(options)?;
         // Until the first round says whom to follow, nobody is.
         sampler.follow(Some(Vec::new()))?;
+        let tiers = Tiers::read(root, settings);
+        let groups = PageGroups::new(backend, Census::Seen, settings);
         Ok(Self {
             name,
             table: sampler.new_table(),
@@ -95,8 +100,9 @@ impl SamplerBackend {
             status: Reader::new(root.clone()),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
-            groups: PageGroups::new(backend, Census::Seen, settings),
-            tier: settings.tier.as_ref().map(|_| TierIndex(0)),
+            groups: groups.with_tiers(tiers.labels()),
+            tiers,
+            placement: Placement::default(),
             rss_limit_bytes: settings.rss_limit_bytes,
             paused: false,
         })
@@ -123,7 +129,8 @@ impl SamplerBackend {
         let mappings = self.maps.read(process.key)?;
         let pages = self.table.pages_of(process.key.pid);
         let pagemap = self.pagemap.open(process.key)?;
-        let states = look_up(&mut self.pagemap, &pagemap, &pages, self.tier)?;
+        let mut states = look_up(&mut self.pagemap, &pagemap, &pages, &self.placement)?;
+        self.tiers.look_up(process.key.pid, &mut states);
         let resident = read_resident(&mut self.status, process.key.pid);
         // What was read is that of the process only if the id still is.
         self.pagemap.check_identity(&pagemap)?;
@@ -171,6 +178,7 @@ impl HeatBackend for SamplerBackend {
             }
         };
         let observed = Observed::of(&stats);
+        self.placement = self.tiers.placement();
         for process in processes {
             if let Err(reason) = self.visit(process, end, observed) {
                 round.skipped.push((process.clone(), reason.to_string()));
@@ -247,7 +255,7 @@ fn look_up(
     reader: &mut PagemapReader,
     pagemap: &tierscope_pagetable::pagemap::Pagemap,
     pages: &[(u64, PageCount)],
-    tier: Option<TierIndex>,
+    placement: &Placement,
 ) -> Result<Vec<PageState>, Unmeasured> {
     let mut states = Vec::with_capacity(pages.len());
     let mut rest = pages.iter().peekable();
@@ -261,7 +269,7 @@ fn look_up(
                 address,
                 size,
                 anon: !entry.is_file_or_shmem(),
-                tier,
+                tier: placement.tier_of(entry.pfn()),
                 active: true,
                 loads: count.loads,
                 stores: count.stores,
@@ -342,7 +350,7 @@ fn events_of(root: &Root, wanted: SamplerKind) -> Result<(EventSet, Backend), Re
 fn another_sampler(kind: SamplerKind) -> Refusal {
     Refusal {
         reason: format!("processors of this maker sample with {}", kind.name()),
-        hint: format!("name {} under [heat] backends", kind.name()),
+        hint: String::new(),
     }
 }
 

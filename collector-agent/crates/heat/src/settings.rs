@@ -8,6 +8,18 @@ use crate::backend::{DEFAULT_RSS_LIMIT_BYTES, SamplingSettings};
 
 /// Back ends of heat that are tried unless the owner names others, best first. None of them is intrusive.
 pub const DEFAULT_BACKENDS: [&str; 5] = ["pebs", "ibs", "spe", "damon_pages", "referenced"];
+/// Back ends that are tried where the owner names programs: first all that tell pages apart, best first. Who names a
+/// program agrees to what they cost it. The last two give heat where none of those works.
+pub const PAGE_BACKENDS: [&str; 8] = [
+    "pebs",
+    "ibs",
+    "spe",
+    "abit_walk",
+    "idle_page",
+    "damon_pages",
+    "damon_regions",
+    "referenced",
+];
 
 /// Whose heat is measured. Nothing is measured unless it is listed here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,10 +31,13 @@ pub struct Heat {
     pub pids_file: Option<PathBuf>,
     /// Patterns for control group paths.
     pub cgroups: Vec<String>,
-    /// Patterns for paths of executables.
+    /// Patterns for paths and names of executables.
     pub executables: Vec<String>,
-    /// Back ends in the order in which they are tried; the first that works on this host measures.
-    pub backends: Vec<String>,
+    /// Programs whose pages are sampled: by path, name, text of the command line, or `pid:<id>`.
+    pub programs: Vec<String>,
+    /// Back ends in the order in which they are tried; without it [`DEFAULT_BACKENDS`], or [`PAGE_BACKENDS`] where
+    /// programs are named.
+    pub backends: Option<Vec<String>>,
     /// Patterns for paths of executables whose writes are tracked: they pay for it at their first write to each page.
     pub write_tracking: Vec<String>,
     /// Processes with more resident memory are left alone.
@@ -40,7 +55,8 @@ impl Default for Heat {
             pids_file: None,
             cgroups: Vec::new(),
             executables: Vec::new(),
-            backends: DEFAULT_BACKENDS.map(str::to_owned).to_vec(),
+            programs: Vec::new(),
+            backends: None,
             write_tracking: Vec::new(),
             max_process_mib: DEFAULT_RSS_LIMIT_BYTES >> 20,
             follow_plan: true,
@@ -49,13 +65,45 @@ impl Default for Heat {
     }
 }
 
+impl Heat {
+    /// Back ends in the order in which they are tried; the first that works on this host measures.
+    pub fn chain(&self) -> Vec<String> {
+        if let Some(backends) = &self.backends {
+            return backends.clone();
+        }
+        let chain: &[&str] = if self.programs.is_empty() {
+            &DEFAULT_BACKENDS
+        } else {
+            &PAGE_BACKENDS
+        };
+        chain.iter().map(|&name| name.to_owned()).collect()
+    }
+}
+
 /// Which processes are measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeatProcesses {
-    /// Those of the pid file, the control groups and the executables listed.
+    /// Those of the pid file, the control groups, the executables and the programs listed.
     #[default]
     Listed,
     /// None, whatever else is listed.
     None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_programs_ask_for_back_ends_that_tell_pages_apart() {
+        let mut heat = Heat::default();
+        assert_eq!(heat.chain(), DEFAULT_BACKENDS);
+        heat.programs = vec!["redis-server".to_owned()];
+        assert_eq!(heat.chain(), PAGE_BACKENDS);
+        heat.backends = Some(vec!["referenced".to_owned()]);
+        assert_eq!(heat.chain(), ["referenced"], "what the owner names stands");
+        let known = tierscope_host::collectors::backend_names();
+        assert_eq!(known, PAGE_BACKENDS, "every back end has its place");
+    }
 }

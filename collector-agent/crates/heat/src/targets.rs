@@ -1,7 +1,8 @@
-//! Which processes are measured for heat: those that the owner lists, by pid, control group or executable.
+//! Which processes are measured for heat: those that the owner lists, by pid, control group, executable or program.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tierscope_host::services::{Process, service_name};
@@ -9,6 +10,7 @@ use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::HeatProcess;
+use crate::programs::{Pattern, is_named};
 use crate::settings::{Heat, HeatProcesses};
 
 /// A line of the pid file: `pid [start_time [service]]`.
@@ -21,32 +23,90 @@ struct Listed {
     service: Option<Arc<str>>,
 }
 
-/// The processes of `found` that are listed, each once. Also says what is wrong with the pid file, if anything.
-pub(crate) fn choose(heat: &Heat, found: &[Process]) -> (Vec<HeatProcess>, Option<String>) {
-    if heat.processes == HeatProcesses::None {
-        return (Vec::new(), None);
-    }
-    let (listed, problem) = match heat.pids_file.as_deref().map(read_pids) {
-        None => (Vec::new(), None),
-        Some(Ok(listed)) => (listed, None),
-        Some(Err(problem)) => (Vec::new(), Some(problem)),
-    };
-    let chosen = found.iter().filter_map(|process| {
-        let line = listed.iter().find(|line| is_same(line, process));
-        if line.is_none() && !is_matched(heat, process) {
-            return None;
+/// The owner's list, and which of its patterns mean nobody.
+pub(crate) struct Targets {
+    pids_file: Option<PathBuf>,
+    cgroups: Vec<Pattern>,
+    executables: Vec<Pattern>,
+    programs: Vec<Pattern>,
+}
+
+impl Targets {
+    /// The list of the settings; an empty one where nobody is to be measured.
+    pub(crate) fn new(heat: &Heat) -> Self {
+        let is_off = heat.processes == HeatProcesses::None;
+        let patterns = |setting: &'static str, texts: &[String]| -> Vec<Pattern> {
+            let texts = if is_off { &[] } else { texts };
+            texts.iter().map(|text| Pattern::new(setting, text)).collect()
+        };
+        Self {
+            pids_file: heat.pids_file.clone().filter(|_| !is_off),
+            cgroups: patterns("cgroups", &heat.cgroups),
+            executables: patterns("executables", &heat.executables),
+            programs: patterns("programs", &heat.programs),
         }
-        let service = line.and_then(|line| line.service.clone());
-        Some(HeatProcess {
-            key: ProcessKey {
-                pid: process.pid,
-                start_time_ticks: process.start_time,
-            },
-            service: service.unwrap_or_else(|| Arc::from(process.service.to_string())),
-            group: Arc::from(process.group.as_str()),
-        })
-    });
-    (chosen.collect(), problem)
+    }
+
+    /// The processes of `found` that are listed, each once. Also says what is wrong with the pid file, if anything.
+    pub(crate) fn choose(&mut self, found: &[Process]) -> (Vec<HeatProcess>, Option<String>) {
+        let (listed, problem) = match self.pids_file.as_deref().map(read_pids) {
+            None => (Vec::new(), None),
+            Some(Ok(listed)) => (listed, None),
+            Some(Err(problem)) => (Vec::new(), Some(problem)),
+        };
+        let matched = self.matched(found);
+        let chosen = found.iter().enumerate().filter_map(|(at, process)| {
+            let line = listed.iter().find(|line| is_same(line, process));
+            if line.is_none() && !matched.contains(&at) {
+                return None;
+            }
+            let service = line.and_then(|line| line.service.clone());
+            Some(HeatProcess {
+                key: ProcessKey {
+                    pid: process.pid,
+                    start_time_ticks: process.start_time,
+                },
+                service: service.unwrap_or_else(|| Arc::from(process.service.to_string())),
+                group: Arc::from(process.group.as_str()),
+            })
+        });
+        (chosen.collect(), problem)
+    }
+
+    /// What there is to say of patterns that mean nobody, in the order of the settings.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let patterns = self.cgroups.iter().chain(&self.executables).chain(&self.programs);
+        patterns.filter_map(Pattern::warning).collect()
+    }
+
+    /// Places in `found` of those that patterns mean.
+    fn matched(&mut self, found: &[Process]) -> HashSet<usize> {
+        let mut matched = HashSet::new();
+        let mut take = |pattern: &mut Pattern, places: Vec<usize>| {
+            pattern.note(!places.is_empty());
+            matched.extend(places);
+        };
+        for pattern in &mut self.cgroups {
+            let places = places(found, |process| matches_glob(pattern.text(), &process.cgroup));
+            take(pattern, places);
+        }
+        for pattern in &mut self.executables {
+            let places = places(found, |process| is_named(pattern.text(), process));
+            take(pattern, places);
+        }
+        for pattern in &mut self.programs {
+            let places = pattern.program(found);
+            take(pattern, places);
+        }
+        matched
+    }
+}
+
+fn places(found: &[Process], fits: impl Fn(&Process) -> bool) -> Vec<usize> {
+    let each = found.iter().enumerate();
+    each.filter(|(_, process)| fits(process))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 fn is_same(line: &Listed, process: &Process) -> bool {
@@ -54,19 +114,6 @@ fn is_same(line: &Listed, process: &Process) -> bool {
         && line
             .start_time
             .is_none_or(|start_time| start_time == process.start_time)
-}
-
-fn is_matched(heat: &Heat, process: &Process) -> bool {
-    let by_cgroup = heat
-        .cgroups
-        .iter()
-        .any(|pattern| matches_glob(pattern, &process.cgroup));
-    let exe = process.exe.as_deref();
-    by_cgroup
-        || heat
-            .executables
-            .iter()
-            .any(|pattern| exe.is_some_and(|exe| matches_glob(pattern, exe)))
 }
 
 /// Reads the pid file. A file that does not exist yet lists nothing.
@@ -118,6 +165,8 @@ mod tests {
             pid,
             start_time: u64::from(pid) * 10,
             exe: Some(exe.to_owned()),
+            comm: exe.rsplit('/').next().unwrap_or(exe).to_owned(),
+            cmdline: exe.to_owned(),
             cgroup: cgroup.to_owned(),
             service: ServiceId::new("host", "found"),
             group: "program".to_owned(),
@@ -134,7 +183,8 @@ mod tests {
     }
 
     fn pids(heat: &Heat) -> Vec<u32> {
-        choose(heat, &found())
+        Targets::new(heat)
+            .choose(&found())
             .0
             .iter()
             .map(|process| process.key.pid)
@@ -164,6 +214,34 @@ mod tests {
     }
 
     #[test]
+    fn programs_are_listed_once_and_patterns_that_mean_nobody_are_named() {
+        let heat = Heat {
+            executables: vec!["cache".to_owned(), "*/absent".to_owned()],
+            cgroups: vec!["/shop/*".to_owned()],
+            programs: vec!["cache".to_owned(), "pid:3@30".to_owned(), "gone".to_owned()],
+            ..Heat::default()
+        };
+        assert_eq!(pids(&heat), [2, 3]);
+        let mut targets = Targets::new(&heat);
+        assert!(targets.warnings().is_empty(), "nothing was tried yet");
+        targets.choose(&found());
+        let warnings = targets.warnings();
+        let named: Vec<bool> = ["/shop/*", "*/absent", "gone"]
+            .iter()
+            .zip(&warnings)
+            .map(|(text, warning)| warning.contains(text))
+            .collect();
+        assert_eq!((named, warnings.len()), (vec![true; 3], 3), "{warnings:?}");
+        let off = Heat {
+            processes: HeatProcesses::None,
+            ..heat
+        };
+        let mut off = Targets::new(&off);
+        assert_eq!(off.choose(&found()), (Vec::new(), None));
+        assert!(off.warnings().is_empty());
+    }
+
+    #[test]
     fn a_reused_pid_is_not_the_listed_process() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         fs::write(file.path(), "# ours\n2 20 shop/cache\n3 31\n\n1\n").expect("written");
@@ -171,7 +249,7 @@ mod tests {
             pids_file: Some(file.path().to_owned()),
             ..Heat::default()
         };
-        let (chosen, problem) = choose(&heat, &found());
+        let (chosen, problem) = Targets::new(&heat).choose(&found());
         assert_eq!(problem, None);
         let services: Vec<_> = chosen
             .iter()
@@ -188,6 +266,6 @@ mod tests {
             pids_file: Some("/does/not/exist".into()),
             ..Heat::default()
         };
-        assert_eq!(choose(&missing, &found()), (Vec::new(), None));
+        assert_eq!(Targets::new(&missing).choose(&found()), (Vec::new(), None));
     }
 }

@@ -1,10 +1,12 @@
-//! Which memory tier a page is in, for back ends that see page frames.
+//! Which memory tier a page is in: by its page frame, or by the node that the kernel names for it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tierscope_pagetable::nodes_of_pages::nodes_of_pages;
 use tierscope_pagetable::placement::Placement;
 use tierscope_rootfs::{Reader, Root};
-use tierscope_sample::page_group::TierIndex;
+use tierscope_sample::page_group::{PageState, TierIndex};
 use tierscope_sysfs::node_classes::node_classes;
 use tierscope_sysfs::nodes;
 
@@ -59,6 +61,38 @@ impl Tiers {
         }
         Placement::of_ranges(ranges)
     }
+
+    /// Looks up the tiers of those pages of a process that have none yet: of pages whose frames the kernel hides. Pages
+    /// of which it tells no node either stay without.
+    pub(crate) fn look_up(&mut self, pid: u32, pages: &mut [PageState]) {
+        let Some(reader) = &mut self.reader else { return };
+        let lacking = pages.iter().filter(|page| page.tier.is_none());
+        let addresses: Vec<u64> = lacking.map(|page| page.address).collect();
+        if addresses.is_empty() || !reader.root().is_live() {
+            return;
+        }
+        let Ok(nodes) = nodes_of_pages(pid, &addresses) else {
+            return;
+        };
+        let ids = nodes::ids(reader).unwrap_or_default();
+        let classes = node_classes(reader, &ids);
+        place_by_nodes(pages, &nodes, &self.labels, &classes);
+    }
+}
+
+/// Gives pages without a tier that of their node: `nodes` are those of the pages that lack one, in order.
+fn place_by_nodes(
+    pages: &mut [PageState],
+    nodes: &[Option<u32>],
+    labels: &[Arc<str>],
+    classes: &BTreeMap<u32, Arc<str>>,
+) {
+    let lacking = pages.iter_mut().filter(|page| page.tier.is_none());
+    for (page, node) in lacking.zip(nodes) {
+        let class = node.and_then(|node| classes.get(&node));
+        let place = class.and_then(|class| labels.binary_search(class).ok());
+        page.tier = place.map(|index| TierIndex(index as u8));
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +116,40 @@ mod tests {
         let mut tiers = Tiers::read(&root.root(), &settings(Some("dram")));
         assert_eq!(tiers.labels(), [Arc::from("dram")]);
         assert_eq!(tiers.placement().tier_of(None), Some(TierIndex(0)));
+    }
+
+    #[test]
+    fn pages_without_a_frame_belong_to_the_class_of_the_node_that_the_kernel_names() {
+        let size = tierscope_sample::page_group::PageSize::Small4K;
+        let page = |address: u64, tier: Option<u8>| PageState {
+            address,
+            size,
+            anon: true,
+            tier: tier.map(TierIndex),
+            active: true,
+            loads: 1,
+            stores: 0,
+        };
+        let labels = ["cxl", "dram"].map(Arc::from);
+        let classes = BTreeMap::from([
+            (0, Arc::from("dram")),
+            (2, Arc::from("cxl")),
+            (3, Arc::from("hbm")),
+        ]);
+        let mut pages = [
+            page(0, None),
+            page(1, Some(1)),
+            page(2, None),
+            page(3, None),
+            page(4, None),
+        ];
+        place_by_nodes(&mut pages, &[Some(2), Some(0), Some(3), None], &labels, &classes);
+        let tiers = pages.map(|page| page.tier.map(|tier| tier.0));
+        assert_eq!(
+            tiers,
+            [Some(0), Some(1), Some(1), None, None],
+            "a class that came later has no label"
+        );
     }
 
     #[test]

@@ -17,10 +17,10 @@ use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{Granularity, HeatRow, PageKind, WINDOWS};
 use tierscope_sample::page_group::{PageMapping, PageSize};
-use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::{HeatProcess, Refusal, is_one_interval};
+use crate::programs::is_named;
 
 /// The name of this collector.
 pub const NAME: &str = "write_tracking";
@@ -28,7 +28,7 @@ pub const NAME: &str = "write_tracking";
 /// Tracks the writes of the listed processes.
 pub(crate) struct WriteTracking {
     root: Root,
-    /// Patterns for paths of executables.
+    /// Patterns for paths and names of executables.
     patterns: Vec<String>,
     maps: MapsReader,
     soft_dirty: SoftDirtyReader,
@@ -76,12 +76,7 @@ impl WriteTracking {
     /// Notes which of the processes found are asked for.
     pub(crate) fn list(&mut self, found: &[Process]) {
         let patterns = &self.patterns;
-        let is_listed = |process: &&Process| {
-            let exe = process.exe.as_deref();
-            patterns
-                .iter()
-                .any(|pattern| exe.is_some_and(|exe| matches_glob(pattern, exe)))
-        };
+        let is_listed = |process: &&Process| patterns.iter().any(|pattern| is_named(pattern, process));
         self.listed = found
             .iter()
             .filter(is_listed)

@@ -185,6 +185,14 @@ pub fn capabilities_of(backends: &[&str]) -> Vec<&'static str> {
 }
 
 impl Facts {
+    /// Whether it tells pages apart, so that page samples come of it.
+    pub fn tells_pages_apart(&self) -> bool {
+        self.is_backend
+            && ["access", "page"]
+                .iter()
+                .any(|unit| self.granularity.starts_with(unit))
+    }
+
     /// Its entry in the inventory: on, or off for a reason.
     pub fn entry(&self, state: State) -> Collector {
         Collector {
@@ -254,5 +262,15 @@ mod tests {
             );
         }
         assert_eq!(backend_names().len(), 8);
+    }
+
+    #[test]
+    fn regions_and_mappings_are_no_pages() {
+        let coarse = ALL
+            .iter()
+            .filter(|facts| facts.is_backend && !facts.tells_pages_apart());
+        let names: Vec<_> = coarse.map(|facts| facts.name).collect();
+        assert_eq!(names, ["damon_regions", "referenced"]);
+        assert!(facts("write_tracking").is_some_and(|facts| !facts.tells_pages_apart()));
     }
 }

@@ -116,9 +116,26 @@ impl NamePolicy {
         cmdline: &str,
     ) -> (Option<String>, String) {
         let exe = process::executable(reader, pid, cmdline);
-        let group = self.group(exe.as_deref(), comm);
+        let called = exe
+            .as_deref()
+            .and_then(|exe| called_by_link(reader, pid, exe, comm));
+        let group = self.group(called.as_deref().or(exe.as_deref()), comm);
         (exe, group)
     }
+}
+
+/// The path of the link by which a program of many names was called: `redis-server` may be a link to
+/// `redis-check-rdb`, which is not what it does. `None` where it was called by its own name. A version (`python3` for
+/// `python3.11`) is no other name.
+fn called_by_link(reader: &Reader, pid: u32, exe: &str, comm: &str) -> Option<String> {
+    let (directory, base) = exe.rsplit_once('/')?;
+    if base.starts_with(comm) || comm.contains('/') {
+        return None;
+    }
+    let link = format!("{directory}/{comm}");
+    // As the process sees it, which may live in a container.
+    let target = reader.link(&format!("/proc/{pid}/root{link}")).ok()?;
+    (target.file_name()? == base).then_some(link)
 }
 
 /// The secret in a file, without blanks around it.
@@ -193,6 +210,51 @@ mod tests {
                 .expect_err("open to all")
                 .to_string()
                 .contains("chmod 600")
+        );
+    }
+
+    #[test]
+    fn a_program_of_many_names_is_called_as_it_was_called() {
+        use std::os::unix::fs::symlink;
+        let root = crate::fake_root::FakeRoot::new();
+        let called = |pid: u32, exe: &str, comm: &str, link: Option<(&str, &str)>| {
+            root.write(&format!("proc/{pid}/comm"), comm);
+            symlink(exe, root.root().join(&format!("/proc/{pid}/exe"))).expect("linked");
+            if let Some((name, target)) = link {
+                let directory = root.root().join(&format!("/proc/{pid}/root/usr/bin"));
+                std::fs::create_dir_all(&directory).expect("made");
+                symlink(target, directory.join(name)).expect("linked");
+            }
+            let policy = NamePolicy::with_fleet_key(b"key", Vec::new());
+            policy.group_of(&mut Reader::new(root.root()), pid, comm, comm).1
+        };
+        let check = "/usr/bin/redis-check-rdb";
+        assert_eq!(
+            called(
+                1,
+                check,
+                "redis-server",
+                Some(("redis-server", "redis-check-rdb"))
+            ),
+            "redis-server"
+        );
+        assert_eq!(
+            called(2, check, "redis-server", Some(("redis-server", check))),
+            "redis-server"
+        );
+        assert_eq!(
+            called(3, check, "worker", None),
+            "redis-check-rdb",
+            "a title is no link"
+        );
+        assert_eq!(
+            called(4, check, "redis-server", Some(("redis-server", "other"))),
+            "redis-check-rdb"
+        );
+        let python = "/usr/bin/python3.11";
+        assert_eq!(
+            called(5, python, "python3", Some(("python3", "python3.11"))),
+            "python3.11"
         );
     }
 

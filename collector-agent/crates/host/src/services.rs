@@ -43,6 +43,10 @@ pub struct Process {
     pub start_time: u64,
     /// Path of the executable where it can be seen. It stays on the host.
     pub exe: Option<String>,
+    /// Its name as the kernel keeps it, at most 15 bytes.
+    pub comm: String,
+    /// Its command line, words separated by single spaces. It stays on the host.
+    pub cmdline: String,
     /// Path of the control group with the memory files.
     pub cgroup: String,
     /// The service.
@@ -92,7 +96,6 @@ pub struct Walker {
 /// A process as it was at the last walk. Another name (after `exec`) or control group makes it new.
 #[derive(Debug, Clone)]
 struct WalkedProcess {
-    comm: String,
     cgroups: Cgroups,
     process: Process,
 }
@@ -122,7 +125,7 @@ impl Walker {
             let known = self
                 .known
                 .remove(&key)
-                .filter(|known| known.comm == stat.comm && known.cgroups == cgroups);
+                .filter(|known| known.process.comm == stat.comm && known.cgroups == cgroups);
             let known = known.unwrap_or_else(|| look_at(reader, rules, &mut pods, &stat, cgroups));
             seen.insert(key, known);
         }
@@ -151,6 +154,7 @@ fn look_at(
     let facts = ProcessFacts {
         exe: exe.as_deref().unwrap_or_default(),
         cmdline: &cmdline,
+        comm: &stat.comm,
         cgroup: identity,
         group: &group,
         pod: pod
@@ -163,15 +167,13 @@ fn look_at(
         start_time: stat.start_time_ticks,
         cgroup: cgroup::memory_group(reader, cgroup::detect(reader), cgroups.memory_path()),
         exe,
+        comm: stat.comm.clone(),
         service,
         group,
         rule,
+        cmdline,
     };
-    WalkedProcess {
-        comm: stat.comm.clone(),
-        cgroups,
-        process,
-    }
+    WalkedProcess { cgroups, process }
 }
 
 /// The kubelet names its log directories `<namespace>_<pod>_<uid>`: the only place on a host, outside the cluster's

@@ -72,6 +72,7 @@ impl TraceFolder {
                 key: [identity.epoch_seed, !identity.epoch_seed],
                 sampled_ratio: 1.0,
                 max_pages: identity.sampled_pages,
+                first_block_ns: None,
             }),
             ..PageGroupOptions::default()
         };

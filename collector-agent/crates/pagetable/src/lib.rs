@@ -6,6 +6,7 @@ mod clear;
 pub mod idle;
 pub mod mappings;
 pub mod maps;
+pub mod nodes_of_pages;
 mod own_memory;
 pub mod pagemap;
 mod physical;

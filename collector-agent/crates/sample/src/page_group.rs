@@ -224,6 +224,13 @@ impl PageGroup {
         folded
     }
 
+    /// Changes how many pages its page sample follows at most.
+    pub fn set_max_sampled_pages(&mut self, max_pages: usize) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.set_max_pages(max_pages);
+        }
+    }
+
     /// Whether no process is left.
     pub fn is_empty(&self) -> bool {
         self.processes.is_empty()

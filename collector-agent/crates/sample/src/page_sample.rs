@@ -12,6 +12,8 @@ pub const MAX_SAMPLED_PAGES: usize = 4096;
 pub const MAX_BLOCK_BYTES: usize = 256 << 10;
 /// Length of a block: it ends with the hour (UTC).
 pub const BLOCK_NS: i64 = 3_600_000_000_000;
+/// Observed time after which a live group's block ends, whatever the hour: the service can answer from then on.
+pub const FIRST_BLOCK_NS: i64 = 600_000_000_000;
 
 /// Which pages are followed, and how many at most.
 #[derive(Clone, PartialEq)]
@@ -22,6 +24,8 @@ pub struct PageSampleOptions {
     pub sampled_ratio: f64,
     /// Most pages of this group, up to [`MAX_SAMPLED_PAGES`] for all groups of a service together.
     pub max_pages: usize,
+    /// Observed time since the group began after which a block ends whatever the hour, once; `None` for hours alone.
+    pub first_block_ns: Option<i64>,
 }
 
 impl std::fmt::Debug for PageSampleOptions {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use tierscope_heat::backend::SamplingSettings;
+use tierscope_heat::programs::is_program;
 use tierscope_host::collectors;
 use tierscope_sample::service::OwnRule;
 
@@ -74,13 +75,13 @@ fn check_sending(config: &Config) -> Checked {
     )?;
     require((0..=19).contains(&config.nice), "nice", "use 0 to 19")?;
     let is_rule = |rule: &OwnRule| {
-        let patterns = [&rule.exe, &rule.cgroup, &rule.cmdline];
+        let patterns = [&rule.exe, &rule.cgroup, &rule.cmdline, &rule.comm];
         !rule.name.is_empty() && patterns.iter().any(|pattern| pattern.is_some())
     };
     require(
         config.services.iter().all(is_rule),
         "services",
-        "each rule has a name, and a pattern for exe, cgroup or cmdline",
+        "each rule has a name, and a pattern for exe, cgroup, cmdline or comm",
     )?;
     service_metrics::check(&config.service_metrics).or_else(|fix| require(false, "service_metrics", fix))?;
     require(
@@ -122,19 +123,26 @@ fn check_labels(config: &Config) -> Checked {
 fn check_heat(config: &Config) -> Checked {
     let heat = &config.heat;
     let known = collectors::backend_names();
-    let is_once = |(index, name): (usize, &String)| !heat.backends[..index].contains(name);
+    let backends = heat.backends.as_deref().unwrap_or_default();
+    let is_once = |(index, name): (usize, &String)| !backends[..index].contains(name);
     require(
-        heat.backends.iter().all(|name| known.contains(&name.as_str())),
+        backends.iter().all(|name| known.contains(&name.as_str())),
         "heat.backends",
         format!("use names out of {}", known.join(", ")),
     )?;
     require(
-        heat.backends.iter().enumerate().all(is_once),
+        backends.iter().enumerate().all(is_once),
         "heat.backends",
         "name each back end once",
     )?;
     check_sampling(&heat.sampling)?;
     check_patterns(&heat.executables, "heat.executables")?;
+    check_patterns(&heat.programs, "heat.programs")?;
+    require(
+        heat.programs.iter().all(|program| is_program(program)),
+        "heat.programs",
+        "write a path, a name, text of a command line, or pid:1234",
+    )?;
     check_patterns(&heat.cgroups, "heat.cgroups")?;
     check_patterns(&heat.write_tracking, "heat.write_tracking")?;
     require(

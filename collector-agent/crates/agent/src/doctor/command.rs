@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use tierscope_heat::candidates::CANDIDATES;
+use tierscope_host::collectors;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::{Rules, discover};
 use tierscope_rootfs::{Reader, Root};
@@ -12,6 +14,7 @@ use tierscope_sample::inventory::Inventory;
 
 use super::tiering::{self, Tiering};
 use crate::doctor::leftovers;
+use crate::explain::{PageSource, page_source};
 use crate::inventory;
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
@@ -44,6 +47,7 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let mut inventory = inventory::describe_root(&mut reader, &discovered);
     inventory.findings.extend(leftovers::finding(reader.root()));
     let tiering = tiering::judge(&inventory);
+    let pages = page_source(&mut reader, CANDIDATES);
     if args.json {
         let body = json!({
             "schema": "tierscope.doctor/1",
@@ -53,10 +57,30 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
             "hypervisor": inventory.hypervisor,
             "findings": inventory.findings,
             "collectors": inventory.collectors,
+            "page_samples": pages,
         });
         writeln!(out, "{body}")?;
     } else {
         write_text(&inventory, &tiering, out)?;
+        write_pages(&pages, out)?;
+    }
+    Ok(())
+}
+
+/// Where page samples would come from if a program were named, in plain words.
+fn write_pages(pages: &PageSource, out: &mut impl Write) -> anyhow::Result<()> {
+    writeln!(out, "\nPage samples of programs named under [heat] programs:")?;
+    match pages.would_measure.and_then(collectors::facts) {
+        Some(facts) => writeln!(out, "  {} works here: {}", facts.name, facts.sees)?,
+        None => writeln!(out, "  no source is known to work here")?,
+    }
+    for other in &pages.passed_over {
+        let hint = if other.hint.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", other.hint)
+        };
+        writeln!(out, "  not {}: {}{hint}", other.name, other.reason)?;
     }
     Ok(())
 }
@@ -172,6 +196,12 @@ mod tests {
         );
         assert!(ids.iter().all(|id| text.contains(id)), "{text}");
         assert!(text.contains("tier 1 (memory_tier22): node 1 unknown"), "{text}");
+        assert!(text.contains("no source is known to work here"), "{text}");
+        assert!(
+            text.contains("not damon_pages: the kernel has no DAMON"),
+            "{text}"
+        );
+        assert_eq!(body["page_samples"]["would_measure"], serde_json::Value::Null);
     }
 
     #[test]

@@ -24,6 +24,8 @@ fn found(pid: u32, service: &str) -> Process {
         pid,
         start_time: 77,
         exe: Some(format!("/usr/bin/{service}")),
+        comm: service.to_owned(),
+        cmdline: format!("/usr/bin/{service}"),
         cgroup: "/".to_owned(),
         service: ServiceId::new("host", service),
         group: service.to_owned(),
@@ -34,7 +36,7 @@ fn found(pid: u32, service: &str) -> Process {
 fn collector(root: &Path, executables: &[&str]) -> HeatCollector {
     let settings = Heat {
         executables: executables.iter().map(|&name| name.to_owned()).collect(),
-        backends: vec!["referenced".to_owned()],
+        backends: Some(vec!["referenced".to_owned()]),
         ..Heat::default()
     };
     let mut collector = HeatCollector::new(settings, Root::new(root), NamePolicy::plain());

@@ -58,6 +58,8 @@ fn found(process: &HeatProcess) -> Process {
         pid: process.key.pid,
         start_time: process.key.start_time_ticks,
         exe: Some("/bin/sh".to_owned()),
+        comm: "sh".to_owned(),
+        cmdline: "sh".to_owned(),
         cgroup: "/".to_owned(),
         service: ServiceId::new("host", "writer"),
         group: "sh".to_owned(),

@@ -1,4 +1,5 @@
-//! The page sample of a group: pages whose keyed hash is below a threshold, followed over blocks of an hour.
+//! The page sample of a group: pages whose keyed hash is below a threshold, followed over blocks of an hour. The first
+//! of a live group may be shorter.
 
 use std::collections::HashMap;
 
@@ -18,6 +19,8 @@ pub(super) struct Sampler {
     sampled_ratio: f64,
     /// The rate went up: pages that were not selected may be now.
     pub(super) reselects: bool,
+    /// Time that is still to be observed before a block ends whatever the hour; `None` when that has happened.
+    until_first_ns: Option<i64>,
     intervals: Vec<(i64, bool)>,
     place_of: HashMap<u64, u32>,
     pages: Vec<SampledPage>,
@@ -39,6 +42,7 @@ impl Sampler {
     pub(super) fn new(options: PageSampleOptions) -> Self {
         let sampled_ratio = options.sampled_ratio.clamp(0.0, 1.0);
         Self {
+            until_first_ns: options.first_block_ns,
             options,
             sampled_ratio,
             reselects: false,
@@ -52,6 +56,11 @@ impl Sampler {
 
     pub(super) fn key(&self) -> [u64; 2] {
         self.options.key
+    }
+
+    /// Changes how many pages are followed at most, from the end of the interval on.
+    pub(super) fn set_max_pages(&mut self, max_pages: usize) {
+        self.options.max_pages = max_pages;
     }
 
     /// Whether a page id is in the sample.
@@ -95,8 +104,8 @@ impl Sampler {
         }
     }
 
-    /// Ends the running interval. Gives the blocks that are complete: one that reached its hour with this interval, or
-    /// one that the interval no longer belongs to.
+    /// Ends the running interval. Gives the blocks that are complete: one that reached its hour with this interval, one
+    /// with which a new group was observed long enough to answer, or one that the interval no longer belongs to.
     pub(super) fn end_interval(
         &mut self,
         end_wall_ns: i64,
@@ -111,8 +120,11 @@ impl Sampler {
             complete.extend(self.split_off(context));
         }
         let now = self.intervals.len() as u32;
-        self.intervals.push((end_wall_ns, observed));
         let running = std::mem::take(&mut self.running);
+        if !observed && self.is_beginning() {
+            return complete;
+        }
+        self.intervals.push((end_wall_ns, observed));
         let active = running
             .into_iter()
             .filter_map(|(id, counts)| Some((*self.place_of.get(&id)?, counts)));
@@ -124,13 +136,30 @@ impl Sampler {
             stores,
         }));
         self.rows[first_row..].sort_unstable_by_key(|row| row.page);
-        while self.encoded_bytes() > self.max_bytes() && self.pages.len() > 1 {
+        while (self.encoded_bytes() > self.max_bytes() || self.pages.len() > self.max_pages())
+            && self.pages.len() > 1
+        {
             self.halve();
         }
-        if end_wall_ns.rem_euclid(BLOCK_NS) == 0 {
+        let is_first_due = observed && self.is_first_due(context.measured.interval_ns);
+        if end_wall_ns.rem_euclid(BLOCK_NS) == 0 || is_first_due {
             complete.extend(self.end_block(context));
         }
         complete
+    }
+
+    /// Whether a live group was never observed so far: it begins with its first observed interval, and misses none before.
+    fn is_beginning(&self) -> bool {
+        self.intervals.is_empty()
+            && self.until_first_ns.is_some()
+            && self.until_first_ns == self.options.first_block_ns
+    }
+
+    /// Whether the group has now been observed long enough for an answer. Says so once.
+    fn is_first_due(&mut self, interval_ns: i64) -> bool {
+        let left_ns = self.until_first_ns.map(|left_ns| left_ns - interval_ns);
+        self.until_first_ns = left_ns.filter(|left_ns| *left_ns > 0);
+        left_ns.is_some_and(|left_ns| left_ns <= 0)
     }
 
     /// Ends the block; none without pages.
@@ -243,6 +272,7 @@ mod tests {
     use super::*;
     use crate::heat::{Backend, Granularity};
     use crate::page_group::keyed_hash::keyed_hash;
+    use crate::page_sample::FIRST_BLOCK_NS;
 
     const MINUTE_NS: i64 = 60_000_000_000;
 
@@ -266,6 +296,7 @@ mod tests {
             key,
             sampled_ratio,
             max_pages,
+            first_block_ns: None,
         })
     }
 
@@ -292,6 +323,47 @@ mod tests {
             blocks.extend(sampler.end_interval((minute + 1) * MINUTE_NS, true, context));
         }
         blocks
+    }
+
+    /// Minutes in which blocks of a live group end that begins with minute `first`, and their lengths.
+    fn live_blocks(first: i64, minutes: i64) -> Vec<(i64, usize)> {
+        let mut sampler = Sampler::new(PageSampleOptions {
+            key: [3, 4],
+            sampled_ratio: 1.0,
+            max_pages: 4096,
+            first_block_ns: Some(FIRST_BLOCK_NS),
+        });
+        let measured = measured();
+        let context = SampleContext {
+            measured: &measured,
+            counts: false,
+            period_events: None,
+            duty_ratio: None,
+        };
+        let mut lengths = Vec::new();
+        for minute in first..first + minutes {
+            sampler.stay(7, PageKind::Anon, 4096);
+            // The first visit shows what is resident, and one is missed.
+            let observed = minute != first && minute != first + 5;
+            let blocks = sampler.end_interval((minute + 1) * MINUTE_NS, observed, context);
+            lengths.extend(blocks.iter().map(|block| (minute, block.intervals.len())));
+        }
+        lengths
+    }
+
+    #[test]
+    fn a_live_group_sends_a_block_after_ten_observed_minutes_whatever_the_hour() {
+        assert_eq!(
+            live_blocks(3, 67),
+            [(14, 11), (59, 45)],
+            "the next one ends with the hour"
+        );
+        let over_the_hour = [(59, 1), (69, 10), (119, 50)];
+        assert_eq!(
+            live_blocks(58, 70),
+            over_the_hour,
+            "a stub at the hour is no answer"
+        );
     }
 
     #[test]

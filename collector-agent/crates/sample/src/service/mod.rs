@@ -72,6 +72,8 @@ pub struct OwnRule {
     pub cgroup: Option<String>,
     /// Pattern for the command line, words separated by single spaces. It is matched on the host and never sent.
     pub cmdline: Option<String>,
+    /// Pattern for the name of the process as the kernel keeps it, at most 15 bytes.
+    pub comm: Option<String>,
 }
 
 fn host_namespace() -> String {
@@ -85,6 +87,8 @@ pub struct ProcessFacts<'a> {
     pub exe: &'a str,
     /// Command line. The owner's rules look at it, and that of a virtual machine names its guest.
     pub cmdline: &'a str,
+    /// Name as the kernel keeps it.
+    pub comm: &'a str,
     /// Path of the control group that says most about identity.
     pub cgroup: &'a str,
     /// Name of the executable as it may travel.
@@ -159,6 +163,7 @@ fn fits(rule: &OwnRule, facts: &ProcessFacts<'_>) -> bool {
         (&rule.exe, facts.exe),
         (&rule.cgroup, facts.cgroup),
         (&rule.cmdline, facts.cmdline),
+        (&rule.comm, facts.comm),
     ];
     let mut given = patterns
         .iter()
@@ -194,10 +199,12 @@ mod tests {
             exe: Some("/usr/bin/java".into()),
             cmdline: Some("* search.jar*".into()),
             cgroup: None,
+            comm: None,
         };
         let mut facts = ProcessFacts {
             exe: "/usr/bin/java",
             cmdline: "java -jar search.jar -v",
+            comm: "java",
             cgroup: "/system.slice/search.service",
             group: "java",
             pod: None,
@@ -205,6 +212,13 @@ mod tests {
         assert_eq!(name(std::slice::from_ref(&rule), &facts), "shop/search");
         facts.cmdline = "java -jar other.jar";
         assert_eq!(name(&[rule], &facts), "host/search");
+        let by_name = OwnRule {
+            namespace: "shop".into(),
+            name: "jvm".into(),
+            comm: Some("jav?".into()),
+            ..OwnRule::default()
+        };
+        assert_eq!(name(&[by_name], &facts), "shop/jvm");
         let empty = OwnRule {
             name: "all".into(),
             ..OwnRule::default()

@@ -55,6 +55,7 @@ impl Panels {
                     key: [mix(seed, 11), mix(seed, 12)],
                     sampled_ratio: 1.0,
                     max_pages: MAX_SAMPLED_PAGES,
+                    first_block_ns: None,
                 }),
                 ..PageGroupOptions::default()
             };
