@@ -39,7 +39,7 @@ use crate::simulated::twin::{TruthRecorder, TwinHost, View};
 
 /// What a page of the twin stands for under load: a minute of a host then costs the generator little beside what it
 /// costs the service.
-const LOAD_UNIT_BYTES: u64 = 256 << 20;
+const LOAD_UNIT_BYTES: u64 = 512 << 20;
 
 /// Sends the hosts of the twin as a simulated fleet.
 #[derive(Debug, Args)]

@@ -20,6 +20,7 @@ use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
+use counters::Reader;
 use panel::Panels;
 use recorder::Teller;
 use work::Work;
@@ -44,6 +45,7 @@ pub(crate) struct TwinHost {
     work: Work,
     last: Option<HostInterval>,
     panels: Panels,
+    reader: Reader,
     layouts: LayoutCache,
     /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
@@ -64,6 +66,7 @@ impl TwinHost {
             seed,
             work: Work::default(),
             last: None,
+            reader: Reader::default(),
             layouts: LayoutCache::default(),
             minute: 0,
             detailed_from: 0,
@@ -154,7 +157,7 @@ impl TwinHost {
             end_wall_ns: end.wall_ns,
             end_boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(boot_id),
-            values: counters::read(&self.host, interval, &self.work),
+            values: self.reader.read(&self.host, interval, &self.work),
         };
         content.counters.push(CounterRow::new(&sample, &mut self.layouts));
         if is_detailed {
@@ -381,7 +384,8 @@ mod tests {
             among.step(&all);
             alone.step(&laws);
         }
-        let print = |host: &Host, interval: &HostInterval| counters::read(host, interval, &Work::default());
+        let print =
+            |host: &Host, interval: &HostInterval| Reader::default().read(host, interval, &Work::default());
         let (in_fleet, by_itself) = (among.step(&all), alone.step(&laws));
         assert_eq!(among.law, alone.law);
         assert_eq!(print(&among, &in_fleet), print(&alone, &by_itself));
@@ -404,6 +408,28 @@ mod tests {
             assert_eq!((content.counters.len(), content.heat.is_empty()), (1, false));
             assert!(content.tile_epochs.is_empty() && content.tile_columns.is_empty());
             assert!(content.page_samples.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_host_prints_the_same_names_whatever_happens_to_it() {
+        let mut laws = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
+        laws.clock.warm_up_intervals = 0;
+        // From the first pages on, with swap, with a remote node, with two services, under each kernel.
+        for index in 0..laws.hosts.len() {
+            let laws = laws.of_host(index);
+            let mut host = Host::new(&laws, 0, SEED);
+            let mut reader = Reader::default();
+            for _ in 0..30 {
+                let interval = host.step(&laws);
+                let work = Work {
+                    busy_s: vec![1.0; host.services.len()],
+                    node_bytes: vec![[1.0; 2]; 2],
+                    ..Work::default()
+                };
+                let fresh = Reader::default().read(&host, &interval, &work);
+                assert_eq!(reader.read(&host, &interval, &work), fresh);
+            }
         }
     }
 
