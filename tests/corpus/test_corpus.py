@@ -168,7 +168,8 @@ def test_a_torn_line_of_the_load_is_left_out() -> None:
         ([(0.5, 0.5)] * 20, "standing"),
         ([(0.4, 0.3 + place * 0.02) for place in range(20)], "improving"),
         ([(0.4, 0.8 - place * 0.02) for place in range(20)], "worsening"),
-        ([(0.4, (0.2, 0.4, 0.6, 0.8)[place % 4]) for place in range(20)], "following"),
+        ([(0.4, (0.6, 0.7, 0.8, 0.9)[place % 4]) for place in range(20)], "following"),
+        ([(0.4, (0.5, 0.6, 0.5, 0.7)[place % 4]) for place in range(20)], "chasing"),
     ],
 )
 def test_the_state_of_an_interval_follows_from_placement_and_slow_accesses(
@@ -178,6 +179,7 @@ def test_the_state_of_an_interval_follows_from_placement_and_slow_accesses(
     assert told.state == state
     assert told.hot_dram_ratio == pytest.approx(round(100 * rows[-1][1]) / 100)
     assert told.dram_ratio == pytest.approx(0.6)
+    assert told.above_chance_ratio == pytest.approx(sum(round(100 * hot) for _, hot in rows) / 100 / len(rows) - 0.6)
 
 
 def test_rises_and_falls_make_the_change_and_nothing_is_judged_without_accesses() -> None:

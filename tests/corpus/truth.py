@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-State = Literal["good", "following", "improving", "worsening", "standing"]
+State = Literal["good", "following", "chasing", "improving", "worsening", "standing"]
 
 INTERVAL_S = 20
 """Ten looks at where pages are."""
 _GOOD_SLOW_RATIO = 0.1
 _FOLLOWED_RATIO = 0.2
-"""Of the hot pages, that came to DRAM and that left it or cooled within an interval: the set moves, and the kernel
-follows."""
+"""Of the hot pages, that came to DRAM and that left it or cooled within an interval: pages change place, or heat."""
+_ABOVE_CHANCE_RATIO = 0.1
+"""By so much more of the hot pages than of all pages is in DRAM where the kernel follows. The share of a set that moves
+rises and falls by chance, too, with where its next pages happen to lie."""
 _CHANGE_RATIO = 0.1
 
 
@@ -24,7 +26,8 @@ class IntervalTruth:
     """One interval of a recording. Times are Unix seconds of the guest; a ratio is null where nothing was counted.
 
     `slow_access_ratio`: accesses to pages on the slow node. `hot_dram_ratio`: hot pages in DRAM at the end.
-    `gained_ratio`, `lost_ratio`: sums of its rises and falls. `state`: null without accesses or hot pages.
+    `gained_ratio`, `lost_ratio`: sums of its rises and falls. `above_chance_ratio`: by how much more of the hot pages
+    than of all pages was in DRAM, on average. `state`: null without accesses or hot pages.
     """
 
     begin_s: float
@@ -32,6 +35,7 @@ class IntervalTruth:
     slow_access_ratio: float | None
     hot_dram_ratio: float | None
     dram_ratio: float | None
+    above_chance_ratio: float | None
     gained_ratio: float
     lost_ratio: float
     state: State | None
@@ -60,13 +64,15 @@ def _slow_access_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
     return sum(row["slow_frac"] * row["ops_s"] for row in counted) / accesses if accesses else None
 
 
-def _state(slow: float | None, placed: Sequence[float], gained: float, lost: float) -> State | None:
-    if slow is None or not placed:
+def _state(
+    slow: float | None, above: float | None, placed: Sequence[float], gained: float, lost: float
+) -> State | None:
+    if slow is None or above is None:
         return None
     if slow < _GOOD_SLOW_RATIO:
         return "good"
     if min(gained, lost) >= _FOLLOWED_RATIO:
-        return "following"
+        return "following" if above >= _ABOVE_CHANCE_RATIO else "chasing"
     change = placed[-1] - placed[0]
     if abs(change) < _CHANGE_RATIO:
         return "standing"
@@ -79,15 +85,18 @@ def _judge(rows: Sequence[Mapping[str, float]]) -> IntervalTruth:
     gained = sum(step for step in steps if step > 0)
     lost = -sum(step for step in steps if step < 0)
     slow = _slow_access_ratio(rows)
+    chance = [ratio for row in rows if (ratio := _placed_ratio(row, "pages")) is not None]
+    above = sum(placed) / len(placed) - sum(chance) / len(chance) if placed and chance else None
     return IntervalTruth(
         begin_s=rows[0]["ts"],
         end_s=rows[-1]["ts"],
         slow_access_ratio=slow,
         hot_dram_ratio=placed[-1] if placed else None,
-        dram_ratio=_placed_ratio(rows[-1], "pages"),
+        dram_ratio=chance[-1] if chance else None,
+        above_chance_ratio=above,
         gained_ratio=gained,
         lost_ratio=lost,
-        state=_state(slow, placed, gained, lost),
+        state=_state(slow, above, placed, gained, lost),
     )
 
 
