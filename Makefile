@@ -31,7 +31,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation gen clean fuzz fuzz-api sbom test-soak
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -150,6 +150,9 @@ truth: $(PYTHON_STAMP) simcore agent ## Judge the answers on fleets whose truth 
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md
 	PYTHONPATH=tests $(BIN)/python -m validation
+
+corpus: $(PYTHON_STAMP) ## Record kernels with two memory tiers in an emulated guest, what the corpus lacks. ARGS=--plan lists it
+	PYTHONPATH=tests $(BIN)/python -m corpus $(ARGS)
 
 clean: down ## Remove what was built; data of instances stays
 	rm -rf $(VENV) .build frontend/node_modules frontend/dist $(CARGO_DIR)/target

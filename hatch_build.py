@@ -1,4 +1,4 @@
-"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, agent, recordings.
+"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, agent.
 
 Where a built part is missing the wheel is made without it, and the product says at run time what to do.
 """
@@ -14,7 +14,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _PARTS = {
     "migrations": "tierscope/_migrations",
     "frontend/dist": "tierscope/_frontend",
-    "tests/data": "tierscope/_recordings",
 }
 _AGENTS = ("x86_64-unknown-linux-musl/release", "aarch64-unknown-linux-musl/release")
 

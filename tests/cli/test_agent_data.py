@@ -15,7 +15,7 @@ import pytest
 from cli.commands import Tierscope, fresh_tierscope
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
-from tierscope.cli.instance.fleet import FleetLog, fleet_spec
+from tierscope.cli.instance.fleet import HOSTS, FleetLog
 from tierscope.usecases.operate.load_figures import judge
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data"
@@ -98,12 +98,12 @@ def test_the_load_generator_reports_what_the_service_took(running: Tierscope) ->
 def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope, tmp_path: Path) -> None:
     agent = find_agent()
     assert agent is not None
-    token = json.loads(running.run("token", "join", "--uses", "24", "--origin", "simulated", "--json"))["token"]
+    token = json.loads(running.run("token", "join", "--uses", str(HOSTS), "--origin", "simulated", "--json"))["token"]
     token_file = tmp_path / "join-token"
     token_file.write_text(token, encoding="utf-8")
     token_file.chmod(0o600)
     url = str(running.status("--wait", "300")["url"])
-    command = [str(agent), "fleet", "--twin", "--server", url, "--join-token-file", str(token_file)]
+    command = [str(agent), "fleet", "--server", url, "--join-token-file", str(token_file)]
     done = subprocess.run(
         [*command, "--hours", "1", "--minutes", "0", "--json"],
         capture_output=True,
@@ -112,7 +112,7 @@ def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope,
         check=True,
     )
     report = json.loads(done.stdout)
-    assert (report["hosts"], report["errors"], report["set_aside_points"]) == (24, 0, 0)
+    assert (report["hosts"], report["errors"], report["set_aside_points"]) == (HOSTS, 0, 0)
 
     def is_told() -> bool:
         services = {service["name"]: service for service in _get(running, "/v1/services?limit=200")["items"]}
@@ -144,11 +144,6 @@ def test_the_load_generator_says_why_it_cannot_send(running: Tierscope, words: l
     )
     assert done.returncode == 1
     assert cause in done.stderr
-
-
-def test_the_fleets_specification_names_eight_services() -> None:
-    text = fleet_spec().read_text(encoding="utf-8")
-    assert text.count("[[service]]") == 8
 
 
 def test_the_fleets_progress_is_followed_from_where_it_stood(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def send_fleet(agent: Path, plan: FleetPlan, url: str, token: Path, truth: Path)
     laws.write_text(plan.laws, encoding="utf-8")
     run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--panel-every={plan.panel_every}")
     place = (f"--server={url}", f"--join-token-file={token}", "--connections=2")
-    _run((str(agent), "fleet", "--twin", *run, "--minutes=0", f"--truth={truth}", *place))
+    _run((str(agent), "fleet", *run, "--minutes=0", f"--truth={truth}", *place))
 
 
 def twin_program() -> Path:

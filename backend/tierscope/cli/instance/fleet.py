@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import tierscope
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
 from tierscope.core.database import Database
-from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.settings import Settings
 
 HOSTS = 33
 """As many as the twin's default laws name."""
 _COMPLETE = re.compile(r"history of \d+ hosts is complete")
-_PACKAGE = Path(tierscope.__file__).resolve().parent
 
 
 @dataclass(slots=True)
@@ -61,7 +58,6 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, set
             *("--server", url),
             *("--state-dir", str(files.state_dir)),
             *("--join-token-file", str(files.join_token)),
-            "--twin",
             *("--hours", str(settings.demo_hours)),
             *("--older-days", str(settings.demo_older_days)),
         ],
@@ -89,11 +85,3 @@ def enter_decisions(instance: Instance) -> bool:
         return demonstration.enter(tried) is not None
     finally:
         database.close()
-
-
-def fleet_spec() -> Path:
-    """Return which recordings stand for which services: inside an installed package, else in the source tree."""
-    for candidate in (_PACKAGE / "_recordings" / "fleet.toml", _PACKAGE.parents[1] / "tests" / "data" / "fleet.toml"):
-        if candidate.is_file():
-            return candidate
-    raise EmbeddedError(cause="the fleet's recordings are not installed", next_step="run it from a source tree")

@@ -46,7 +46,7 @@ def loadgen(
     *,
     hosts: Annotated[int, typer.Option(min=1, max=100_000, help="Simulated hosts.")],
     minutes: Annotated[int, typer.Option(min=0, help="How long to send, in real time; 0: history alone.")] = 5,
-    services: Annotated[int, typer.Option(min=1, max=7, help="Services with heat on each host.")] = 3,
+    services: Annotated[int, typer.Option(min=1, max=10, help="Services with heat on each host.")] = 3,
     connections: Annotated[int, typer.Option(min=1, max=256, help="Connections to the service.")] = 32,
     history_hours: Annotated[
         int, typer.Option(min=0, max=160, help="Send so many hours of history first: what days take at rest.")
@@ -100,17 +100,15 @@ def loadgen(
 
 
 def _arguments(hosts: int, minutes: int, services: int, connections: int, history_hours: int) -> list[str]:
-    from tierscope.cli.instance.fleet import fleet_spec
-
     numbers = {
         "hosts": hosts,
         "minutes": minutes,
         "hours": history_hours,
-        "shared-services": services,
+        "services": services,
         "connections": connections,
     }
     options = [word for name, number in numbers.items() for word in (f"--{name}", str(number))]
-    return ["fleet", "--spec", str(fleet_spec()), "--json", *options]
+    return ["fleet", "--json", *options]
 
 
 def _send(words: list[str], watch: LoadWatch | None = None) -> dict[str, Any]:

@@ -41,7 +41,7 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
         Command::Replay(args) => replay::run(&args, read_recording),
-        Command::Fleet(args) => simulated::run(&args, read_recording, note_deliveries),
+        Command::Fleet(args) => simulated::run(&args, note_deliveries),
         Command::DamonWatchdog(args) => leftovers::watch(&args),
     };
     match done {

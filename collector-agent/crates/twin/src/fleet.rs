@@ -104,7 +104,9 @@ pub fn loss_curve(
     for share in shares {
         let mut other = laws.clone();
         let host = &mut other.hosts[index];
-        if host.slow.is_none() {}
+        if host.slow.is_none() {
+            settings.clone_into(&mut host.settings);
+        }
         let all_gib = host.dram_gib + host.slow.as_ref().map_or(0.0, |slow| slow.gib);
         host.dram_gib = all_gib * share;
         host.slow = (*share < 1.0).then(|| SlowLaw {

@@ -6,8 +6,8 @@ use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::{Content, Header, Origin, Sealed, Sealer, WireError};
 
-use crate::simulated::minutes::{MINUTE_NS, Minutes};
 use crate::simulated::seeds::mix;
+use crate::simulated::twin::{MINUTE_NS, TwinHost};
 
 /// The simulated hosts have been up for a week when their history begins.
 const UPTIME_MINUTES: i64 = 7 * 24 * 60;
@@ -24,7 +24,7 @@ pub(crate) struct SimHost {
     pub(crate) inventory: Inventory,
     pub(crate) host_id: String,
     pub(crate) credential: String,
-    minutes: Box<dyn Minutes>,
+    twin: TwinHost,
     /// The next minute to give, since the Unix epoch.
     minute: i64,
     /// Before this minute little is told.
@@ -39,13 +39,14 @@ pub(crate) struct SimHost {
 
 impl SimHost {
     /// A host that has not enrolled.
-    pub(crate) fn new(name: String, inventory: Inventory, minutes: Box<dyn Minutes>, seed: u64) -> Self {
+    pub(crate) fn new(twin: TwinHost, seed: u64) -> Self {
+        let inventory = twin.inventory();
         Self {
             stream_id: stream_id(seed),
             seed,
-            name,
+            name: inventory.hostname.clone(),
             inventory,
-            minutes,
+            twin,
             host_id: String::new(),
             credential: String::new(),
             minute: 0,
@@ -71,13 +72,13 @@ impl SimHost {
         if detailed_from > minute {
             self.boots.push(boot(detailed_from - 1, 2));
         }
-        self.minutes.start_at(minute, detailed_from);
+        self.twin.start_at(minute, detailed_from);
     }
 
     /// Passes over the minutes before `minute`; never goes back.
     pub(crate) fn skip_to(&mut self, minute: i64) {
         let skipped = (minute - self.minute).max(0);
-        self.minutes.skip(skipped.unsigned_abs());
+        self.twin.skip(skipped.unsigned_abs());
         self.minute += skipped;
     }
 
@@ -118,7 +119,7 @@ impl SimHost {
             seq: self.seq,
             boot_id: boot_id.to_string(),
             agent_version: self
-                .minutes
+                .twin
                 .agent_version()
                 .unwrap_or(env!("CARGO_PKG_VERSION"))
                 .to_owned(),
@@ -143,7 +144,7 @@ impl SimHost {
             wall_ns: self.minute * MINUTE_NS,
             boottime_ns: Some((self.minute - booted) * MINUTE_NS),
         };
-        self.minutes.add(content, end, &boot_id);
+        self.twin.add(content, end, &boot_id);
         self.minute += 1;
     }
 }

@@ -1,35 +1,21 @@
-//! The simulated fleet: recordings of real kernels and programs, stretched, looped and sent as many hosts, or the hosts of
-//! the twin, whose truth is known.
+//! The simulated fleet: the hosts of the twin, whose truth is known.
 //!
 //! It serves the demonstration (a day loaded at once, then live) and the load test (live alone, with a report). All
 //! that it sends is marked as simulated and travels over the true wire, enrolment included.
 //!
-//! - [`host`] is one host: it gives what a real one would have sent in a stretch of minutes, which come from
-//!   [`minutes`]: of a recording ([`recorded`]) or of the twin ([`twin`]).
-//! - [`spec`] says which recordings and page traces stand for which service.
-//! - [`looped_recording`] holds one kernel recording; played again and again, its counters go on.
-//! - [`trace`] holds one page trace, folded anew for each host that measures heat.
-//! - [`looped_heat`] holds one page trace folded once, where many hosts share it.
-//! - [`workload_mix`] draws the hosts of recordings.
+//! - [`host`] is one host: it gives what a real one would have sent in a stretch of minutes, which come from [`twin`].
 //! - [`enrol`] and [`turns`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
 
 mod enrol;
 mod host;
-mod looped_heat;
-mod looped_recording;
-mod minutes;
 mod progress;
-mod recorded;
 mod report;
 mod saved;
 mod seeds;
 mod sender;
-mod spec;
 mod stage;
-mod trace;
 mod turns;
 mod twin;
-mod workload_mix;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,15 +28,20 @@ use tierscope_twin::laws::Laws;
 use tierscope_upload::credential;
 use tierscope_upload::{Client, Settings};
 
-use crate::recording::ReadRecording;
+use crate::simulated::host::SimHost;
 use crate::simulated::progress::Progress;
 use crate::simulated::report::Report;
 use crate::simulated::saved::Saved;
 pub use crate::simulated::stage::DeliveryNote;
 use crate::simulated::stage::Stage;
 use crate::simulated::turns::Until;
+use crate::simulated::twin::{TruthRecorder, TwinHost, View};
 
-/// Sends recordings as a simulated fleet.
+/// What a page of the twin stands for under load: a minute of a host then costs the generator little beside what it
+/// costs the service.
+const LOAD_UNIT_BYTES: u64 = 512 << 20;
+
+/// Sends the hosts of the twin as a simulated fleet.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
     /// Base address of the service.
@@ -59,44 +50,34 @@ pub struct FleetArgs {
     /// File that holds a join token with at least as many uses as there are hosts.
     #[arg(long)]
     join_token_file: PathBuf,
-    /// Which recordings stand for which services (TOML).
-    #[arg(long, required_unless_present = "twin")]
-    spec: Option<PathBuf>,
-    /// Hosts of the twin, whose truth is known, in place of recordings: all that its laws name.
-    #[arg(long, conflicts_with_all = ["spec", "hosts", "heat_hosts", "shared_services"])]
-    twin: bool,
-    /// Laws of the twin (TOML); those that come with it by default.
-    #[arg(long, requires = "twin")]
+    /// Laws of the twin (TOML); those that come with it by default. All hosts that they name are sent.
+    #[arg(long)]
     laws: Option<PathBuf>,
+    /// For load: so many hosts, the kinds of the laws in turn, in larger pages, without incidents, tiles and page samples.
+    #[arg(long, conflicts_with = "truth", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    hosts: Option<u32>,
+    /// For load: services on each host, at least.
+    #[arg(long, default_value_t = 1, requires = "hosts")]
+    services: u32,
     /// Of the twin's pages, one in so many is looked at.
-    #[arg(long, default_value_t = 4, requires = "twin", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 4, conflicts_with = "hosts", value_parser = clap::value_parser!(u64).range(1..))]
     panel_every: u64,
     /// Where to write the truth of what was sent in detail, as `tierscope-twin` does.
-    #[arg(long, requires_all = ["twin", "minutes"])]
+    #[arg(long, requires = "minutes")]
     truth: Option<PathBuf>,
     /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
     #[arg(long)]
     state_dir: Option<PathBuf>,
-    /// Number of hosts.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    hosts: u32,
     /// Hours of history to load at once; 0 for none. More than 160 need a service that takes points of more than 7 days
     /// ago (`late_days`).
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(0..=1440))]
     hours: u32,
-    /// Days of history before that: counters of the twin by the hour, without heat.
-    #[arg(long, default_value_t = 0, requires = "twin", value_parser = clap::value_parser!(u32).range(0..=365))]
+    /// Days of history before that: counters by the hour, without heat.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=365))]
     older_days: u32,
     /// Minutes to send live after that; without it, until ended.
     #[arg(long)]
     minutes: Option<u32>,
-    /// Hosts of each service that measure heat, at most.
-    #[arg(long, default_value_t = 4)]
-    heat_hosts: u32,
-    /// For load: every host has so many services with heat, which is folded once for all hosts. Tiles and page samples
-    /// are left out.
-    #[arg(long)]
-    shared_services: Option<u32>,
     /// Same seed, same fleet.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -114,22 +95,24 @@ pub struct FleetArgs {
 /// Opens the status file in a state directory, of a program that sends to the service at an address.
 pub type OpenStatus = fn(&Path, &str) -> DeliveryNote;
 
-/// Runs the fleet until its minutes are over. Recordings are read by `read_recording`; with a state directory its status
-/// file, from `open_status`, says when something was delivered.
-pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenStatus) -> anyhow::Result<()> {
+/// Runs the fleet until its minutes are over. With a state directory its status file, from `open_status`, says when
+/// something was delivered.
+pub fn run(args: &FleetArgs, open_status: OpenStatus) -> anyhow::Result<()> {
     let settings = connection(args)?;
     let progress = Progress::new();
     if let Some(directory) = &args.state_dir {
         state_dir::open(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     }
-    let recorder = args.truth.as_ref().map(|_| Arc::default());
-    let mut hosts = match &args.spec {
-        Some(spec) => replayed(args, spec, read_recording, &progress)?,
-        None => twins(args, recorder.as_ref(), &progress)?,
-    };
+    let laws = laws(args)?;
+    let recorder = args
+        .truth
+        .as_ref()
+        .map(|_| Arc::new(TruthRecorder::new(laws.clone(), args.seed)));
+    let mut hosts = twins(args, &laws, recorder.as_ref());
+    progress.say(&format!("warming up the twin of {} hosts", hosts.len()));
     let now = turns::this_minute()?;
     let saved = gather(args, &settings, &mut hosts, now)?;
-    note_experiments(args, saved.detailed_from())?;
+    note_experiments(args, &laws, saved.detailed_from())?;
     progress.say(&format!("{} simulated hosts enrolled", hosts.len()));
     let stage = Stage {
         settings,
@@ -154,7 +137,7 @@ pub fn run(args: &FleetArgs, read_recording: ReadRecording, open_status: OpenSta
 }
 
 /// Sends the history, then whole minutes live from the next one on; what hosts would have sent between is left out.
-fn send_for(stage: &Stage, hosts: Vec<host::SimHost>, now: i64, minutes: u32) -> anyhow::Result<()> {
+fn send_for(stage: &Stage, hosts: Vec<SimHost>, now: i64, minutes: u32) -> anyhow::Result<()> {
     let mut hosts = turns::send(stage, hosts, Until::History(now))?;
     stage.saved.flush()?;
     if minutes > 0 {
@@ -169,50 +152,44 @@ fn send_for(stage: &Stage, hosts: Vec<host::SimHost>, now: i64, minutes: u32) ->
     Ok(())
 }
 
-fn replayed(
-    args: &FleetArgs,
-    spec: &Path,
-    read_recording: ReadRecording,
-    progress: &Progress,
-) -> anyhow::Result<Vec<host::SimHost>> {
-    let spec = spec::read(spec)?;
-    progress.say(&format!(
-        "reading the recordings of {} services",
-        spec.services.len()
-    ));
-    let shared = args.shared_services.map(|services| services as usize);
-    let mix = workload_mix::WorkloadMix::load(&spec, read_recording, shared)?;
-    Ok(mix.populate(args.hosts, args.heat_hosts, args.seed))
-}
-
-fn twins(
-    args: &FleetArgs,
-    recorder: Option<&Arc<twin::TruthRecorder>>,
-    progress: &Progress,
-) -> anyhow::Result<Vec<host::SimHost>> {
+/// The laws of the hosts to send.
+fn laws(args: &FleetArgs) -> anyhow::Result<Laws> {
     let laws = Laws::load(args.laws.as_deref())?;
-    progress.say(&format!("warming up the twin of {} hosts", laws.hosts.len()));
-    twin::populate(&laws, (args.seed, args.panel_every), recorder)
+    twin::check(&laws)?;
+    Ok(match args.hosts {
+        None => laws,
+        Some(hosts) => laws.repeated(hosts as usize, args.services as usize, LOAD_UNIT_BYTES),
+    })
 }
 
-/// Writes down what was tried on a fleet of the twin, for who enters it as its owners would.
-fn note_experiments(args: &FleetArgs, detailed_from: i64) -> anyhow::Result<()> {
-    let Some(directory) = args.state_dir.as_ref().filter(|_| args.twin) else {
+/// The hosts of the laws, each with a seed of its own for what it says of itself.
+fn twins(args: &FleetArgs, laws: &Laws, recorder: Option<&Arc<TruthRecorder>>) -> Vec<SimHost> {
+    let view = match args.hosts {
+        None => View::Whole {
+            panel_every: args.panel_every,
+        },
+        Some(_) => View::Load,
+    };
+    (0..laws.hosts.len())
+        .map(|index| {
+            let twin = TwinHost::new(laws.of_host(index), args.seed, view, recorder);
+            SimHost::new(twin, seeds::mix(args.seed, index as u64))
+        })
+        .collect()
+}
+
+/// Writes down what was tried on the hosts of the laws, for who enters it as its owners would.
+fn note_experiments(args: &FleetArgs, laws: &Laws, detailed_from: i64) -> anyhow::Result<()> {
+    let Some(directory) = args.state_dir.as_ref().filter(|_| args.hosts.is_none()) else {
         return Ok(());
     };
     let path = directory.join("experiments.json");
-    let laws = Laws::load(args.laws.as_deref())?;
-    twin::experiments::write(&path, &laws, twin::start_unix_s(detailed_from))
+    twin::experiments::write(&path, laws, twin::start_unix_s(detailed_from))
         .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
-fn gather(
-    args: &FleetArgs,
-    settings: &Settings,
-    hosts: &mut [host::SimHost],
-    now: i64,
-) -> anyhow::Result<Saved> {
+fn gather(args: &FleetArgs, settings: &Settings, hosts: &mut [SimHost], now: i64) -> anyhow::Result<Saved> {
     let path = args.state_dir.as_ref().map(|dir| dir.join("fleet.json"));
     if let Some(path) = &path
         && let Some(saved) = Saved::resume(path, args.seed, hosts)?
@@ -238,14 +215,13 @@ fn older_minutes(args: &FleetArgs) -> i64 {
     i64::from(args.older_days) * 24 * 60
 }
 
-/// The first minute of the history in detail. Of the twin it is the first of an hour, so that windows of its truth are
-/// those in which the service counts: the history is up to an hour longer.
+/// The first minute of the history in detail. It is the first of an hour, so that windows of the truth are those in which
+/// the service counts: the history is up to an hour longer. A load is as long as was asked for.
 fn detailed_from(args: &FleetArgs, now: i64) -> i64 {
     let first = now - i64::from(args.hours) * 60;
-    if args.twin {
-        (first - 1).div_euclid(60) * 60 + 1
-    } else {
-        first
+    match args.hosts {
+        None => (first - 1).div_euclid(60) * 60 + 1,
+        Some(_) => first,
     }
 }
 

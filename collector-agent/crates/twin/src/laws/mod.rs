@@ -7,6 +7,7 @@ mod incident;
 mod kernel;
 mod problem;
 mod service;
+mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

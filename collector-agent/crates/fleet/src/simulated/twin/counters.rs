@@ -14,14 +14,28 @@ const CYCLES_PER_S: f64 = 2.5e9;
 /// Bytes of the unit in which `meminfo` is printed.
 const KIB: u64 = 1024;
 
-/// Values by key, in order of key.
+/// Reads one host again and again. Its kernel prints the same names in the same order each time, so that a key is made
+/// once: the texts of a reading would take longer than its numbers.
 #[derive(Debug, Default)]
-struct Keyed(Vec<(Key, Option<i64>)>);
+pub(super) struct Reader {
+    keys: Vec<Key>,
+}
 
-impl Keyed {
+/// Values by key, as they are put.
+#[derive(Debug)]
+struct Keyed<'a> {
+    keys: &'a mut Vec<Key>,
+    values: Vec<(Key, Option<i64>)>,
+}
+
+impl Keyed<'_> {
     fn put(&mut self, scope: &Scope, source: &str, name: &str, value: u64) {
-        self.0
-            .push((Key::new(scope, source, name), i64::try_from(value).ok()));
+        let place = self.values.len();
+        if place == self.keys.len() {
+            self.keys.push(Key::new(scope, source, name));
+        }
+        self.values
+            .push((self.keys[place].clone(), i64::try_from(value).ok()));
     }
 
     fn put_all(&mut self, scope: &Scope, source: &str, values: &Values, unit: u64) {
@@ -36,24 +50,34 @@ impl Keyed {
     }
 }
 
-/// What an agent reads on the host at the end of an interval.
-pub(super) fn read(host: &Host, interval: &HostInterval, work: &Work) -> Vec<(Key, Option<i64>)> {
-    let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
-    let mut keyed = Keyed::default();
-    put_host(&mut keyed, &reading);
-    put_work(&mut keyed, work);
-    for ((cgroup, own), busy_s) in reading.cgroups.iter().zip(&interval.services).zip(&work.busy_s) {
-        put_service(&mut keyed, cgroup, own);
-        let scope = Scope::Service(cgroup.service.clone());
-        keyed.put(&scope, "cpu.stat", "usage_usec", (busy_s * 1e6) as u64);
+impl Reader {
+    /// What an agent reads on the host at the end of an interval, in order of key.
+    pub(super) fn read(
+        &mut self,
+        host: &Host,
+        interval: &HostInterval,
+        work: &Work,
+    ) -> Vec<(Key, Option<i64>)> {
+        let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
+        let mut keyed = Keyed {
+            values: Vec::with_capacity(self.keys.len()),
+            keys: &mut self.keys,
+        };
+        put_host(&mut keyed, &reading);
+        put_work(&mut keyed, work);
+        for ((cgroup, own), busy_s) in reading.cgroups.iter().zip(&interval.services).zip(&work.busy_s) {
+            put_service(&mut keyed, cgroup, own);
+            let scope = Scope::Service(cgroup.service.clone());
+            keyed.put(&scope, "cpu.stat", "usage_usec", (busy_s * 1e6) as u64);
+        }
+        keyed
+            .values
+            .sort_unstable_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
+        keyed.values
     }
-    keyed
-        .0
-        .sort_unstable_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
-    keyed.0
 }
 
-fn put_host(keyed: &mut Keyed, reading: &Reading) {
+fn put_host(keyed: &mut Keyed<'_>, reading: &Reading) {
     keyed.put_all(&Scope::Host, "vmstat", &reading.vmstat, 1);
     keyed.put_all(&Scope::Host, "meminfo", &reading.meminfo, KIB);
     keyed.put_pressure(&Scope::Host, "pressure.memory", &reading.pressure);
@@ -68,7 +92,7 @@ fn put_host(keyed: &mut Keyed, reading: &Reading) {
 }
 
 /// What processors and memory controllers count.
-fn put_work(keyed: &mut Keyed, work: &Work) {
+fn put_work(keyed: &mut Keyed<'_>, work: &Work) {
     let ticks = |seconds: f64| (seconds * USER_HZ) as u64;
     let busy_s: f64 = work.busy_s.iter().sum();
     keyed.put(&Scope::Host, "stat", "cpu_user", ticks(busy_s));
@@ -90,7 +114,7 @@ fn put_work(keyed: &mut Keyed, work: &Work) {
     }
 }
 
-fn put_service(keyed: &mut Keyed, cgroup: &CgroupReading, own: &ServiceInterval) {
+fn put_service(keyed: &mut Keyed<'_>, cgroup: &CgroupReading, own: &ServiceInterval) {
     let scope = Scope::Service(cgroup.service.clone());
     keyed.put(&scope, "memory.current", "current", cgroup.current_bytes);
     keyed.put_all(&scope, "memory.stat", &cgroup.stat, 1);

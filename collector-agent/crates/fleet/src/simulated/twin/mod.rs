@@ -15,19 +15,18 @@ mod work;
 use std::sync::Arc;
 
 use tierscope_sample::counters::CounterSample;
-use tierscope_sample::fold::IntervalEnd;
+use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
 use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use crate::simulated::host::SimHost;
-use crate::simulated::minutes::{MINUTE_NS, Minutes, add_folded};
-use crate::simulated::seeds::mix;
+use counters::Reader;
 use panel::Panels;
 use recorder::Teller;
 use work::Work;
 
+pub(crate) use panel::{MINUTE_NS, View};
 pub(crate) use recorder::TruthRecorder;
 
 /// A step of the twin in older history; it is read after each.
@@ -38,15 +37,16 @@ const COARSE_UNIT_BYTES: u64 = 1 << 30;
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
 pub(crate) struct TwinHost {
+    /// Laws of this host alone.
     laws: Laws,
     /// The laws of older history: the same ones in longer steps and with larger pages.
     coarse_laws: Laws,
-    index: usize,
     seed: u64,
     host: Host,
     work: Work,
     last: Option<HostInterval>,
     panels: Panels,
+    reader: Reader,
     layouts: LayoutCache,
     /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
@@ -56,23 +56,18 @@ pub(crate) struct TwinHost {
 }
 
 impl TwinHost {
-    /// The host with this index in the laws. `every`: one page of the twin in so many is looked at.
-    pub(crate) fn new(
-        laws: Laws,
-        index: usize,
-        (seed, every): (u64, u64),
-        recorder: Option<&Arc<TruthRecorder>>,
-    ) -> Self {
-        let host = Host::new(&laws, index, seed);
+    /// The first host of the laws, seen by its agent as `view` says. `recorder` is told the truth of what it sends.
+    pub(crate) fn new(laws: Laws, seed: u64, view: View, recorder: Option<&Arc<TruthRecorder>>) -> Self {
+        let host = Host::new(&laws, 0, seed);
         Self {
-            panels: Panels::new(&host, &laws, seed, every),
+            panels: Panels::new(&host, &laws, seed, view),
             host,
             coarse_laws: coarse(&laws),
             laws,
-            index,
             seed,
             work: Work::default(),
             last: None,
+            reader: Reader::default(),
             layouts: LayoutCache::default(),
             minute: 0,
             detailed_from: 0,
@@ -84,9 +79,7 @@ impl TwinHost {
     pub(crate) fn inventory(&self) -> Inventory {
         inventory::inventory(&self.host, &self.laws)
     }
-}
 
-impl TwinHost {
     fn is_detailed(&self) -> bool {
         self.minute >= self.detailed_from
     }
@@ -101,7 +94,7 @@ impl TwinHost {
 
     /// The host at the next minute, after its warm-up.
     fn begin(&mut self) {
-        let mut host = Host::new(self.laws_now(), self.index, self.seed);
+        let mut host = Host::new(self.laws_now(), 0, self.seed);
         let before = (self.detailed_from - self.minute).max(0) / COARSE_STEP_MINUTES;
         host.begin_before(before.unsigned_abs() as u32);
         for _ in 0..self.laws.clock.warm_up_intervals {
@@ -130,24 +123,22 @@ impl TwinHost {
         }
         self.minute += 1;
     }
-}
 
-impl Minutes for TwinHost {
     /// Lets the time of the laws begin where the history is detailed, such that the first interval ends there, and the
     /// host at `minute`, after its warm-up.
-    fn start_at(&mut self, minute: i64, detailed_from: i64) {
+    pub(crate) fn start_at(&mut self, minute: i64, detailed_from: i64) {
         self.laws.clock.start_unix_s = start_unix_s(detailed_from);
         self.coarse_laws = coarse(&self.laws);
         self.minute = 0;
         self.detailed_from = (detailed_from - minute).max(0);
         self.begin();
         if let Some(teller) = &mut self.teller {
-            teller.begin(&self.laws, self.seed);
+            teller.begin(self.laws.clock.start_unix_s);
         }
     }
 
     /// Passes over minutes: time goes by, and nobody looks.
-    fn skip(&mut self, minutes: u64) {
+    pub(crate) fn skip(&mut self, minutes: u64) {
         for _ in 0..minutes {
             self.step();
             self.panels.miss();
@@ -155,7 +146,7 @@ impl Minutes for TwinHost {
     }
 
     /// Adds what the agent reads at the end of the next minute.
-    fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
+    pub(crate) fn add(&mut self, content: &mut Content, end: IntervalEnd, boot_id: &Arc<str>) {
         let is_detailed = self.is_detailed();
         self.step();
         let Some(interval) = &self.last else { return };
@@ -167,7 +158,7 @@ impl Minutes for TwinHost {
             end_wall_ns: end.wall_ns,
             end_boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(boot_id),
-            values: counters::read(&self.host, interval, &self.work),
+            values: self.reader.read(&self.host, interval, &self.work),
         };
         content.counters.push(CounterRow::new(&sample, &mut self.layouts));
         if is_detailed {
@@ -177,7 +168,8 @@ impl Minutes for TwinHost {
         }
     }
 
-    fn agent_version(&self) -> Option<&str> {
+    /// The version of the agent after the last minute, where it is not that of this program.
+    pub(crate) fn agent_version(&self) -> Option<&str> {
         let last = self.last.as_ref()?;
         last.conditions.agent.version.as_deref()
     }
@@ -197,7 +189,7 @@ fn coarse(laws: &Laws) -> Laws {
 }
 
 /// Refuses laws whose intervals are no minutes.
-fn check(laws: &Laws) -> anyhow::Result<()> {
+pub(crate) fn check(laws: &Laws) -> anyhow::Result<()> {
     anyhow::ensure!(
         (laws.clock.interval_s * 1e9).round() as i64 == MINUTE_NS,
         "clock.interval_s is {}: hosts of a fleet report by the minute, so it must be 60",
@@ -206,37 +198,26 @@ fn check(laws: &Laws) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The hosts of the laws. `every`: one page of the twin in so many is looked at. `recorder` is told the truth of what
-/// they send.
-pub(crate) fn populate(
-    laws: &Laws,
-    (seed, every): (u64, u64),
-    recorder: Option<&Arc<TruthRecorder>>,
-) -> anyhow::Result<Vec<SimHost>> {
-    check(laws)?;
-    let host = |(index, law): (usize, &tierscope_twin::laws::HostLaw)| {
-        let twin = TwinHost::new(laws.clone(), index, (seed, every), recorder);
-        let inventory = twin.inventory();
-        SimHost::new(
-            law.name.clone(),
-            inventory,
-            Box::new(twin),
-            mix(seed, index as u64),
-        )
-    };
-    Ok(laws.hosts.iter().enumerate().map(host).collect())
+/// Adds everything that a fold gave.
+fn add_folded(content: &mut Content, folded: Folded) {
+    content.heat.extend(folded.rows);
+    content.gaps.extend(folded.gaps);
+    content.tile_epochs.extend(folded.tile_epochs);
+    content.tile_columns.extend(folded.tile_columns);
+    content.page_samples.extend(folded.page_samples);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use tierscope_sample::heat::PageKind;
     use tierscope_twin::laws::{Change, IncidentLaw};
 
     const FIRST_MINUTE: i64 = 29_460_000;
 
-    /// The first host with a slow node, of small memory, after a short warm-up.
-    fn small() -> (Laws, usize) {
+    /// Laws of the first host with a slow node alone, after a short warm-up.
+    fn small() -> Laws {
         let mut laws = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
         laws.clock.warm_up_intervals = 5;
         let index = laws
@@ -244,13 +225,13 @@ mod tests {
             .iter()
             .position(|host| host.slow.is_some())
             .expect("a host with two nodes");
-        (laws, index)
+        laws.of_host(index)
     }
 
     const SEED: u64 = 7;
 
-    fn twin(laws: &Laws, index: usize, every: u64) -> TwinHost {
-        TwinHost::new(laws.clone(), index, (SEED, every), None)
+    fn twin(laws: &Laws, panel_every: u64) -> TwinHost {
+        TwinHost::new(laws.clone(), SEED, View::Whole { panel_every }, None)
     }
 
     fn minutes(host: &mut TwinHost, from: i64, count: i64) -> Vec<Content> {
@@ -275,8 +256,8 @@ mod tests {
 
     #[test]
     fn heat_and_counters_speak_of_one_memory() {
-        let (laws, index) = small();
-        let mut host = twin(&laws, index, 1);
+        let laws = small();
+        let mut host = twin(&laws, 1);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 3);
         let last = &sent[2];
@@ -297,11 +278,11 @@ mod tests {
 
     #[test]
     fn a_fleet_that_goes_on_sends_what_it_would_have_sent() {
-        let (laws, index) = small();
-        let mut without_rest = twin(&laws, index, 4);
+        let laws = small();
+        let mut without_rest = twin(&laws, 4);
         without_rest.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut without_rest, FIRST_MINUTE, 4);
-        let mut resumed = twin(&laws, index, 4);
+        let mut resumed = twin(&laws, 4);
         resumed.start_at(FIRST_MINUTE, FIRST_MINUTE);
         resumed.skip(3);
         let later = minutes(&mut resumed, FIRST_MINUTE + 3, 1);
@@ -310,17 +291,16 @@ mod tests {
 
     #[test]
     fn the_truth_that_is_written_is_that_of_the_minutes_that_were_sent_in_detail() {
-        let (mut laws, index) = small();
-        let recorder = Arc::default();
-        let mut host = TwinHost::new(laws.clone(), index, (SEED, 4), Some(&recorder));
+        let mut laws = small();
+        let recorder = Arc::new(TruthRecorder::new(laws.clone(), SEED));
+        let view = View::Whole { panel_every: 4 };
+        let mut host = TwinHost::new(laws.clone(), SEED, view, Some(&recorder));
         host.start_at(FIRST_MINUTE - 60, FIRST_MINUTE);
         host.skip(63);
         minutes(&mut host, FIRST_MINUTE + 3, 17);
         let told = recorder.truth().expect("a truth");
         laws.clock.start_unix_s = (FIRST_MINUTE as u64 - 1) * 60;
-        let mut alone = laws.clone();
-        alone.hosts.retain(|other| other.name == laws.hosts[index].name);
-        let expected = tierscope_twin::fleet::tell(&alone, SEED, 20, |_| ());
+        let expected = tierscope_twin::fleet::tell(&laws, SEED, 20, |_| ());
         assert_eq!(told.windows, expected.windows);
         assert_eq!(told.start_unix_s, expected.start_unix_s);
         let ends: Vec<f64> = told.windows.iter().map(|window| window.end_unix_s).collect();
@@ -330,9 +310,9 @@ mod tests {
 
     #[test]
     fn older_history_has_counters_by_the_hour_and_joins_what_follows() {
-        let (laws, index) = small();
+        let laws = small();
         let from = FIRST_MINUTE - 120;
-        let mut host = twin(&laws, index, 4);
+        let mut host = twin(&laws, 4);
         host.start_at(from, FIRST_MINUTE);
         let older = minutes(&mut host, from, 120);
         let told: Vec<_> = older
@@ -354,9 +334,9 @@ mod tests {
 
     #[test]
     fn processors_and_nodes_count_what_services_did() {
-        let (laws, index) = small();
-        let cpus = f64::from(laws.hosts[index].cpus);
-        let mut host = twin(&laws, index, 4);
+        let laws = small();
+        let cpus = f64::from(laws.hosts[0].cpus);
+        let mut host = twin(&laws, 4);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let sent = minutes(&mut host, FIRST_MINUTE, 2);
         let [busy, idle] =
@@ -370,12 +350,12 @@ mod tests {
 
     #[test]
     fn a_silent_agent_sends_nothing_and_an_outdated_one_says_its_version() {
-        let (mut laws, index) = small();
+        let mut laws = small();
         let incident = |change: Change| IncidentLaw {
             name: String::new(),
             begin_h: 0.0,
             end_h: 0.05,
-            hosts: vec![laws.hosts[index].name.clone()],
+            hosts: vec![laws.hosts[0].name.clone()],
             service: None,
             controls: Vec::new(),
             change,
@@ -385,7 +365,7 @@ mod tests {
             incident(Change::SilentAgent),
             incident(Change::OutdatedAgent { version }),
         ];
-        let mut host = twin(&laws, index, 4);
+        let mut host = twin(&laws, 4);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         let silent = minutes(&mut host, FIRST_MINUTE, 3);
         assert!(
@@ -399,10 +379,88 @@ mod tests {
     }
 
     #[test]
+    fn a_host_goes_its_way_alone_as_among_the_others() {
+        let mut all = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
+        all.clock.warm_up_intervals = 2;
+        let index = 3;
+        let mut among = Host::new(&all, index, SEED);
+        let laws = all.of_host(index);
+        let mut alone = Host::new(&laws, 0, SEED);
+        for _ in 0..4 {
+            among.step(&all);
+            alone.step(&laws);
+        }
+        let print =
+            |host: &Host, interval: &HostInterval| Reader::default().read(host, interval, &Work::default());
+        let (in_fleet, by_itself) = (among.step(&all), alone.step(&laws));
+        assert_eq!(among.law, alone.law);
+        assert_eq!(print(&among, &in_fleet), print(&alone, &by_itself));
+    }
+
+    #[test]
+    fn a_host_of_a_load_sends_heat_and_gaps_of_all_its_services_and_nothing_more() {
+        let mut laws = Laws::parse(Laws::DEFAULT)
+            .expect("the laws that come with the twin")
+            .repeated(1, 3, 1 << 28);
+        laws.clock.warm_up_intervals = 5;
+        let mut host = TwinHost::new(laws, SEED, View::Load, None);
+        host.start_at(FIRST_MINUTE, FIRST_MINUTE);
+        // Page samples come with the hour: two hours hold one block at least.
+        let sent = minutes(&mut host, FIRST_MINUTE, 120);
+        let services: BTreeSet<&str> = sent[0].heat.iter().map(|row| row.service.as_ref()).collect();
+        assert_eq!(services.len(), 3);
+        assert!(sent.iter().any(|content| !content.gaps.is_empty()));
+        for content in &sent {
+            assert_eq!((content.counters.len(), content.heat.is_empty()), (1, false));
+            assert!(content.tile_epochs.is_empty() && content.tile_columns.is_empty());
+            assert!(content.page_samples.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_host_prints_the_same_names_whatever_happens_to_it() {
+        let mut laws = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
+        laws.clock.warm_up_intervals = 0;
+        // From the first pages on, with swap, with a remote node, with two services, under each kernel.
+        for index in 0..laws.hosts.len() {
+            let laws = laws.of_host(index);
+            let mut host = Host::new(&laws, 0, SEED);
+            let mut reader = Reader::default();
+            for _ in 0..30 {
+                let interval = host.step(&laws);
+                let work = Work {
+                    busy_s: vec![1.0; host.services.len()],
+                    node_bytes: vec![[1.0; 2]; 2],
+                    ..Work::default()
+                };
+                let fresh = Reader::default().read(&host, &interval, &work);
+                assert_eq!(reader.read(&host, &interval, &work), fresh);
+            }
+        }
+    }
+
+    #[test]
+    fn hosts_of_a_load_never_say_the_same_and_never_say_it_again() {
+        let mut laws = Laws::parse(Laws::DEFAULT)
+            .expect("the laws that come with the twin")
+            .repeated(25, 1, 1 << 28);
+        laws.clock.warm_up_intervals = 1;
+        let mut said = BTreeSet::new();
+        // The first and the last are of one kind.
+        for index in [0, 24] {
+            let mut host = TwinHost::new(laws.of_host(index), SEED, View::Load, None);
+            host.start_at(FIRST_MINUTE, FIRST_MINUTE);
+            for content in minutes(&mut host, FIRST_MINUTE, 60) {
+                assert!(said.insert(content.counters[0].values.clone()));
+            }
+        }
+    }
+
+    #[test]
     fn laws_of_another_interval_are_refused() {
-        let (mut laws, _) = small();
+        let mut laws = small();
         laws.clock.interval_s = 5.0;
-        let error = populate(&laws, (1, 4), None).expect_err("must be refused");
+        let error = check(&laws).expect_err("must be refused");
         assert!(format!("{error:#}").contains("must be 60"), "{error:#}");
     }
 }

@@ -15,9 +15,20 @@ use tierscope_twin::kind::{Kind, Place};
 use tierscope_twin::laws::Laws;
 use tierscope_twin::population::Population;
 
-use crate::simulated::minutes::MINUTE_NS;
 use crate::simulated::seeds::mix;
 use crate::simulated::twin::inventory::slow_class;
+
+/// Nanoseconds of a minute: the length of an interval.
+pub(crate) const MINUTE_NS: i64 = 60_000_000_000;
+
+/// What the agent of a host sees of its pages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum View {
+    /// One page of the twin in so many, with tiles and page samples.
+    Whole { panel_every: u64 },
+    /// Every page of the twin, which stands for much, as heat and gaps alone.
+    Load,
+}
 
 /// Addresses of populations are this far apart: no memory is as large.
 const POPULATION_BYTES: u64 = 1 << 44;
@@ -27,13 +38,13 @@ const POPULATION_BYTES: u64 = 1 << 44;
 pub(crate) struct Panels {
     services: Vec<PageGroup>,
     unit_bytes: u64,
-    every: u64,
+    view: View,
     seed: u64,
 }
 
 impl Panels {
-    /// Panels with one page of the twin in `every`.
-    pub(crate) fn new(host: &Host, laws: &Laws, seed: u64, every: u64) -> Self {
+    /// Panels of the pages that `view` shows.
+    pub(crate) fn new(host: &Host, laws: &Laws, seed: u64, view: View) -> Self {
         let seed = host
             .law
             .name
@@ -51,7 +62,7 @@ impl Panels {
                 epoch_seed: mix(seed, number as u64),
                 tiers: tier_labels(host, laws),
                 census: Census::Sample,
-                page_sample: Some(PageSampleOptions {
+                page_sample: matches!(view, View::Whole { .. }).then(|| PageSampleOptions {
                     key: [mix(seed, 11), mix(seed, 12)],
                     sampled_ratio: 1.0,
                     max_pages: MAX_SAMPLED_PAGES,
@@ -64,7 +75,7 @@ impl Panels {
         Self {
             services: host.services.iter().enumerate().map(group).collect(),
             unit_bytes: laws.page.unit_bytes,
-            every: every.max(1),
+            view,
             seed,
         }
     }
@@ -76,7 +87,11 @@ impl Panels {
 
     /// What the panels show at the end of a minute.
     pub(crate) fn look(&mut self, host: &Host, end: IntervalEnd) -> Vec<Folded> {
-        let (unit_bytes, every, seed) = (self.unit_bytes, self.every, self.seed);
+        let (unit_bytes, seed) = (self.unit_bytes, self.seed);
+        let every = match self.view {
+            View::Whole { panel_every } => panel_every.max(1),
+            View::Load => 1,
+        };
         let mut folded = Vec::new();
         for (number, group) in self.services.iter_mut().enumerate() {
             let process = ProcessKey {
@@ -101,7 +116,11 @@ impl Panels {
             for (kind, bytes) in resident {
                 reading.resident(page_kind(kind), bytes as i64);
             }
-            folded.push(group.finish(end));
+            let mut shown = group.finish(end);
+            if matches!(self.view, View::Load) {
+                (shown.tile_epochs, shown.tile_columns) = (Vec::new(), Vec::new());
+            }
+            folded.push(shown);
         }
         folded
     }

@@ -31,9 +31,9 @@ impl Teller {
         }
     }
 
-    /// Begins anew, with the clock of these laws.
-    pub(super) fn begin(&mut self, laws: &Laws, seed: u64) {
-        self.recorder.begin(laws, seed);
+    /// Begins anew, at this time.
+    pub(super) fn begin(&mut self, start_unix_s: u64) {
+        self.recorder.begin(start_unix_s);
         (self.windows, self.served) = (None, ServedCounts::default());
     }
 
@@ -49,18 +49,36 @@ impl Teller {
 }
 
 /// Gathers what all hosts tell of their windows: the same run, so that truth and data cannot differ by chance.
-#[derive(Debug, Default)]
-pub(crate) struct TruthRecorder(Mutex<Option<Truth>>);
+#[derive(Debug)]
+pub(crate) struct TruthRecorder {
+    /// Laws of all hosts.
+    laws: Laws,
+    seed: u64,
+    truth: Mutex<Option<Truth>>,
+}
 
 impl TruthRecorder {
-    fn held(&self) -> MutexGuard<'_, Option<Truth>> {
-        // Whoever panicked while it was held has ended the run.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Nothing told of the hosts of these laws yet.
+    pub(crate) fn new(laws: Laws, seed: u64) -> Self {
+        Self {
+            laws,
+            seed,
+            truth: Mutex::default(),
+        }
     }
 
-    /// Notes when the twin's time begins: by `laws`, which are those of all hosts.
-    fn begin(&self, laws: &Laws, seed: u64) {
-        self.held().get_or_insert_with(|| Truth::new(laws, seed));
+    fn held(&self) -> MutexGuard<'_, Option<Truth>> {
+        // Whoever panicked while it was held has ended the run.
+        self.truth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes when the time of all hosts begins.
+    fn begin(&self, start_unix_s: u64) {
+        self.held().get_or_insert_with(|| {
+            let mut laws = self.laws.clone();
+            laws.clock.start_unix_s = start_unix_s;
+            Truth::new(&laws, self.seed)
+        });
     }
 
     /// Adds windows of a host that has begun.

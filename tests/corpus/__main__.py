@@ -1,0 +1,102 @@
+"""`make corpus`: record what the corpus still lacks, and write the truth of what it has."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from corpus.guest import SLOW_NS, SNAPSHOT_S, GuestError, Lab, record
+from corpus.packing import pack, read_stream, unpack
+from corpus.plan import MOST_BYTES, Scenario, choose, matrix
+from corpus.truth import document
+
+KEPT = Path(__file__).resolve().parents[1] / "data" / "kernel-corpus"
+TRUTH = KEPT / "truth.json"
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tierscope" / "kernel-lab"
+
+
+def _arguments(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make corpus", description=__doc__)
+    parser.add_argument("--plan", action="store_true", help="print what is there and what is missing, and end")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="names that begin so; repeatable")
+    parser.add_argument("--limit", type=int, metavar="N", help="record at most so many")
+    parser.add_argument("--lab", type=Path, default=_CACHE, help="where the guest is unpacked (1.5 GB)")
+    return parser.parse_args(words)
+
+
+def done_in(directory: Path) -> frozenset[str]:
+    """Return the names of the recordings that a directory holds."""
+    return frozenset(path.name.removesuffix(".tar.zst") for path in directory.glob("*.tar.zst"))
+
+
+def print_plan(scenarios: Sequence[Scenario], done: frozenset[str], only: Sequence[str]) -> None:
+    """Print a line for each recording that is asked for."""
+    for scenario in scenarios:
+        if not only or scenario.name.startswith(tuple(only)):
+            print(f"{'there  ' if scenario.name in done else 'missing'}  {scenario.name}")
+    print(f"{len(done & {scenario.name for scenario in scenarios})} of {len(scenarios)} recordings are there")
+
+
+def make(lab: Lab, scenario: Scenario, directory: Path) -> int:
+    """Record a scenario into a directory. Returns the size in bytes.
+
+    Raises:
+        GuestError: the guest gave no recording.
+        ValueError: it gave a damaged one, or one that cannot be made small enough.
+    """
+    recorded = record(lab, scenario)
+    facts = {
+        **asdict(scenario),
+        "scenario": scenario.name,
+        "release": recorded.kernel_release,
+        "slow_ns": SLOW_NS,
+        "snapshot_s": SNAPSHOT_S,
+    }
+    texts = {"workload.log": recorded.workload_log, "events.log": recorded.events_log}
+    packed = pack(scenario.name, read_stream(recorded.snapshots), texts, facts, most_bytes=MOST_BYTES)
+    directory.mkdir(parents=True, exist_ok=True)
+    part = directory / f"{scenario.name}.part"
+    part.write_bytes(packed)
+    # Complete, or not there: the next run goes on with what is missing.
+    part.replace(directory / f"{scenario.name}.tar.zst")
+    return len(packed)
+
+
+def write_truth(directory: Path) -> None:
+    """Write the truth of all recordings of a directory beside them."""
+    logs = {name: unpack(directory / f"{name}.tar.zst")["workload.log"] for name in done_in(directory)}
+    (directory / TRUTH.name).write_text(json.dumps(document(logs), indent=1) + "\n", encoding="utf-8")
+
+
+def main(words: Sequence[str]) -> int:
+    """Plan, or record. Returns the exit status: 1 where a recording failed."""
+    arguments = _arguments(words)
+    scenarios, done = list(matrix()), done_in(KEPT)
+    if arguments.plan:
+        print_plan(scenarios, done, arguments.only)
+        return 0
+    wanted = choose(scenarios, done, only=arguments.only, limit=arguments.limit)
+    lab, failed = Lab(arguments.lab), 0
+    try:
+        lab.build(sorted({scenario.kernel for scenario in wanted if not lab.has(scenario.kernel)}))
+        for scenario in wanted:
+            if not lab.has(scenario.kernel):
+                print(f"{scenario.name}: no package of kernel {scenario.kernel} here", flush=True)
+                continue
+            try:
+                print(f"{scenario.name}: {make(lab, scenario, KEPT):,} bytes", flush=True)
+                write_truth(KEPT)
+            except (GuestError, ValueError) as error:
+                failed += 1
+                print(error, file=sys.stderr, flush=True)
+    except GuestError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

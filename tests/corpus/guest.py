@@ -1,0 +1,185 @@
+"""The emulated guest: builds what it needs, boots it once for a recording, and gives what it wrote."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.packing import GLOBS
+from corpus.plan import Scenario
+
+_HERE = Path(__file__).with_name("guest")
+SNAPSHOT_S = 2
+SLOW_NS = 3_000
+"""Added to an access to a page on the slow node: both nodes are the same memory of this machine. It is a choice."""
+FLOOD_MIB_PER_S = 40
+_BUILD_SECONDS = 3_600
+_SECONDS_PER_GUEST_SECOND = 60
+"""On a machine that others load, too."""
+_SPARE_SECONDS = 1_200
+_INSTRUCTION = "shift=3,sleep=off"
+"""The guest's clock counts instructions, 8 ns each, so that a busy machine records slower and not otherwise."""
+_LATENCY_NS = (90, 270)
+_BANDWIDTH = ("40G", "10G")
+_CXL_WINDOW_MIB = 4096
+
+
+class GuestError(Exception):
+    """The guest cannot be built, or gave no recording; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """Where the parts of guests are unpacked."""
+
+    place: Path
+
+    def build(self, kernels: Sequence[str]) -> None:
+        """Download and unpack what is missing of these kernels.
+
+        Raises:
+            GuestError: a part cannot be had.
+        """
+        command = [str(_HERE / "build.sh"), str(self.place), *kernels]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_BUILD_SECONDS, check=False)
+        if done.returncode != 0:
+            raise GuestError(f"the guest cannot be built: {(done.stderr or done.stdout).strip()[-1000:]}")
+
+    def has(self, kernel: str) -> bool:
+        """Whether a guest with this kernel can be booted."""
+        return (self.place / "images" / f"{kernel}.gz").is_file()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a guest wrote."""
+
+    snapshots: bytes
+    workload_log: str
+    events_log: str
+    kernel_release: str
+
+
+def settings(scenario: Scenario) -> str:
+    """Return what `init.sh` reads: the layout, the load's arguments and the scanner's settings, empty for defaults."""
+    dram_mib = scenario.memory.dram_mib
+    acts = [
+        ":".join(
+            [
+                f"{dram_mib * act.hot_ratio:.0f}",
+                str(act.move_s),
+                str(act.seconds),
+                *(["flood"] if act.is_flooded else []),
+            ]
+        )
+        for act in scenario.load.acts
+    ]
+    load = [dram_mib * scenario.load.memory_ratio, int(scenario.load.is_huge), SLOW_NS, FLOOD_MIB_PER_S]
+    scanner = scenario.scanner
+    values = {
+        "LAYOUT": scenario.layout,
+        "LOAD": " ".join([*(f"{number:.0f}" for number in load), *acts]),
+        "SNAPSHOT_S": SNAPSHOT_S,
+        "SCAN_PERIOD_MAX_MS": scanner.scan_period_max_ms,
+        "HOT_THRESHOLD_MS": scanner.hot_threshold_ms,
+        "WATERMARK_SCALE_FACTOR": scanner.watermark_scale_factor,
+    }
+    return "".join(f"{name}={shlex.quote('' if value is None else str(value))}\n" for name, value in values.items())
+
+
+def _memory(scenario: Scenario) -> tuple[str, list[str]]:
+    """The machine, and its memory as options of the emulator."""
+    dram, slow = scenario.memory.dram_mib, scenario.memory.slow_mib
+    fast = ["-object", f"memory-backend-ram,id=fast,size={dram}M", "-numa", "node,nodeid=0,cpus=0-1,memdev=fast"]
+    tables = []
+    for node, (latency_ns, bandwidth) in enumerate(zip(_LATENCY_NS, _BANDWIDTH, strict=True)):
+        reach = f"hmat-lb,initiator=0,target={node},hierarchy=memory,data-type="
+        tables += ["-numa", f"{reach}access-latency,latency={latency_ns}"]
+        tables += ["-numa", f"{reach}access-bandwidth,bandwidth={bandwidth}"]
+    hotplug = ["-m", f"{dram}M,slots=4,maxmem=16G"]
+    if scenario.layout == "hmat":
+        second = [
+            "-object",
+            f"memory-backend-ram,id=slow,size={slow}M",
+            "-numa",
+            "node,nodeid=1,memdev=slow,initiator=0",
+        ]
+        return "q35,hmat=on", ["-m", f"{dram + slow}M", *fast, *second, *tables]
+    if scenario.layout == "nvdimm":
+        second = ["-numa", "node,nodeid=1,initiator=0", *tables, "-object", f"memory-backend-ram,id=slow,size={slow}M"]
+        device = ["-device", "nvdimm,id=nvdimm0,memdev=slow,node=1"]
+        return "q35,hmat=on,nvdimm=on", [*hotplug, *fast, *second, *device]
+    bridge = [
+        "-device",
+        "pxb-cxl,bus_nr=12,bus=pcie.0,id=cxl.1",
+        "-device",
+        "cxl-rp,port=0,bus=cxl.1,id=rp0,chassis=0,slot=2",
+    ]
+    device = ["-device", "cxl-type3,bus=rp0,volatile-memdev=slow,id=cxl0,sn=0x1"]
+    window = ["-M", f"cxl-fmw.0.targets.0=cxl.1,cxl-fmw.0.size={_CXL_WINDOW_MIB}M"]
+    backend = ["-object", f"memory-backend-ram,id=slow,share=on,size={slow}M"]
+    return "q35,cxl=on", [*hotplug, *fast, *backend, *bridge, *device, *window]
+
+
+def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
+    """Return the emulator's command line for a recording whose directory is `shared`."""
+    machine, memory = _memory(scenario)
+    emulator = lab.place / "emulator" / "usr"
+    # A kernel below a hypervisor refuses to set up CXL memory: it could not flush caches.
+    cpu = "max,hypervisor=off" if scenario.layout == "cxl" else "max"
+    # An access to emulated CXL memory leaves the emulated processor, which counted instructions do not allow for.
+    clock = [] if scenario.layout == "cxl" else ["-icount", _INSTRUCTION, "-rtc", "clock=vm"]
+    images = lab.place / "images"
+    return [
+        str(emulator / "bin" / "qemu-system-x86_64"),
+        *(word for part in ("qemu", "seabios") for word in ("-L", str(emulator / "share" / part))),
+        *("-accel", "tcg,thread=single", *clock, "-nodefaults", "-no-reboot", "-display", "none"),
+        *("-serial", f"file:{shared / 'console.txt'}", "-machine", machine, "-cpu", cpu, "-smp", "2"),
+        *("-virtfs", f"local,path={shared},mount_tag=lab,security_model=none,multidevs=remap"),
+        *("-drive", f"file={images / 'disk'},format=raw,if=none,id=disk,readonly=on"),
+        *("-device", "virtio-blk-pci,drive=disk", *memory),
+        *("-kernel", str(lab.place / "kernels" / scenario.kernel / "vmlinuz")),
+        *("-initrd", str(images / f"{scenario.kernel}.gz")),
+        *("-append", "console=ttyS0 panic=-1 loglevel=4 mitigations=off"),
+    ]
+
+
+def record(lab: Lab, scenario: Scenario) -> Recorded:
+    """Boot a guest, let it run the load and record it. It takes minutes of one core.
+
+    Raises:
+        GuestError: it gave no recording.
+    """
+    libraries = ":".join(str(lab.place / "emulator" / part / "x86_64-linux-gnu") for part in ("usr/lib", "lib"))
+    with tempfile.TemporaryDirectory(prefix="tierscope-corpus-") as directory:
+        shared = Path(directory)
+        for program in ("load", "record"):
+            shutil.copy(lab.place / "images" / program, shared / program)
+        (shared / "globs").write_text("\n".join(GLOBS) + "\n", encoding="ascii")
+        (shared / "settings").write_text(settings(scenario), encoding="ascii")
+        done = subprocess.run(
+            command(lab, scenario, shared),
+            env={**os.environ, "LD_LIBRARY_PATH": libraries},
+            capture_output=True,
+            text=True,
+            timeout=scenario.seconds * _SECONDS_PER_GUEST_SECOND + _SPARE_SECONDS,
+            check=False,
+        )
+        events = _text(shared / "events.log")
+        if not events.rstrip().endswith("done"):
+            said = _text(shared / "console.txt") or done.stderr
+            raise GuestError(f"{scenario.name}: the guest did not end its recording: {events[-200:]}{said[-800:]}")
+        return Recorded(
+            snapshots=(shared / "snapshots").read_bytes(),
+            workload_log=_text(shared / "workload.log"),
+            events_log=events,
+            kernel_release=_text(lab.place / "kernels" / scenario.kernel / "release").strip(),
+        )
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -1,0 +1,67 @@
+#!/bin/busybox sh
+# The first process of the guest: brings up the slow node, sets the knobs, runs the load and records beside it. What
+# differs by recording is in /lab/settings, which is shared with the machine below, as is all that it writes.
+/bin/busybox --install -s /bin
+export PATH=/usr/bin:/bin:/sbin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t debugfs debug /sys/kernel/debug
+mount -t cgroup2 group /sys/fs/cgroup
+for module in virtio_pci virtio_blk 9p 9pnet_virtio; do modprobe "$module"; done
+mkdir -p /lab /tmp
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=none lab /lab
+. /lab/settings
+
+note() { echo "$(date +%s) $*" >>/lab/events.log; }
+set_to() {
+    if echo "$2" >"$1"; then note "set $1=$2"; else note "refused $1=$2"; fi
+}
+
+echo online_movable >/sys/devices/system/memory/auto_online_blocks
+case $LAYOUT in
+nvdimm)
+    for module in nfit dax_pmem device_dax kmem; do modprobe "$module"; done
+    ndctl create-namespace -f -e namespace0.0 -m devdax -M mem
+    daxctl reconfigure-device -m system-ram -f dax0.0
+    ;;
+cxl)
+    for module in cxl_acpi cxl_pci cxl_port cxl_mem dax_cxl device_dax kmem; do modprobe "$module"; done
+    sleep 2
+    cxl create-region -m -d decoder0.0 -t ram mem0
+    sleep 3
+    [ -d /sys/devices/system/node/node1 ] || daxctl reconfigure-device -m system-ram -f dax0.0
+    ;;
+esac
+if [ ! -d /sys/devices/system/node/node1 ]; then
+    note "no slow node"
+    poweroff -f
+fi
+
+set_to /proc/sys/kernel/numa_balancing 2
+set_to /sys/kernel/mm/numa/demotion_enabled 1
+set_to /sys/kernel/mm/transparent_hugepage/enabled madvise
+if [ -n "$SCAN_PERIOD_MAX_MS" ]; then
+    set_to /sys/kernel/debug/sched/numa_balancing/scan_period_max_ms "$SCAN_PERIOD_MAX_MS"
+    set_to /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms "$HOT_THRESHOLD_MS"
+    set_to /proc/sys/vm/watermark_scale_factor "$WATERMARK_SCALE_FACTOR"
+fi
+echo "+memory +cpu" >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/load
+echo 3 >/proc/sys/vm/drop_caches
+
+cp /lab/load /lab/record /lab/globs /tmp/
+note "load begins"
+# shellcheck disable=SC2086 # its arguments are several words
+sh -c 'echo $$ >/sys/fs/cgroup/load/cgroup.procs; exec /tmp/load "$@"' load $LOAD >/lab/workload.log 2>&1 &
+load=$!
+/tmp/record /lab/snapshots "$SNAPSHOT_S" /tmp/globs /tmp/stop &
+record=$!
+wait $load
+note "load ends $?"
+touch /tmp/stop
+wait $record
+dmesg >/lab/dmesg.txt
+note "done"
+sync
+poweroff -f

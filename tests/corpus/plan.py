@@ -1,0 +1,109 @@
+"""What the corpus is to hold: one recording for each combination of kernel, memory layout, size, load and scanner."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+KERNELS = ("6.12", "7.2", "6.1")
+"""In the order in which they are recorded."""
+LAYOUTS = ("hmat", "nvdimm", "cxl")
+"""How the kernel learns of the slow node: firmware tables at boot, an NVDIMM, an emulated CXL device."""
+MOST_BYTES = 60_000
+"""Of a packed recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of the guest. `slow_mib` is twice the DRAM, so that no load runs out of memory."""
+
+    name: str
+    dram_mib: int
+    slow_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A stretch of a load. `hot_ratio`: hot pages as a share of DRAM. `is_flooded`: a disk is read end to end beside.
+
+    `move_s`: seconds between moves of the hot set, 0 for none.
+    """
+
+    hot_ratio: float
+    move_s: int
+    seconds: int
+    is_flooded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the guest runs. `memory_ratio`: all its pages as a share of DRAM. `is_huge`: in huge pages."""
+
+    name: str
+    memory_ratio: float
+    acts: tuple[Act, ...]
+    is_huge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """How fast the kernel looks for hot pages; `None` leaves a setting as the kernel has it."""
+
+    name: str
+    scan_period_max_ms: int | None = None
+    hot_threshold_ms: int | None = None
+    watermark_scale_factor: int | None = None
+
+
+MEMORIES = (Memory("small", 384, 768), Memory("large", 768, 1536))
+SCANNERS = (
+    Scanner("default"),
+    Scanner("fast", scan_period_max_ms=1_000, hot_threshold_ms=5_000, watermark_scale_factor=100),
+)
+LOADS = (
+    Load("moves-slower", 1.5, (Act(0.35, 40, 80),)),
+    Load("moves-faster", 1.5, (Act(0.35, 5, 80),)),
+    Load("still-too-large", 1.5, (Act(1.2, 0, 80),)),
+    Load("flood-beside-moves", 1.2, (Act(0.35, 20, 80, is_flooded=True),)),
+    Load("two-acts", 1.5, (Act(0.3, 0, 50), Act(0.35, 10, 50))),
+    Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
+)
+"""A pass of the fast scanner takes a few seconds: sets move slower than it, and faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One recording to make."""
+
+    kernel: str
+    layout: str
+    memory: Memory
+    load: Load
+    scanner: Scanner
+
+    @property
+    def name(self) -> str:
+        """Says all that was chosen, and names the file."""
+        return f"{self.kernel}-{self.layout}-{self.memory.name}-{self.load.name}-{self.scanner.name}"
+
+    @property
+    def seconds(self) -> int:
+        """How long the load runs, in the guest's time."""
+        return sum(act.seconds for act in self.load.acts)
+
+
+def matrix() -> Iterator[Scenario]:
+    """Yield all recordings of the corpus, the most telling ones first: each load on one guest, then on the others."""
+    for memory, layout, kernel, scanner, load in product(MEMORIES, LAYOUTS, KERNELS, reversed(SCANNERS), LOADS):
+        yield Scenario(kernel, layout, memory, load, scanner)
+
+
+def choose(
+    scenarios: Sequence[Scenario], done: frozenset[str], *, only: Sequence[str] = (), limit: int | None = None
+) -> list[Scenario]:
+    """Return what to record: what is not `done`, of the names that begin with one of `only`, at most `limit`."""
+    wanted = [
+        scenario
+        for scenario in scenarios
+        if scenario.name not in done and (not only or scenario.name.startswith(tuple(only)))
+    ]
+    return wanted[:limit]

@@ -1,0 +1,217 @@
+"""The corpus of recordings: what is planned, what is kept of a recording, and what was true in it."""
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus import __main__ as command
+from corpus.guest import Lab, settings
+from corpus.guest import command as guest_command
+from corpus.packing import pack, read_stream, unpack
+from corpus.plan import KERNELS, LAYOUTS, LOADS, MEMORIES, MOST_BYTES, SCANNERS, Load, Scenario, choose, matrix
+from corpus.truth import document, intervals, read_log
+
+LAB = Lab(Path("/lab"))
+
+
+def scenario(name: str) -> Scenario:
+    """The scenario with this name."""
+    return next(found for found in matrix() if found.name == name)
+
+
+def log(rows: Sequence[tuple[float, float]], *, ops: int = 100) -> str:
+    """The log of a load: by second, the share of slow accesses and that of 100 hot pages in DRAM."""
+    lines = ["# pages=200"]
+    for second, (slow, hot) in enumerate(rows):
+        fast = round(100 * hot)
+        lines.append(
+            f"ts={1000 + second}.000 t={second + 1} ops_s={ops} slow_frac={slow:.4f} pages_n0=120 pages_n1=80"
+            f" pages_absent=0 hot_n0={fast} hot_n1={100 - fast} hot_absent=0"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_the_plan_has_every_combination_once() -> None:
+    names = [found.name for found in matrix()]
+    assert len(set(names)) == len(names) == 2 * 3 * 3 * 2 * 6
+    assert len(names) == len(MEMORIES) * len(LAYOUTS) * len(KERNELS) * len(SCANNERS) * len(LOADS)
+
+
+@pytest.mark.parametrize("load", LOADS, ids=lambda load: load.name)
+def test_every_load_fits_into_the_guest_and_needs_the_slow_node(load: Load) -> None:
+    for memory in MEMORIES:
+        assert memory.dram_mib < memory.dram_mib * load.memory_ratio < memory.dram_mib + memory.slow_mib / 2
+    assert all(0 < act.hot_ratio < load.memory_ratio for act in load.acts)
+
+
+def test_the_plan_has_the_loads_that_recordings_lacked() -> None:
+    by_name = {load.name: load for load in LOADS}
+    assert by_name["flood-beside-moves"].acts[0].is_flooded
+    assert by_name["flood-beside-moves"].acts[0].move_s > 0
+    assert len(by_name["two-acts"].acts) == 2
+    assert by_name["huge-pages"].is_huge
+    still = by_name["still-too-large"].acts[0]
+    assert (still.hot_ratio > 1, still.move_s) == (True, 0)
+    assert by_name["moves-faster"].acts[0].move_s < by_name["moves-slower"].acts[0].move_s
+
+
+def test_a_run_goes_on_with_what_is_missing() -> None:
+    scenarios = list(matrix())
+    first = choose(scenarios, frozenset(), limit=2)
+    then = choose(scenarios, frozenset(found.name for found in first), limit=2)
+    assert [*first, *then] == scenarios[:4]
+    assert choose(scenarios, frozenset(found.name for found in scenarios)) == []
+
+
+def test_only_some_names_are_recorded() -> None:
+    chosen = choose(list(matrix()), frozenset(), only=("6.12-hmat-small", "7.2-cxl-large-two-acts"))
+    assert {found.name[:15] for found in chosen} == {"6.12-hmat-small", "7.2-cxl-large-t"}
+    assert len(chosen) == 12 + 2
+
+
+def test_the_plan_is_printed_and_nothing_is_built(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    there = tmp_path / "6.12-hmat-small-two-acts-fast.tar.zst"
+    there.touch()
+    monkeypatch.setattr(command, "KEPT", tmp_path)
+    assert command.main(["--plan", "--only", "6.12-hmat-small-two-acts"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "there    6.12-hmat-small-two-acts-fast",
+        "missing  6.12-hmat-small-two-acts-default",
+        "1 of 216 recordings are there",
+    ]
+
+
+def test_settings_are_in_the_units_of_the_guest() -> None:
+    words = dict(line.split("=", 1) for line in settings(scenario("7.2-nvdimm-small-two-acts-fast")).splitlines())
+    assert words["LOAD"] == "'576 0 3000 40 115:0:50 134:10:50'"
+    assert (words["LAYOUT"], words["SCAN_PERIOD_MAX_MS"], words["HOT_THRESHOLD_MS"]) == ("nvdimm", "1000", "5000")
+    flooded = settings(scenario("6.12-hmat-small-flood-beside-moves-default"))
+    assert "134:20:80:flood" in flooded
+    assert "SCAN_PERIOD_MAX_MS=''" in flooded
+    assert "LOAD='499 1 3000" in settings(scenario("6.12-hmat-small-huge-pages-default"))
+
+
+@pytest.mark.parametrize(
+    ("layout", "machine"),
+    [("hmat", "q35,hmat=on"), ("nvdimm", "q35,hmat=on,nvdimm=on"), ("cxl", "q35,cxl=on")],
+)
+def test_each_layout_has_a_machine_of_its_own(layout: str, machine: str) -> None:
+    words = guest_command(LAB, scenario(f"6.12-{layout}-small-two-acts-fast"), Path("/shared"))
+    assert words[words.index("-machine") + 1] == machine
+    assert ("-icount" in words) is (layout != "cxl")
+    # One core, whatever the machine has.
+    assert words[words.index("-accel") + 1] == "tcg,thread=single"
+
+
+def stream(snapshots: dict[int, dict[str, bytes]]) -> bytes:
+    """What the guest's recorder writes."""
+    return b"".join(
+        b"F %d %d /%s\n%s" % (second, len(body), path.encode(), body)
+        for second, files in snapshots.items()
+        for path, body in files.items()
+    )
+
+
+def test_a_stream_of_snapshots_is_read_back_and_one_cut_short_is_left_out() -> None:
+    snapshots = {10: {"proc/vmstat": b"a 1\n"}, 12: {"proc/vmstat": b"a 2\n", "proc/stat": b"F 1 2 /x\n"}}
+    written = stream(snapshots)
+    assert read_stream(written) == snapshots
+    assert read_stream(written[:-3]) == {10: snapshots[10]}
+    with pytest.raises(ValueError, match="at byte 0"):
+        read_stream(b"no stream")
+
+
+def noise(seed: int, size: int) -> bytes:
+    """Bytes that cannot be packed."""
+    return np.random.default_rng(seed).bytes(size)
+
+
+def test_a_recording_keeps_as_many_snapshots_as_fit(tmp_path: Path) -> None:
+    snapshots = {second: {"proc/vmstat": noise(second, 1000)} for second in range(0, 40, 2)}
+    packed = pack("few", snapshots, {"workload.log": log([(0.5, 0.5)])}, {"slow_ns": 3000}, most_bytes=8_000)
+    path = tmp_path / "few.tar.zst"
+    path.write_bytes(packed)
+    files = unpack(path)
+    meta = json.loads(files["meta.json"])
+    kept = sorted(int(name.split("/")[0]) for name in files if name.endswith("vmstat"))
+    assert len(packed) <= 8_000
+    assert (meta["every"], meta["slow_ns"]) == (3, 3000)
+    assert kept == list(range(0, 40, 6))
+    # Truth needs every second of the load, however few snapshots are kept.
+    assert files["workload.log"] == log([(0.5, 0.5)])
+
+
+def test_what_fits_is_kept_whole_and_what_cannot_fit_is_refused() -> None:
+    snapshots = {second: {"proc/vmstat": noise(second, 1000)} for second in range(3)}
+    whole = pack("whole", snapshots, {}, {}, most_bytes=MOST_BYTES)
+    assert pack("whole", snapshots, {}, {}, most_bytes=len(whole)) == whole
+    with pytest.raises(ValueError, match="3 snapshots do not fit into 500 bytes"):
+        pack("whole", snapshots, {}, {}, most_bytes=500)
+
+
+def test_a_torn_line_of_the_load_is_left_out() -> None:
+    text = log([(0.5, 0.5), (0.25, 1.0)])
+    assert [row["slow_frac"] for row in read_log(text)] == [0.5, 0.25]
+    assert len(read_log(text[: text.rindex("hot_n1=") + 7])) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([(0.05, 0.95)] * 20, "good"),
+        ([(0.5, 0.5)] * 20, "standing"),
+        ([(0.4, 0.3 + place * 0.02) for place in range(20)], "improving"),
+        ([(0.4, 0.8 - place * 0.02) for place in range(20)], "worsening"),
+        ([(0.4, (0.6, 0.7, 0.8, 0.9)[place % 4]) for place in range(20)], "following"),
+        ([(0.4, (0.5, 0.6, 0.5, 0.7)[place % 4]) for place in range(20)], "chasing"),
+    ],
+)
+def test_the_state_of_an_interval_follows_from_placement_and_slow_accesses(
+    rows: list[tuple[float, float]], state: str
+) -> None:
+    (told,) = intervals(log(rows))
+    assert told.state == state
+    assert told.hot_dram_ratio == pytest.approx(round(100 * rows[-1][1]) / 100)
+    assert told.dram_ratio == pytest.approx(0.6)
+    assert told.above_chance_ratio == pytest.approx(sum(round(100 * hot) for _, hot in rows) / 100 / len(rows) - 0.6)
+
+
+def test_rises_and_falls_make_the_change_and_nothing_is_judged_without_accesses() -> None:
+    placed = [0.2, 0.6, 0.4, 0.9]
+    (told,) = intervals(log([(0.5, hot) for hot in placed]), interval_s=4)
+    steps = [later - earlier for earlier, later in pairwise(placed)]
+    assert told.gained_ratio == pytest.approx(sum(step for step in steps if step > 0))
+    assert told.gained_ratio - told.lost_ratio == pytest.approx(placed[-1] - placed[0])
+    (idle,) = intervals(log([(0.0, 0.5)] * 4, ops=0), interval_s=4)
+    assert (idle.slow_access_ratio, idle.state) == (None, None)
+
+
+def test_slow_accesses_of_an_interval_are_weighted_by_its_accesses() -> None:
+    busy, calm = log([(0.8, 0.5)], ops=300), log([(0.0, 0.5)], ops=100)
+    (told,) = intervals(busy + calm, interval_s=2)
+    assert told.slow_access_ratio == pytest.approx(0.6)
+
+
+def test_only_whole_intervals_are_judged() -> None:
+    assert len(intervals(log([(0.5, 0.5)] * 50))) == 2
+    assert document({"one": log([(0.5, 0.5)] * 10)})["recordings"] == {"one": []}
+
+
+def test_the_truth_that_is_kept_is_that_of_the_recordings_that_are_kept() -> None:
+    names = sorted(command.done_in(command.KEPT))
+    logs = {}
+    for name in names:
+        path = command.KEPT / f"{name}.tar.zst"
+        files = unpack(path)
+        logs[name] = files["workload.log"]
+        assert scenario(name).name == name
+        assert path.stat().st_size <= MOST_BYTES
+        assert json.loads(files["meta.json"])["scenario"] == name
+        assert sum(file.endswith("/proc/vmstat") for file in files) >= 2
+    assert json.loads(command.TRUTH.read_text(encoding="utf-8")) == document(logs)

@@ -1,0 +1,120 @@
+"""What was true in a recording, interval by interval, from where pages were and which accesses were slow, alone.
+
+No counter of the kernel is read here: what judges must not share a mistake with what is judged.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+State = Literal["good", "following", "chasing", "improving", "worsening", "standing"]
+
+INTERVAL_S = 20
+"""Ten looks at where pages are."""
+_GOOD_SLOW_RATIO = 0.1
+_FOLLOWED_RATIO = 0.2
+"""Of the hot pages, that came to DRAM and that left it or cooled within an interval: pages change place, or heat."""
+_ABOVE_CHANCE_RATIO = 0.1
+"""By so much more of the hot pages than of all pages is in DRAM where the kernel follows. The share of a set that moves
+rises and falls by chance, too, with where its next pages happen to lie."""
+_CHANGE_RATIO = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTruth:
+    """One interval of a recording. Times are Unix seconds of the guest; a ratio is null where nothing was counted.
+
+    `slow_access_ratio`: accesses to pages on the slow node. `hot_dram_ratio`: hot pages in DRAM at the end.
+    `gained_ratio`, `lost_ratio`: sums of its rises and falls. `above_chance_ratio`: by how much more of the hot pages
+    than of all pages was in DRAM, on average. `state`: null without accesses or hot pages.
+    """
+
+    begin_s: float
+    end_s: float
+    slow_access_ratio: float | None
+    hot_dram_ratio: float | None
+    dram_ratio: float | None
+    above_chance_ratio: float | None
+    gained_ratio: float
+    lost_ratio: float
+    state: State | None
+
+
+def read_log(text: str) -> list[dict[str, float]]:
+    """Return the rows of a `workload.log`, one a second, in order of time; a torn last line is left out."""
+    rows = []
+    for line in text.splitlines():
+        pairs = [pair.partition("=") for pair in line.split()]
+        if line.startswith("ts=") and line.endswith(tuple("0123456789")):
+            rows.append({name: float(value) for name, _, value in pairs})
+    return rows
+
+
+def _placed_ratio(row: Mapping[str, float], what: str) -> float | None:
+    """Share of the pages that are in DRAM, of `hot` ones or of all (`pages`)."""
+    by_place = [row[f"{what}_{place}"] for place in ("n0", "n1", "absent")]
+    total = sum(by_place)
+    return by_place[0] / total if total else None
+
+
+def _slow_access_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
+    counted = [row for row in rows if "slow_frac" in row]
+    accesses = sum(row["ops_s"] for row in counted)
+    return sum(row["slow_frac"] * row["ops_s"] for row in counted) / accesses if accesses else None
+
+
+def _state(
+    slow: float | None, above: float | None, placed: Sequence[float], gained: float, lost: float
+) -> State | None:
+    if slow is None or above is None:
+        return None
+    if slow < _GOOD_SLOW_RATIO:
+        return "good"
+    if min(gained, lost) >= _FOLLOWED_RATIO:
+        return "following" if above >= _ABOVE_CHANCE_RATIO else "chasing"
+    change = placed[-1] - placed[0]
+    if abs(change) < _CHANGE_RATIO:
+        return "standing"
+    return "improving" if change > 0 else "worsening"
+
+
+def _judge(rows: Sequence[Mapping[str, float]]) -> IntervalTruth:
+    placed = [ratio for row in rows if (ratio := _placed_ratio(row, "hot")) is not None]
+    steps = [later - earlier for earlier, later in pairwise(placed)]
+    gained = sum(step for step in steps if step > 0)
+    lost = -sum(step for step in steps if step < 0)
+    slow = _slow_access_ratio(rows)
+    chance = [ratio for row in rows if (ratio := _placed_ratio(row, "pages")) is not None]
+    above = sum(placed) / len(placed) - sum(chance) / len(chance) if placed and chance else None
+    return IntervalTruth(
+        begin_s=rows[0]["ts"],
+        end_s=rows[-1]["ts"],
+        slow_access_ratio=slow,
+        hot_dram_ratio=placed[-1] if placed else None,
+        dram_ratio=chance[-1] if chance else None,
+        above_chance_ratio=above,
+        gained_ratio=gained,
+        lost_ratio=lost,
+        state=_state(slow, above, placed, gained, lost),
+    )
+
+
+def intervals(log: str, *, interval_s: int = INTERVAL_S) -> list[IntervalTruth]:
+    """Return the truth of each whole interval of `interval_s` seconds of the load's log."""
+    rows = read_log(log)
+    whole = len(rows) // interval_s
+    return [_judge(rows[place * interval_s : (place + 1) * interval_s]) for place in range(whole)]
+
+
+def document(logs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the truth of recordings by name, for JSON: schema `tierscope.corpus-truth/1`, ratios to four places."""
+
+    def printed(truth: IntervalTruth) -> dict[str, Any]:
+        return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(truth).items()}
+
+    return {
+        "schema": "tierscope.corpus-truth/1",
+        "interval_s": INTERVAL_S,
+        "recordings": {name: [printed(truth) for truth in intervals(log)] for name, log in sorted(logs.items())},
+    }
