@@ -77,7 +77,8 @@ def test_trends_that_part_before_the_change_are_seen() -> None:
         (-3, 1, 5, "inconclusive", "inconclusive"),
         (0.1, 0.5, 3, "improved", "worse"),
         (0.1, 0.2, 0.3, "no_difference", "no_difference"),
-        (-0.5, 1, 2.5, "no_difference", "no_difference"),
+        (-0.5, 1, 2.5, "no_difference", "inconclusive"),
+        (-2.5, -1, 0.5, "inconclusive", "no_difference"),
     ],
 )
 def test_verdicts_against_a_margin_of_one(lo: float, value: float, hi: float, higher: str, lower: str) -> None:

@@ -221,3 +221,35 @@ def test_the_list_is_by_state_and_newest_first(database: Database) -> None:
         reads.list(service=None, state=None, limit=1, cursor="x")
     with pytest.raises(NotFound):
         reads.show("none", max_points=10)
+
+
+def label_racks(database: Database, fleet: Fleet, racks: list[str]) -> None:
+    with database.write() as transaction:
+        for host, rack in zip(fleet.hosts, racks, strict=True):
+            transaction.connection.exec_driver_sql(
+                "UPDATE hosts SET labels = jsonb_build_object('rack', %s::text) WHERE public_id = %s", (rack, host.id)
+            )
+
+
+def test_arms_that_are_whole_racks_get_no_verdict(database: Database) -> None:
+    fleet = make_fleet(database, 10, hours=HOURS)
+    label_racks(database, fleet, ["r1"] * 5 + ["r2"] * 5)
+    made = writes(database, fleet.now).create(plan(fleet, 5), actor="ann")
+    assert {metric.verdict for metric in made.experiment.metrics} == {"inconclusive"}
+    assert "whole racks" in (made.experiment.why or "")
+    label_racks(database, fleet, ["r1", "r2"] * 5)
+    mixed = ExperimentReads(fleet.context(database)).show(made.experiment.id, max_points=10)
+    assert "whole racks" not in (mixed.why or "")
+
+
+def test_drawn_arms_are_spread_over_racks(database: Database) -> None:
+    fleet = make_fleet(database, 12, hours=12)
+    label_racks(database, fleet, ["r1"] * 6 + ["r2"] * 6)
+    before = {"before_from": fleet.now - timedelta(hours=12), "change_at": fleet.now - timedelta(hours=4)}
+    for seed in range(5):
+        asked = plan(fleet, 0, canary=(), control=(), canary_n=6, seed=seed, name=f"seed {seed}", **before)
+        made = writes(database, fleet.now).create(asked, actor="ann").experiment
+        names = [host.name for arm in made.arms if arm.arm == "canary" for host in arm.hosts]
+        assert sum(name < "node-006" for name in names) == 3
+        with database.write() as transaction:
+            transaction.connection.exec_driver_sql("DELETE FROM experiment_hosts")

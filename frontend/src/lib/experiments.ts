@@ -11,7 +11,7 @@ interface Word {
 
 const verdicts: Record<ExperimentVerdict, Word> = {
   improved: { label: 'improved', meaning: 'The whole interval lies on the better side of zero.', tone: 'good' },
-  no_difference: { label: 'no difference', meaning: 'The whole interval lies within the margins.', tone: 'info' },
+  no_difference: { label: 'no difference', meaning: 'No harm that matters, and no gain detected.', tone: 'info' },
   worse: { label: 'worse', meaning: 'The whole interval lies on the worse side of zero.', tone: 'critical' },
   inconclusive: {
     label: 'inconclusive',

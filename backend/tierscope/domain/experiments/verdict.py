@@ -29,10 +29,10 @@ def judge(
 ) -> Verdict:
     """What the interval says, with a margin below which a difference does not matter.
 
-    No difference: the whole interval lies within the margins; or it holds zero and rules out a gain or a loss of the
-    size of the margin. Improved or worse: it leaves zero out, on the good or the bad side, and `p_value` (that of the
-    effect unless an adjusted one is given) is at most `significance`. Inconclusive: it holds both margins, or leaves
-    zero out without that significance.
+    No difference: the whole interval lies within the margins; or it holds zero and rules out a harm of the size of the
+    margin. Improved or worse: it leaves zero out, on the good or the bad side, and `p_value` (that of the effect unless
+    an adjusted one is given) is at most `significance`. Inconclusive: it holds zero and such a harm, or leaves zero out
+    without that significance.
 
     A found effect need not reach the margin itself: asking that would find an effect of just the margin's size half of
     the time, whatever the number of hosts, and the number of hosts is planned to find it four times in five.
@@ -50,7 +50,7 @@ def judge(
         if (effect.p_value if p_value is None else p_value) > significance:
             return "inconclusive"
         return "improved" if lo > 0 else "worse"
-    return "inconclusive" if lo < -margin and hi > margin else "no_difference"
+    return "inconclusive" if lo < -margin else "no_difference"
 
 
 def within_margin(effect: Effect, margin: float) -> bool:

@@ -36,13 +36,25 @@ MIN_REPORTING = 0.8
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric over the hosts of both arms. `canary` [h] marks the rows of the canary hosts."""
+    """One metric over the hosts of both arms. `canary` [h] marks the rows of the canary hosts.
+
+    `racks` [h] are the hosts' labels of that name, None where they have none.
+    """
 
     series: HostSeries
     canary: Bools
     design: Design
     drawn: bool
     seed: int
+    racks: tuple[str | None, ...]
+
+    @property
+    def racks_are_arms(self) -> bool:
+        """Whether hosts share racks, and no rack has hosts of both arms."""
+        arms: dict[str | None, set[bool]] = {}
+        for rack, canary in zip(self.racks, self.canary.tolist(), strict=True):
+            arms.setdefault(rack, set()).add(canary)
+        return None not in arms and len(arms) < len(self.racks) and all(len(found) == 1 for found in arms.values())
 
     @cached_property
     def means(self) -> HostMeans:
@@ -119,6 +131,8 @@ class Comparison:
         for name, count, arm in (("canary", canary, self.canary), ("control", control, ~self.canary)):
             if count < MIN_REPORTING * int(arm.sum()):
                 return f"Only {count} of {int(arm.sum())} {name} hosts have data: those that are missing may differ."
+        if self.racks_are_arms:
+            return "The arms are whole racks: what racks have in common cannot be told from the change. Mix them."
         if self.trends.parallel is None:
             return self.trends.why
         if not self.trends.parallel:

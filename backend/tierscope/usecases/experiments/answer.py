@@ -1,6 +1,6 @@
 """The answer on one experiment from its data: arms, power, trends, effects and verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,9 +14,9 @@ from tierscope.domain.experiments import Design, adjust_for_many
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, StoredMetric
-from tierscope.storage.fleet.hosts import HostFilter, list_hosts
+from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts
 from tierscope.usecases.experiments.analysis import Comparison
-from tierscope.usecases.experiments.arms import describe_unlike, like_keys
+from tierscope.usecases.experiments.arms import RACK, describe_unlike, like_keys
 from tierscope.usecases.experiments.sentences import (
     INTERIM,
     Evidence,
@@ -61,7 +61,14 @@ def make_answer(
     """Measure an experiment as it stands."""
     now = clock()
     window = Window(row.before_from, max(min(row.end, now), row.before_from + (row.change_at - row.before_from) / 2))
-    parts = [_measure(session, row, asked, hosts, window, clock) for asked in row.metrics]
+    ids = {host.id for host in hosts}
+    known_hosts = [
+        found
+        for found in list_hosts(session, wanted=HostFilter(service=row.service_public_id), after=None, limit=None)
+        if found.id in ids
+    ]
+    racks = {found.id: found.labels.get(RACK) for found in known_hosts}
+    parts = [_measure(session, row, asked, hosts, window, clock, racks) for asked in row.metrics]
     grid = make_grid(window, interval_s=float(bucket_seconds(window)), max_points=max_points)
     ended, progress = state_of(row, now) == "ended", progress_of(row, now)
     p_values = {part.asked.metric: part.compared.effect.p_value for part in parts if part.compared.effect is not None}
@@ -96,7 +103,7 @@ def make_answer(
         verdict=verdict.verdict,
         why=verdict.why,
         axis=grid.axis(),
-        notes=_notes(session, row, parts, hosts, ended=ended),
+        notes=_notes(session, row, parts, hosts, known_hosts, ended=ended),
     )
 
 
@@ -107,6 +114,7 @@ def _measure(
     hosts: Sequence[ArmHost],
     window: Window,
     clock: Clock,
+    racks: Mapping[int, str | None],
 ) -> _Part:
     metric = find_host_metric(asked.metric)
     assert metric is not None  # checked when the experiment was made; metrics are never taken away
@@ -115,7 +123,14 @@ def _measure(
     change = row.change_at.timestamp()
     design = Design(row.before_from.timestamp(), change, change + row.settling_seconds, window.end.timestamp())
     canary = np.array([host.arm == "canary" for host in hosts], bool)
-    compared = Comparison(measured.series, canary, design, drawn=row.seed is not None, seed=row.id)
+    compared = Comparison(
+        measured.series,
+        canary,
+        design,
+        drawn=row.seed is not None,
+        seed=row.id,
+        racks=tuple(racks.get(host.id) for host in hosts),
+    )
     return _Part(asked, metric, measured, compared)
 
 
@@ -188,7 +203,13 @@ def _arm(arm: ArmName, hosts: Sequence[ArmHost], known: Sequence[bool]) -> Arm:
 
 
 def _notes(
-    session: ReadSession, row: ExperimentRow, parts: Sequence[_Part], hosts: Sequence[ArmHost], *, ended: bool
+    session: ReadSession,
+    row: ExperimentRow,
+    parts: Sequence[_Part],
+    hosts: Sequence[ArmHost],
+    known: Sequence[HostRow],
+    *,
+    ended: bool,
 ) -> tuple[str, ...]:
     notes = [] if ended else [INTERIM]
     if row.ended_at is not None and row.ended_at < row.planned_end:
@@ -197,9 +218,7 @@ def _notes(
     notes += describe_method(compared.effect, compared.means.hours, drawn=row.seed is not None)
     if len(parts) > 1:
         notes.append(f"P values are adjusted for {len(parts)} metrics (Benjamini-Hochberg); the first metric decides.")
-    wanted = {host.id for host in hosts}
-    rows = list_hosts(session, wanted=HostFilter(service=row.service_public_id), after=None, limit=None)
-    keys = like_keys(session, [found for found in rows if found.id in wanted])
+    keys = like_keys(session, known)
     unlike = describe_unlike(keys, {host.id for host in hosts if host.arm == "canary"})
     notes += [] if unlike is None else [unlike]
     return unique([*notes, *(note for part in parts for note in part.measured.notes)])

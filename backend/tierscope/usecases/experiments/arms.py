@@ -14,6 +14,9 @@ from tierscope.storage.experiments.rows import busy_hosts
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_inventories
 from tierscope.usecases.experiments.views import Excluded
 
+RACK = "rack"
+"""The label by which hosts of one rack are known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -63,9 +66,11 @@ def find_candidates(
 
 
 def draw_canary(hosts: Sequence[HostRow], canary_n: int, seed: int) -> tuple[list[int], list[int]]:
-    """Ids of the canary hosts, drawn at random, and of all others as controls."""
-    order = np.random.default_rng(seed).permutation(len(hosts))
-    chosen = {hosts[place].id for place in order[:canary_n]}
+    """Ids of the canary hosts, drawn at random and evenly over racks, and of all others as controls."""
+    random = np.random.default_rng(seed)
+    by_rack = sorted(random.permutation(len(hosts)).tolist(), key=lambda place: hosts[place].labels.get(RACK, ""))
+    offset = float(random.random())
+    chosen = {hosts[by_rack[int((number + offset) * len(hosts) / canary_n)]].id for number in range(canary_n)}
     return [host.id for host in hosts if host.id in chosen], [host.id for host in hosts if host.id not in chosen]
 
 

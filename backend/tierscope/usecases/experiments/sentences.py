@@ -120,13 +120,14 @@ def _explain(verdict: Verdict, effect: Effect, level: float, margin: float, limi
     if verdict == "no_difference":
         if within:
             return f"{span}: no difference that matters, since it lies within the margin."
-        sides = [f"a rise above {margin / level:.1%}"] if effect.hi > margin else []
-        sides += [f"a fall below {-margin / level:.1%}"] if effect.lo < -margin else []
-        return f"{span}: no difference was detected. It does not rule out {' or '.join(sides)}."
+        rest = f"a gain above {margin / level:.1%} is not ruled out"
+        return f"{span}: no harm that matters. No gain was detected, and {rest}."
     if effect.lo > 0 or effect.hi < 0:
         cause = "ended before its time" if limit < SIGNIFICANCE else "judged together with the other metrics"
         return f"{span}, which leaves zero out; {cause}, that is not evidence enough."
-    return f"{span}: a gain and a loss of the margin's size are both possible."
+    both = effect.lo < -margin and effect.hi > margin
+    possible = "a gain and a harm of the margin's size are both possible" if both else "a harm that matters is possible"
+    return f"{span}: {possible}."
 
 
 def describe_method(effect: Effect | None, hours: int | None, *, drawn: bool) -> tuple[str, ...]:

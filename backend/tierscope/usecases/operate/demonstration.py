@@ -30,7 +30,7 @@ ACTOR = "demonstration"
 PRICE = "preset-dram-2025-late"
 """A published price of DRAM, with its date and source."""
 METRICS = ("latency_p50_ns", "latency_p99_ns", "throughput_per_s")
-MARGIN_RATIO = 0.05
+MARGIN_RATIO = 0.1
 SETTLING_SECONDS = 1800
 MOST_BEHIND_S = 120.0
 """Answers on experiments are kept once they have ended: they wait until workers have caught up so far."""
