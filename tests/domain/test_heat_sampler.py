@@ -66,7 +66,7 @@ def test_loads_and_stores_are_scaled_apart() -> None:
     found = read_samples([[row(7)]])
     assert found is not None
     assert (found.loads.samples, found.loads.events) == (4000, 3_200_000)
-    assert found.loads.half == pytest.approx(99_167, abs=1)
+    assert found.loads.hi - found.loads.lo == pytest.approx(2 * 99_167, rel=0.01)
     assert (found.stores.samples, found.stores.events) == (25, 20_000)
 
 

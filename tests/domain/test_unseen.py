@@ -1,5 +1,7 @@
 """Estimates of what a sample did not hit, against worked examples and against the truth of recorded traces."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -61,8 +63,27 @@ def test_few_singletons_and_few_resident_pages_bound_chao1() -> None:
 
 
 def test_event_totals_of_the_worked_example() -> None:
-    events, half_width = estimate_events(4000, 200, 0.25)
-    assert (float(events), round(float(half_width))) == (3_200_000, 99_167)
+    events, below, above = (float(part) for part in estimate_events(4000, 200, 0.25))
+    assert events == 3_200_000
+    # Half the width of the normal interval is 99,167; the exact one is a little longer above than below.
+    assert below < 99_167 < above
+    assert below == pytest.approx(99_167, rel=0.02)
+    assert above == pytest.approx(99_167, rel=0.02)
+
+
+def test_no_sample_bounds_the_events_from_above() -> None:
+    events, below, above = (float(part) for part in estimate_events(0, 200, 0.25))
+    assert (events, below) == (0.0, 0.0)
+    assert above == pytest.approx(-math.log(0.025) * 800)
+
+
+@pytest.mark.rates
+@pytest.mark.parametrize("mean", [0.5, 3.0, 20.0])
+def test_intervals_of_few_samples_hold_the_events_at_their_rate(mean: float) -> None:
+    counts = np.random.default_rng(1).poisson(mean, drawn(4000))
+    events, below, above = estimate_events(counts, 1.0, 1.0)
+    held = (events - below <= mean) & (mean <= events + above)
+    assert held.mean() >= 0.95 - 0.01
 
 
 def claim_of(touched: Touched) -> str:

@@ -4,6 +4,7 @@ Loads and stores are two populations with estimates of their own, never added. P
 them. Strata are page kinds and sizes: an estimate of pages holds for pages of one size.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,11 +35,12 @@ class TouchedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Samples of one population over the longest window, and the events behind them with half their interval."""
+    """Samples of one population over the longest window, and the events behind them with their interval."""
 
     samples: int
     events: float
-    half: float
+    lo: float
+    hi: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,12 @@ def _column(values: Ints | None, place: int, n: int) -> Ints:
 
 
 def _events(hosts: Sequence[Sequence[HeatRow]], column: str) -> Events:
-    samples, events, variance = 0, 0.0, 0.0
+    samples, events, below, above = 0, 0.0, 0.0, 0.0
     for rows in hosts:
         period, duty = rows[0].period_events or 1.0, rows[0].duty_ratio or 1.0
         count = sum(int(values.sum()) for row in rows if (values := getattr(row, column)) is not None)
-        estimate, half = estimate_events(count, period, duty)
+        estimate, less, more = (float(part) for part in estimate_events(count, period, duty))
         samples += count
-        events += float(estimate)
-        variance += float(half) ** 2
-    return Events(samples, events, variance**0.5)
+        events += estimate
+        below, above = math.hypot(below, less), math.hypot(above, more)
+    return Events(samples, events, max(events - below, 0.0), events + above)

@@ -99,11 +99,17 @@ def events_to_be_seen(period_events: float, duty_ratio: float, level: float = LE
 
 def estimate_events(
     samples: npt.ArrayLike, period_events: float, duty_ratio: float, level: float = LEVEL
-) -> tuple[Floats, Floats]:
-    """Events behind a number of samples (Horvitz-Thompson), and half the width of the interval."""
+) -> tuple[Floats, Floats, Floats]:
+    """Events behind a number of samples (Horvitz-Thompson), and how far the interval reaches below and above.
+
+    Limits are the exact ones of a Poisson count (Garwood): no sample at all still bounds the events from above.
+    """
     count = np.asarray(samples, np.float64)
     weight = period_events / duty_ratio
-    return count * weight, z_of(level) * np.sqrt(count) * weight
+    tail = (1.0 - level) / 2.0
+    lo = np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), tail), 0.0)
+    hi = special.gammaincinv(count + 1.0, 1.0 - tail)
+    return count * weight, (count - lo) * weight, (hi - count) * weight
 
 
 def traffic_coverage(samples: npt.ArrayLike, f1: npt.ArrayLike) -> Floats:

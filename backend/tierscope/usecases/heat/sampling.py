@@ -86,7 +86,7 @@ def _samples(base: Figure, definition: str, found: Events) -> Figure:
 
 
 def _events(base: Figure, definition: str, found: Events) -> Figure:
-    interval = Interval(max(found.events - found.half, 0.0), found.events + found.half, LEVEL, "confidence")
+    interval = Interval(found.lo, found.hi, LEVEL, "confidence")
     return replace(
         base, definition=definition, value=found.events, unit="events", interval=interval, n_samples=found.samples
     )
