@@ -112,7 +112,9 @@ class Asker:
             first_s = max(self._start_s, self._end_s - DAY_S)
             return [ping_pong(start_s, length_s) for start_s in range(first_s, self._end_s, length_s)]
 
-        return {"states": split(WINDOW_S), "hours": split(HOUR_S)}
+        advice = self._get(f"/v1/hosts/{host_id}/knob-advice")["advice"]
+        pieces = [{"rule": piece["rule"], "changes": piece["changes"]} for piece in advice]
+        return {"states": split(WINDOW_S), "hours": split(HOUR_S), "advice": pieces}
 
     def ask_experiment(self, entered: Entered) -> Answers:
         """What is said of an experiment, without its curves."""

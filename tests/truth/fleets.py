@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from truth.advised import first_change, with_advice
 from truth.asking import HOUR_S, ask
 from truth.experiments import NOTHING, enter_experiments
 from truth.fleet_laws import without_faults
@@ -18,6 +19,8 @@ DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
 """Where losses are known, the ratios that are sold among them; between them they are interpolated."""
 LOSS_HOURS = 48
 """Of longer fleets losses are those of the first two days: a run for each share takes as long as the fleet."""
+ADVISED = "advised for "
+"""How names of experiments begin that are what the service advised."""
 ANSWERED = ("ratio", "range")
 """Answers on the ratio that name one."""
 
@@ -33,6 +36,8 @@ class JudgedFleet:
     """Points of the loss curves; empty where no ratio was advised."""
     effects: list[dict[str, Any]]
     """What experiments did; empty where none was judged."""
+    advised: list[dict[str, Any]]
+    """What the first change that is advised for each host does; empty where nothing was advised."""
 
     def windows(self, host: str, service: str | None = None) -> list[dict[str, Any]]:
         """Rows of the truth within the window that was asked for, of one service or of all on a host."""
@@ -80,7 +85,7 @@ def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = F
             _write(answered, _ask(instance, _read(told), plan.hours, heat_only=heat_only))
     truth, answers = _read(told), _read(answered)
     losses, effects = _losses(plan, truth, answers, folder), _effects(plan, truth, answers, folder)
-    return JudgedFleet(plan, truth, answers, losses, effects)
+    return JudgedFleet(plan, truth, answers, losses, effects, _advised(plan, truth, answers, folder))
 
 
 def _ask(instance: Instance, truth: dict[str, Any], hours: int, *, heat_only: bool) -> dict[str, Any]:
@@ -117,3 +122,22 @@ def _effects(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fo
         whole.unlink()
     effects: list[dict[str, Any]] = _read(path)
     return effects
+
+
+def _advised(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """What advised settings do, in the first two days, without faults of kernels and links."""
+    found = {host: first_change(told["advice"]) for host, told in answers.get("hosts", {}).items() if "advice" in told}
+    changes = {host: sets for host, sets in sorted(found.items()) if sets is not None}
+    if not changes:
+        return []
+    path = folder / "advised.json"
+    if not path.exists():
+        whole = folder / "counterfactual.json"
+        hours = min(plan.hours, LOSS_HOURS)
+        laws = with_advice(without_faults(plan.laws), changes, hours, ADVISED)
+        tell_effects(twin_program(), replace(plan, hours=hours, laws=laws), truth["start_unix_s"], whole)
+        effects = [effect for effect in _read(whole)["effects"] if effect["incident"].startswith(ADVISED)]
+        _write(path, effects)
+        whole.unlink()
+    kept: list[dict[str, Any]] = _read(path)
+    return kept

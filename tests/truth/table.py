@@ -12,12 +12,23 @@ from truth import (
     rows_reaccess,
     rows_saving,
     rows_sensitivity,
+    rows_settings,
     rows_states,
 )
 from truth.fleets import JudgedFleet
 from truth.scoring import POINT, Goal, Judged, Kind, Observed, collect, judge
 
-AREAS = (rows_heat, rows_reaccess, rows_states, rows_ratio, rows_moves, rows_sensitivity, rows_experiments, rows_saving)
+AREAS = (
+    rows_heat,
+    rows_reaccess,
+    rows_states,
+    rows_ratio,
+    rows_moves,
+    rows_sensitivity,
+    rows_experiments,
+    rows_saving,
+    rows_settings,
+)
 HEAT_ALONE = (rows_heat,)
 NOT_JUDGED = {
     "accesses served against DRAM size": "panels of the twin tell active pages from idle ones and count no accesses; "
@@ -28,7 +39,6 @@ NOT_JUDGED = {
     "late while it is judged; late, cloned and clocks are in the truth alone (twin.md)",
     "alerts on leaks, links and limits": "no shipped rule of a host is about them, or it needs what the fleet does "
     "not send",
-    "settings advice": "not built yet: it needs runs of the twin with the settings that are advised",
     "forecast, change points": "not built yet: they need fleets of weeks",
 }
 _TOLD_AS_SHARE = frozenset({rows_reaccess.AGAIN_BANDED})

@@ -18,6 +18,7 @@ from tierscope.domain.ledger.verdict import Word
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 from truth import fleet_laws
 from truth.accounts import saving, scenario
+from truth.advised import first_change, with_advice
 from truth.experiments import HOUR_S, NOTHING, plan_experiments
 from truth.fleets import JudgedFleet, folder_of, run_fleet
 from truth.programs import FleetPlan
@@ -169,3 +170,16 @@ def test_accounts_of_the_judge_are_those_of_the_scenario_that_it_asks_about() ->
     option = document.options[0]
     assert option.cxl is not None
     assert option.dram_gb + option.cxl.gb == pytest.approx(document.baseline.dram_gb)
+
+
+def test_advised_settings_become_experiments_that_the_twin_can_run() -> None:
+    demotion = {"path": "/sys/kernel/mm/numa/demotion_enabled", "proposed": "1"}
+    balancing = {"path": "/proc/sys/kernel/numa_balancing", "proposed": "2"}
+    unknown = {"rule": "F9", "changes": [{"path": "/proc/sys/vm/zone_reclaim_mode", "proposed": "0"}]}
+    assert first_change([unknown, {"rule": "limits", "changes": []}]) is None, "it is no setting of the twin's"
+    change = first_change([unknown, {"rule": "F1", "changes": [demotion, balancing]}])
+    assert change == {"demotion_enabled": "true", "numa_balancing": "2"}
+    laws = tomllib.loads(with_advice(PLAN.laws, {"web-3": change}, 24, "advised for "))
+    added = laws["incident"][-1]
+    assert (added["name"], added["hosts"], added["end_h"]) == ("advised for web-3", ["web-3"], 24.0)
+    assert added["change"]["set"] == {"demotion_enabled": True, "numa_balancing": 2}
