@@ -17,7 +17,7 @@ def open_priced(page: Page, demo_url: str) -> None:
     before = page.get_by_test_id("tco-saving").inner_text()
     page.get_by_role("button", name="Change", exact=True).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("radio", name=re.compile("2026 spot")).check()
+    dialog.get_by_role("radio", name=re.compile(r"\$32\.00")).check()
     dialog.get_by_role("button", name="Confirm this price").click()
     expect(page.get_by_test_id("tco-saving")).not_to_have_text(before, use_inner_text=True)
 
