@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -51,7 +52,8 @@ def test_an_experiment_that_is_over_is_entered_once_and_gets_its_verdict(databas
     later = fleet.now + timedelta(hours=1)
     drain(database, later)
     demonstration = Demonstration(database, clock=lambda: later)
-    both = (*tried(fleet, "it helps"), *tried(fleet, "it goes on", end_later=timedelta(days=1)))
+    elsewhere = (replace(tried(fleet, "on hosts of another fleet")[0], control=("unknown",)),)
+    both = (*elsewhere, *tried(fleet, "it helps"), *tried(fleet, "it goes on", end_later=timedelta(days=1)))
     assert demonstration.enter(both) == 1
     assert demonstration.enter(both) == 1, "and no second time"
     assert ExperimentWrites(database, clock=lambda: later).freeze_due() == 1

@@ -72,6 +72,8 @@ def enter_decisions(instance: Instance) -> bool:
 
     Raises:
         SQLAlchemyError: the database does not answer.
+        OSError: the fleet has not written what was tried.
+        ValueError: what it wrote cannot be read.
     """
     # What supervises real data does without the analytics behind this.
     from tierscope.usecases.operate.demonstration import TRIED, Demonstration

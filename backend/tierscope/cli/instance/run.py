@@ -269,7 +269,7 @@ class InstanceRun:
             return
         try:
             self.decided = enter_decisions(self.instance)
-        except (SQLAlchemyError, OSError, TierscopeError) as error:
+        except (SQLAlchemyError, OSError, ValueError, TierscopeError) as error:
             # The next turn tries again; the demonstration is whole without it.
             self.say(f"fleet: what its owners decided cannot be entered yet: {error}")
 

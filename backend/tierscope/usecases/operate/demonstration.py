@@ -98,9 +98,10 @@ class Demonstration:
         there = {row.name for row in known}
         writes = ExperimentWrites(self._database, clock=self._clock)
         for one in tried:
-            if one.name in there or one.service not in ids or _at(one.end_unix_s) > now:
+            service_id, hosts = ids.get(one.service, ("", {}))
+            is_known = {*one.canary, *one.control} <= hosts.keys()
+            if one.name in there or not is_known or _at(one.end_unix_s) > now:
                 continue
-            service_id, hosts = ids[one.service]
             writes.create(_new(one, service_id, hosts), actor=ACTOR)
             there.add(one.name)
         return len(there)
