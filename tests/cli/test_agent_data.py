@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands import Tierscope, fresh_tierscope
+from cli.commands import Tierscope, call, fresh_tierscope
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.cli.instance.fleet import HOSTS, FleetLog
@@ -71,6 +71,56 @@ def test_recordings_are_imported_as_a_host_of_their_own_and_again_as_the_same(ru
         running.run("import", "vmstat-dir", recording, "--host", "lab-pingpong")
     imported = [host for host in _get(running, "/v1/hosts?limit=200")["items"] if host["name"] == "lab-pingpong"]
     assert [host["origin"] for host in imported] == ["import"]
+
+
+def test_a_field_kit_is_analysed_without_a_database_and_imported_as_a_host(running: Tierscope, tmp_path: Path) -> None:
+    agent = find_agent()
+    assert agent is not None
+    kit = tmp_path / "kit.tar.zst"
+    command = [str(agent), "fieldkit", "--seconds", "4", "--out", str(kit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=True)
+    assert "5 snapshots" in done.stdout or "4 snapshots" in done.stdout
+    analysed = json.loads(call("analyze", kit, "--json").stdout)
+    assert analysed["schema"] == "tierscope.analyze-vmstat-dir/1"
+    assert {row["key"] for row in analysed["ledger"]} >= {"promoted_pages", "demoted_pages"}
+    for _ in range(2):
+        running.run("import", "field-kit", str(kit), "--host", "kit-host")
+    host = _hosts(running)["kit-host"]
+    assert host["origin"] == "import"
+    own = _hosts(running)[socket.gethostname()]
+    assert host["kernel"] == own["kernel"]
+
+    def has_counters() -> bool:
+        answer = _get(running, f"/v1/hosts/{host['id']}/counters?name=pgfault&from=-1h")
+        return answer["status"] == "ok" and any(series["values"] for series in answer["series"])
+
+    # Workers may still be at what was sent.
+    until(has_counters, "the kit's counters are told")
+
+
+def test_what_served_the_loads_of_a_perf_recording_is_told(running: Tierscope, tmp_path: Path) -> None:
+    local = "1a08001042 |OP LOAD|LVL RAM hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A"
+    cxl = "1200000042 |OP LOAD|LVL CXL hit|SNP N/A|TLB N/A|LCK N/A|BLK  N/A"
+    lines = [
+        f"server 7/7 {second}.{part}: 200 cpu/mem-loads/P: 7f0000001000 {cxl if part == 9 else local}"
+        for second in range(1, 61)
+        for part in range(1, 10)
+    ]
+    script = tmp_path / "server.txt"
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    running.run("import", "perf-script", str(script), "--service", "shop/db", "--host", "lab-perf")
+    host = _hosts(running)["lab-perf"]
+
+    def counts(name: str) -> list[float]:
+        key = f"service:shop/db|served_loads|{name}".replace("|", "%7C")
+        answer = _get(running, f"/v1/hosts/{host['id']}/counters?name={key}&from=-1h")
+        return [value for series in answer["series"] for value in series["values"] if value is not None]
+
+    until(lambda: bool(counts("loads_dram_local")), "what served loads is told")
+    # Each second eight loads from DRAM, and one from CXL. The recording begins with its first whole interval.
+    assert counts("loads_cxl")[-1] > 50
+    assert counts("loads_dram_local")[-1] == pytest.approx(8 * counts("loads_cxl")[-1], rel=0.1)
+    assert not any(counts("loads_pmem"))
 
 
 def test_the_load_generator_refuses_an_instance_that_does_not_run(running: Tierscope) -> None:

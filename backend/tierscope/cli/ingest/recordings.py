@@ -87,6 +87,17 @@ def import_vmstat_dir(
     _import(paths, [], host=host, server=server, demo=demo)
 
 
+@import_app.command("field-kit")
+def import_field_kit(
+    path: Annotated[Path, typer.Argument(help="A file that `tierscope-agent fieldkit` wrote.", exists=True)],
+    host: Annotated[str, typer.Option(help="Name under which the recorded host is shown.")],
+    server: Server = None,
+    demo: Demo = False,
+) -> None:
+    """Load a field kit: what its agent would have uploaded, as an imported host."""
+    _import([path], [], host=host, server=server, demo=demo)
+
+
 def _import(paths: list[Path], arguments: list[str], *, host: str, server: str | None, demo: bool) -> None:
     """Replay recordings. The credential of an imported host is kept, so that a second import adds to the same host."""
     settings = Settings()

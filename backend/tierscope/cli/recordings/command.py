@@ -83,7 +83,7 @@ def _analyze_moves(path: Path, *, as_json: bool) -> None:
         fail("the agent's program is not built", next_step="run `make agent`, or install a release")
     found: MovesAnalysis = analyze_snapshots(agent, path)
     _answer(moves_document(path, found), describe_moves(found), as_json=as_json)
-    if found.verdict.word == "not_enough_data":
+    if found.verdict.word == "not_known":
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 

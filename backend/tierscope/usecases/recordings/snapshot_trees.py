@@ -21,10 +21,10 @@ from tierscope.domain.ledger import (
     Verdict,
     bound_churn,
     build_ledger,
-    judge,
     plan_service,
     steady_intervals,
 )
+from tierscope.domain.ledger.course import Held, follow
 from tierscope.domain.ledger.flows import list_resets
 from tierscope.domain.ledger.machine import read_machine
 from tierscope.storage.counters.snapshot_trees import Snapshots, read_snapshots
@@ -77,6 +77,7 @@ class MovesAnalysis:
     resets: tuple[Reset, ...]
     churn: Bounded | None
     verdict: Verdict
+    states: tuple[Held, ...]
     settings: GivenView
     subtracted: tuple[SubtractedMemory, ...]
     problems: tuple[str, ...]
@@ -103,7 +104,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
     ledger = _ledger(read, plan)
     limit_events = _count_limit_events(read, facts)
     context = replace(machine.context(limit_events), slow_file_share=_slow_file_share(read, facts))
-    verdict = judge(ledger, context)
+    course = follow(ledger, lambda _: context)
     steady = steady_intervals(ledger)
     return MovesAnalysis(
         snapshots=len(read.times_s),
@@ -119,8 +120,9 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         totals=tuple(_totals(ledger, plan, steady)),
         resets=tuple(Reset(at, cause, tuple(columns)) for at, cause, columns in list_resets(ledger)),
         churn=_churn(ledger, machine.top_bytes),
-        verdict=verdict,
-        settings=_advise(read, ledger, verdict, limit_events, int(steady.sum())),
+        verdict=course.verdict,
+        states=course.held,
+        settings=_advise(read, ledger, course.verdict, limit_events, int(steady.sum())),
         subtracted=list_subtracted(read.inventory),
         problems=read.problems,
     )

@@ -9,7 +9,7 @@ use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 use crate::doctor::leftovers;
 use crate::recording::read_recording;
 use crate::status::note_deliveries;
-use crate::{bench_command, doctor, explain, once, run};
+use crate::{bench_command, doctor, explain, fieldkit, once, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -24,6 +24,7 @@ enum Command {
     Run(run::RunArgs),
     Once(once::OnceArgs),
     Doctor(doctor::DoctorArgs),
+    Fieldkit(fieldkit::FieldkitArgs),
     Explain(explain::ExplainArgs),
     Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Once(args) => once::run(&args, &mut std::io::stdout().lock()),
         Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
+        Command::Fieldkit(args) => fieldkit::run(&args, &mut std::io::stdout().lock()),
         Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
         Command::Replay(args) => replay::run(&args, read_recording),

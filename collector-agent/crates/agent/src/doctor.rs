@@ -5,8 +5,10 @@ mod facts;
 pub(crate) mod leftovers;
 mod link_errors;
 mod rules;
+mod served;
 mod tiering;
 
+pub(crate) use command::Examined;
 pub use command::{DoctorArgs, run};
 pub(crate) use facts::Facts;
 pub(crate) use link_errors::LinkErrors;

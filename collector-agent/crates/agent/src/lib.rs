@@ -12,6 +12,7 @@ pub mod explain;
 #[cfg(test)]
 #[path = "../../../testing/fake_root.rs"]
 mod fake_root;
+mod fieldkit;
 mod hardware;
 mod host_cgroups;
 pub mod inventory;
@@ -22,6 +23,7 @@ pub mod once;
 mod recording;
 mod rounds;
 mod run;
+mod served_loads;
 mod service_metrics;
 mod source;
 mod status;

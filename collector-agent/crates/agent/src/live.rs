@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::hardware::HardwareCounters;
 use crate::inventory;
 use crate::inventory::kubernetes_labels;
+use crate::served_loads::ServedTotals;
 use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::source::{Collection, Source};
 
@@ -30,6 +31,7 @@ pub(crate) struct LiveSource {
     heat: HeatCollector,
     hardware: HardwareCounters,
     service_metrics: Option<ServiceMetrics>,
+    served: ServedTotals,
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
     described: Option<(i64, Inventory)>,
@@ -41,9 +43,14 @@ pub(crate) struct LiveSource {
 const DESCRIBE_EVERY_NS: i64 = 55 * SECOND_NS;
 
 impl LiveSource {
-    /// Collectors that have read nothing yet. Fails when a file that the settings name cannot be used.
+    /// Collectors of this host that have read nothing yet. Fails when a file that the settings name cannot be used.
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let mut reader = Reader::new(Root::live());
+        Self::beneath(&Root::live(), config)
+    }
+
+    /// The same beneath any root; of a recording there is nothing to sample and no counter of the processor.
+    pub(crate) fn beneath(root: &Root, config: &Config) -> Result<Self> {
+        let mut reader = Reader::new(root.clone());
         let names = NamePolicy::of_settings(&mut reader, &config.names)?;
         let rules = Rules {
             own: config.services.clone(),
@@ -57,14 +64,15 @@ impl LiveSource {
         let boot_id = tierscope_procfs::host::boot_id(&mut reader).unwrap_or_default();
         Ok(Self {
             config: config.clone(),
-            counters: Collector::new(Root::live(), limits, rules),
-            heat: HeatCollector::new(config.heat.clone(), Root::live(), names),
-            hardware: if config.hardware_counters {
-                HardwareCounters::open(&Root::live())
+            counters: Collector::new(root.clone(), limits, rules),
+            heat: HeatCollector::new(config.heat.clone(), root.clone(), names),
+            hardware: if config.hardware_counters && root.is_live() {
+                HardwareCounters::open(root)
             } else {
                 HardwareCounters::default()
             },
             service_metrics: ServiceMetrics::start(&config.service_metrics),
+            served: ServedTotals::default(),
             boot_id: Arc::from(boot_id),
             described: None,
             shared: None,
@@ -161,6 +169,7 @@ impl Source for LiveSource {
         let tier = only_tier(self.describe());
         let found = &self.counters.discovered().processes;
         let heat = self.heat.collect(end, order, found, tier);
+        merge(&mut collected.sample.values, self.served.add(&heat.served));
         let mut costs = vec![counters_cost];
         costs.extend(heat.collector_costs);
         if let Some(metrics) = &mut self.service_metrics {

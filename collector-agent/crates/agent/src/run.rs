@@ -158,7 +158,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
 }
 
 /// A channel that says when the process is to end.
-fn stop_on_signals() -> Result<Receiver<()>> {
+pub(crate) fn stop_on_signals() -> Result<Receiver<()>> {
     let (sender, receiver) = sync_channel(1);
     let mut signals = Signals::new([SIGTERM, SIGINT]).context("signals cannot be handled")?;
     spawn("signals", move || {

@@ -109,6 +109,102 @@ fn value(row: &CounterRow, key: &str) -> Option<i64> {
 }
 
 #[test]
+fn a_field_kit_arrives_as_an_imported_host_and_ends_now_when_it_is_old() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("kit.tar.zst");
+    let tree = tierscope_import::tree::open(&data("kernel-lab/04-pingpong.tar.zst")).expect("readable");
+    let root = tree.snapshots[0].root.clone();
+    let done = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+        .args(["fieldkit", "--seconds", "2", "--root"])
+        .arg(&root)
+        .arg("--out")
+        .arg(&path)
+        .output()
+        .expect("ended");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let at = |batches: &[Opened]| -> Vec<i64> {
+        let rows = batches.iter().flat_map(|batch| &batch.content.counters);
+        rows.map(|row| row.end_wall_ns).collect()
+    };
+    let batches = replayed(
+        &["--time", "recorded", "--host", "lab-7"],
+        std::slice::from_ref(&path),
+    );
+    assert!(batches.len() >= 2 && batches.iter().all(|batch| batch.header.origin == Origin::Import));
+    assert!(batches.iter().all(|batch| batch.header.host_id != "field-kit"));
+    let numbers: Vec<u64> = batches.iter().map(|batch| batch.header.seq).collect();
+    assert!(numbers.iter().eq(&(0..batches.len() as u64).collect::<Vec<_>>()));
+    let inventory = batches[0].content.inventory.as_ref().expect("what the host is");
+    assert_eq!((inventory.hostname.as_str(), inventory.nodes.len()), ("lab-7", 2));
+    let first = &batches[0].content.counters[0];
+    let vmstat = vmstat(&root);
+    assert_eq!(
+        value(first, "host|vmstat|pgfault"),
+        Some(vmstat["host|vmstat|pgfault"])
+    );
+    let moved = replayed(
+        &["--time", "end-now", "--host", "lab-7"],
+        std::slice::from_ref(&path),
+    );
+    let shifts: Vec<i64> = at(&moved)
+        .iter()
+        .zip(at(&batches))
+        .map(|(now, then)| now - then)
+        .collect();
+    assert!(
+        shifts[0] > 0 && shifts.iter().all(|shift| *shift == shifts[0]),
+        "{shifts:?}"
+    );
+    assert_ne!(moved[0].header.stream_id, batches[0].header.stream_id);
+}
+
+/// Loads of a server as `perf script` prints them, in seconds of their clock.
+fn perf_script(directory: &Path) -> PathBuf {
+    let local = "1a08001042 |OP LOAD|LVL RAM hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A";
+    let cxl = "1200000042 |OP LOAD|LVL CXL hit|SNP N/A|TLB N/A|LCK N/A|BLK  N/A";
+    let lines = [
+        ("1.0", local),
+        ("1.5", local),
+        ("2.2", local),
+        ("2.4", cxl),
+        ("3.0", local),
+    ];
+    let lines = lines
+        .map(|(time, source)| format!("server 7/7 {time}: 200 cpu/mem-loads/P: 7f0000001000 {source}\n"));
+    let path = directory.join("server.txt");
+    std::fs::write(&path, lines.concat()).expect("written");
+    path
+}
+
+#[test]
+fn what_served_the_loads_of_a_perf_recording_arrives_as_counters_of_its_service() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = perf_script(directory.path());
+    let batches = replayed(&["--service", "shop/db"], std::slice::from_ref(&path));
+    let rows: Vec<&CounterRow> = batches.iter().flat_map(|batch| &batch.content.counters).collect();
+    let counts: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let of =
+                |name: &str| value(row, &format!("service:shop/db|served_loads|loads_{name}")).expect("sent");
+            (of("dram_local"), of("cxl"), of("unknown"))
+        })
+        .collect();
+    assert_eq!(counts, [(0, 0, 0), (1, 0, 0), (3, 1, 0)]);
+    let dry = replay(
+        &["--dry-run", "--service", "shop/db"],
+        std::slice::from_ref(&path),
+    );
+    let text = String::from_utf8(dry.stdout).expect("text");
+    assert!(
+        text.contains(
+            "what served them: dram_local 4, cxl 1; 20.0 % of those that memory served came from slow"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_ping_pong_recording_arrives_with_its_exact_differences() {
     let path = data("kernel-lab/04-pingpong.tar.zst");
     let batches = replayed(&["--time", "recorded"], std::slice::from_ref(&path));

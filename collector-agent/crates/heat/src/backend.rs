@@ -1,10 +1,12 @@
 //! What every back end of heat takes and gives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use tierscope_perf::ServedLoads;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::vma_fold::ProcessKey;
@@ -91,6 +93,8 @@ pub struct HeatRound {
     pub kernel_cpu_ns: i64,
     /// Samples taken, lost and throttled; `None` for back ends that do not sample.
     pub sampling: Option<Sampling>,
+    /// Sampled loads of each measured service by what served them; `None` where the back end cannot tell.
+    pub served: Option<BTreeMap<Arc<str>, ServedLoads>>,
     /// What stands in the way of exactness although the round was measured, in words.
     pub note: Option<String>,
 }

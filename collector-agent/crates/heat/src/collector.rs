@@ -7,6 +7,7 @@ use tierscope_clock::SECOND_NS;
 use tierscope_host::collectors::{self, State};
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::Process;
+use tierscope_perf::ServedLoads;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::{Finding, Inventory, Service};
@@ -80,6 +81,8 @@ pub struct HeatInterval {
     pub warnings: Vec<String>,
     /// Services that are measured, as `namespace/name`.
     pub services: Vec<String>,
+    /// Sampled loads of the interval by what served them, of each measured service; empty where nothing tells.
+    pub served: BTreeMap<Arc<str>, ServedLoads>,
 }
 
 impl HeatCollector {
@@ -201,6 +204,7 @@ impl HeatCollector {
                 self.collector_costs(&round, problem)
             },
             folded: round.folded,
+            served: round.served.unwrap_or_default(),
             ..HeatInterval::default()
         }
     }

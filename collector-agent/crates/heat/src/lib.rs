@@ -16,6 +16,7 @@ mod damon_regions;
 #[cfg(test)]
 #[path = "../../../testing/fake_root.rs"]
 mod fake_root;
+mod huge_pages;
 mod idle_page;
 pub mod order;
 mod page_groups;

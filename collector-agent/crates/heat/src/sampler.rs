@@ -3,6 +3,8 @@
 //! A thread counts samples by page all the time ([`tierscope_perf::Sampler`]); each round takes the counts of the
 //! interval, finds the mappings of the sampled pages and folds them. What the samplers see: docs/method/perf.md.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use tierscope_host::names::NamePolicy;
@@ -15,7 +17,7 @@ use tierscope_perf::groups::GroupPlan;
 use tierscope_perf::probe::probe as probe_events;
 use tierscope_perf::{
     EventSet, IntervalStats, Meaning, PageCount, PerfError, SampleTable, Sampler, SamplerKind,
-    SamplerOptions, Scope,
+    SamplerOptions, Scope, ServedLoads,
 };
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
@@ -26,6 +28,7 @@ use crate::backend::{
     Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Sampling, SamplingSettings,
     Started,
 };
+use crate::huge_pages::HugePages;
 use crate::page_groups::{PageGroups, mapping_namer};
 use crate::tiers::Tiers;
 
@@ -62,6 +65,7 @@ pub(crate) struct SamplerBackend {
     status: Reader,
     maps: MapsReader,
     pagemap: PagemapReader,
+    huge_pages: HugePages,
     groups: PageGroups,
     tiers: Tiers,
     placement: Placement,
@@ -100,6 +104,7 @@ impl SamplerBackend {
             status: Reader::new(root.clone()),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
+            huge_pages: HugePages::default(),
             groups: groups.with_tiers(tiers.labels()),
             tiers,
             placement: Placement::default(),
@@ -129,7 +134,9 @@ impl SamplerBackend {
         let mappings = self.maps.read(process.key)?;
         let pages = self.table.pages_of(process.key.pid);
         let pagemap = self.pagemap.open(process.key)?;
-        let mut states = look_up(&mut self.pagemap, &pagemap, &pages, &self.placement)?;
+        let ranges = lookup_ranges(&pages);
+        let mut states = look_up(&mut self.pagemap, &pagemap, &pages, &ranges, &self.placement)?;
+        self.huge_pages.mark(&pagemap, &ranges, &mut states);
         self.tiers.look_up(process.key.pid, &mut states);
         let resident = read_resident(&mut self.status, process.key.pid);
         // What was read is that of the process only if the id still is.
@@ -179,11 +186,17 @@ impl HeatBackend for SamplerBackend {
         };
         let observed = Observed::of(&stats);
         self.placement = self.tiers.placement();
+        let mut served: BTreeMap<_, ServedLoads> = BTreeMap::new();
         for process in processes {
-            if let Err(reason) = self.visit(process, end, observed) {
-                round.skipped.push((process.clone(), reason.to_string()));
+            match self.visit(process, end, observed) {
+                Ok(()) => {
+                    let loads = self.table.served_of(process.key.pid);
+                    served.entry(process.service.clone()).or_default().merge(&loads);
+                }
+                Err(reason) => round.skipped.push((process.clone(), reason.to_string())),
             }
         }
+        round.served = self.sampler.tells_served().then_some(served);
         (round.folded, round.measured) = self.groups.finish(end);
         round.sampling = Some(Sampling {
             taken: stats.samples_taken,
@@ -226,14 +239,17 @@ struct Observed {
 }
 
 impl Observed {
-    /// That of the events which are no stores, where there are any: rows have one duty cycle, and coverage is judged by
+    /// That of the events whose pages are counted and which are no stores, where there are any: rows have one duty cycle, and coverage is judged by
     /// the larger population. What was lost was not observed.
     fn of(stats: &IntervalStats) -> Self {
-        let has_loads = stats.events.iter().any(|event| event.meaning != Meaning::Store);
-        let events = stats
-            .events
-            .iter()
-            .filter(|event| !has_loads || event.meaning != Meaning::Store);
+        let of_pages = || {
+            stats
+                .events
+                .iter()
+                .filter(|event| event.meaning != Meaning::Served)
+        };
+        let has_loads = of_pages().any(|event| event.meaning != Meaning::Store);
+        let events = of_pages().filter(|event| !has_loads || event.meaning != Meaning::Store);
         let (mut duties, mut periods, mut on, mut count) = (0.0, 0.0, 0.0, 0.0);
         for event in events {
             duties += event.duty_ratio;
@@ -255,11 +271,12 @@ fn look_up(
     reader: &mut PagemapReader,
     pagemap: &tierscope_pagetable::pagemap::Pagemap,
     pages: &[(u64, PageCount)],
+    ranges: &[Range<u64>],
     placement: &Placement,
 ) -> Result<Vec<PageState>, Unmeasured> {
     let mut states = Vec::with_capacity(pages.len());
     let mut rest = pages.iter().peekable();
-    reader.each(pagemap, lookup_ranges(pages), |address, entry| {
+    reader.each(pagemap, ranges.iter().cloned(), |address, entry| {
         let Some((_, count)) = rest.next_if(|(page, _)| *page == address) else {
             return;
         };
@@ -280,8 +297,8 @@ fn look_up(
 }
 
 /// Stretches of address space that hold all pages, few and without much between.
-fn lookup_ranges(pages: &[(u64, PageCount)]) -> Vec<std::ops::Range<u64>> {
-    let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
+fn lookup_ranges(pages: &[(u64, PageCount)]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
     for (address, _) in pages {
         let end = address + u64::from(PageSize::Small4K.bytes());
         match ranges.last_mut() {

@@ -41,8 +41,8 @@ const fn sampler(name: &'static str, sees: &'static str) -> Facts {
         granularity: "access",
         privilege: "root or CAP_PERFMON",
         capabilities: &[PERFMON, IPC_LOCK, SYS_PTRACE],
-        cost: "at most 1 us of a core per sample; the programs under test pay for an interrupt per sample or per full \
-               hardware buffer",
+        cost: "at most 1 us of a core per sample; the programs under test pay for an interrupt per sample (IBS), or \
+               per full hardware buffer (SPE, and PEBS while nobody else samples precisely)",
         intrusive: false,
     }
 }
@@ -91,11 +91,12 @@ pub const ALL: &[Facts] = &[
     },
     sampler(
         "pebs",
-        "loads that miss the last cache and stores that miss the TLB, with their addresses (Intel)",
+        "loads that miss the last cache and stores that miss the TLB, with their addresses, and what served loads that took \
+         long (Intel)",
     ),
     sampler(
         "ibs",
-        "sampled instructions with the address and the source of their data (AMD)",
+        "sampled instructions with the address of their data and what served it (AMD)",
     ),
     sampler("spe", "sampled memory operations with their addresses (Arm)"),
     Facts {

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
 
+use tierscope_perf::Served;
 use tierscope_perf::record::{self, Layout, Record, Records, sample_type};
+use tierscope_perf::served;
 
 use crate::perf_samples::{
     PerfAccess, PerfEvent, PerfFileError, PerfLimits, PerfRecording, PerfSample, ProcessChange, TimedChange,
@@ -30,8 +32,6 @@ const AUXTRACE: u32 = 71;
 const COMPRESSED: u32 = 81;
 const COMPRESSED2: u32 = 83;
 const RECORD_HEADER_BYTES: usize = 8;
-/// `PERF_MEM_OP_STORE` of `perf_mem_data_src`.
-const OPERATION_STORE: u64 = 4;
 
 /// Whether a file begins as `perf.data` does.
 pub(crate) fn has_magic(head: &[u8]) -> bool {
@@ -329,15 +329,15 @@ impl Reading {
         let is_store = match self.recording.events[event].access {
             PerfAccess::Loads => false,
             PerfAccess::Stores => true,
-            PerfAccess::Either => sample
-                .data_src
-                .is_some_and(|source| source & OPERATION_STORE != 0),
+            PerfAccess::Either => sample.data_src.is_some_and(served::is_store),
         };
+        let served = sample.data_src.filter(|_| !is_store).map(Served::of_data_src);
         let sample = PerfSample {
             time_ns,
             pid,
             address,
             is_store,
+            served,
             event,
         };
         self.recording.add(sample, self.limits)

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use tierscope_perf::ServedLoads;
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity, PageKind};
 use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, PageSize, PageState};
@@ -120,6 +121,29 @@ impl<'a> PerfIntervalPlan<'a> {
             emit(host.end_interval(end))?;
         }
         Ok(())
+    }
+
+    /// Sampled loads by what served them, from the begin of the first interval to the end of each, with that end's time;
+    /// the last one ends at `last_ns`. `None` where the recording has no data sources.
+    pub fn served(&self, last_ns: i64) -> Option<Vec<(i64, ServedLoads)>> {
+        let samples = &self.recording.samples;
+        if samples.iter().all(|sample| sample.served.is_none()) {
+            return None;
+        }
+        let mut samples = samples.iter().peekable();
+        let mut total = ServedLoads::default();
+        let mut ends = Vec::new();
+        for index in 0..=self.intervals {
+            let until_ns = self.begin_ns.saturating_add(index * self.interval_ns);
+            while let Some(sample) = samples.next_if(|sample| sample.time_ns.cast_signed() < until_ns) {
+                // Samples before the first interval are left out, as those of pages are.
+                if let Some(served) = sample.served.filter(|_| index > 0) {
+                    total.add(served);
+                }
+            }
+            ends.push((last_ns - (self.intervals - index) * self.interval_ns, total));
+        }
+        Some(ends)
     }
 
     /// Share of the samples that were delivered, and the mean of the known periods.

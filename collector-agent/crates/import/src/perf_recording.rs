@@ -1,5 +1,8 @@
 //! Recordings of `perf`, whichever of its forms they came in.
 
+pub use tierscope_perf::served::COUNTER_SOURCE as SERVED_SOURCE;
+pub use tierscope_perf::{Served, ServedLoads};
+
 pub use crate::perf_samples::{
     PerfAccess, PerfEvent, PerfFileError, PerfLimits, PerfRecording, PerfSample, PerfSource, ProcessChange,
     TimedChange,

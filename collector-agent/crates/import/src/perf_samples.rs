@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use tierscope_perf::Served;
+
 /// What recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PerfSource {
@@ -53,6 +55,8 @@ pub struct PerfSample {
     pub address: u64,
     /// Whether it wrote.
     pub is_store: bool,
+    /// What served it; `None` for stores, and where the recording has no data source.
+    pub served: Option<Served>,
     /// Index into [`PerfRecording::events`].
     pub event: usize,
 }
@@ -352,6 +356,7 @@ mod tests {
             pid: 1,
             address: 0x1000,
             is_store: false,
+            served: None,
             event,
         };
         PerfRecording {
@@ -393,6 +398,7 @@ mod tests {
             pid: 1,
             address,
             is_store: false,
+            served: None,
             event: 0,
         };
         for address in [0, u64::MAX, 0x1000] {

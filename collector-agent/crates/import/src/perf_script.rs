@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tierscope_perf::Served;
+
 use crate::perf_samples::{
     PerfAccess, PerfEvent, PerfFileError, PerfLimits, PerfRecording, PerfSample, ProcessChange, TimedChange,
 };
@@ -76,11 +78,13 @@ pub(crate) fn read(text: &str, limits: PerfLimits) -> Result<PerfRecording, Perf
         }
         let address = rest.split_ascii_whitespace().next().unwrap_or_default();
         let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap_or(0);
+        let is_store = is_store(described.access, rest);
         let sample = PerfSample {
             time_ns: line.time_ns,
             pid: line.pid,
             address,
-            is_store: is_store(described.access, rest),
+            is_store,
+            served: data_src(rest).filter(|_| !is_store).map(Served::of_data_src),
             event,
         };
         recording.add(sample, limits)?;
@@ -96,6 +100,12 @@ fn is_store(access: PerfAccess, rest: &str) -> bool {
         PerfAccess::Stores => true,
         PerfAccess::Either => rest.contains("|OP STORE") || rest.contains("OP_STORE"),
     }
+}
+
+/// The data source as a number: perf prints it before its words, `5080021 |OP LOAD|LVL ...`.
+fn data_src(rest: &str) -> Option<u64> {
+    let (before, _) = rest.split_once("|OP ")?;
+    u64::from_str_radix(before.split_ascii_whitespace().next_back()?, 16).ok()
 }
 
 /// Period, event and what follows it: `200 cpu/mem-loads/P: 7f00 ...`.
@@ -307,6 +317,24 @@ not a line of anything
         let damo =
             "kdamond.0 1/1 [000] 5.000001: damon:damon_aggregated: target_id=0 nr_regions=4 1-2: 3 4\n";
         assert!(!looks_like_script(damo.as_bytes()));
+    }
+
+    #[test]
+    fn what_served_a_load_is_read_from_its_number() {
+        let line = |event: &str, source: &str| format!("a 1/1 1.5: 7 {event}: 1000 {source}\n");
+        let local = "       1a08001042 |OP LOAD|LVL RAM hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A";
+        let cxl = "       1200000042 |OP LOAD|LVL CXL hit|SNP N/A|TLB N/A|LCK N/A|BLK  N/A";
+        let store = "       1a08001044 |OP STORE|LVL RAM hit|SNP None|TLB N/A|LCK No|BLK  N/A";
+        let cases = [
+            (line("cpu/mem-loads/P", local), Some(Served::DramLocal)),
+            (line("ibs_op//", cxl), Some(Served::Cxl)),
+            (line("ibs_op//", store), None),
+            (line("cpu/mem-loads/P", ""), None),
+        ];
+        for (text, served) in cases {
+            let recording = read(&text, PerfLimits::default()).unwrap();
+            assert_eq!(recording.samples[0].served, served, "{text}");
+        }
     }
 
     #[test]

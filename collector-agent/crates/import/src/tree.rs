@@ -1,5 +1,7 @@
 //! Snapshot trees: a directory per sample that mirrors the real paths, named by its time, as a directory or `.tar.zst`.
 
+pub mod field_kit;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

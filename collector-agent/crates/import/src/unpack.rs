@@ -33,11 +33,7 @@ impl Default for Limits {
 /// Unpacks regular files and directories of a `.tar.zst` below `target`. Links and special files are passed over; a
 /// path that leads elsewhere, or more than the limits allow, is an error.
 pub(crate) fn unpack(archive: &Path, target: &Path, limits: Limits) -> Result<(), TreeProblem> {
-    let file = File::open(archive).map_err(TreeProblem::Open)?;
-    let mut inflated = zstd::stream::read::Decoder::new(file).map_err(TreeProblem::Archive)?;
-    inflated
-        .window_log_max(WINDOW_LOG_MAX)
-        .map_err(TreeProblem::Archive)?;
+    let inflated = inflated(File::open(archive).map_err(TreeProblem::Open)?)?;
     // A little more than all files, for the headers.
     let capped = inflated.take(
         limits
@@ -64,7 +60,16 @@ pub(crate) fn unpack(archive: &Path, target: &Path, limits: Limits) -> Result<()
     Ok(())
 }
 
-fn check(what: &'static str, found: u64, limit: u64) -> Result<(), TreeProblem> {
+/// The content of a zstd frame, whose window is bounded.
+pub(crate) fn inflated(file: File) -> Result<impl Read, TreeProblem> {
+    let mut inflated = zstd::stream::read::Decoder::new(file).map_err(TreeProblem::Archive)?;
+    inflated
+        .window_log_max(WINDOW_LOG_MAX)
+        .map_err(TreeProblem::Archive)?;
+    Ok(inflated)
+}
+
+pub(crate) fn check(what: &'static str, found: u64, limit: u64) -> Result<(), TreeProblem> {
     if found > limit {
         Err(TreeProblem::TooLarge { what, found, limit })
     } else {

@@ -10,14 +10,19 @@ const TYPE_SOFTWARE: u32 = 1;
 const SOFTWARE_DUMMY: u64 = 9;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED` and `_RUNNING`: reading gives a count and both times.
 const READ_TIMES: u64 = 3;
-/// What every sample carries. Not PERIOD: with a fixed period the kernel would then sample every software event with
-/// weight 1, whatever the period.
-const SAMPLE_FIELDS: u64 = sample_type::IDENTIFIER | sample_type::TID | sample_type::TIME | sample_type::ADDR;
+/// What every sample carries.
+///
+/// All of it is in `LARGE_PEBS_FLAGS` (`arch/x86/events/perf_event.h`), so that PEBS fills its buffer without an interrupt
+/// for each sample: docs/method/perf.md, "Interrupts". Therefore no TIME, which Broadwell's records do not have
+/// (`intel_ds_init` in `arch/x86/events/intel/ds.c`), and no `DATA_PAGE_SIZE`. Not PERIOD either: with a fixed period the
+/// kernel would then sample every software event with weight 1, whatever the period.
+const SAMPLE_FIELDS: u64 =
+    sample_type::IDENTIFIER | sample_type::TID | sample_type::ADDR | sample_type::DATA_SRC;
 
 /// How samples are laid out in all rings of a sampler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SampleShape {
-    /// Ask for the page size at the address (kernel 5.11).
+    /// Ask for the page size at the address (kernel 5.11). PEBS then interrupts for each sample.
     pub(crate) page_size: bool,
     /// Ask for the event's own payload.
     pub(crate) raw: bool,
@@ -47,7 +52,8 @@ pub(crate) fn sampling(event: &EventSpec, shape: SampleShape, period: u64, inher
     attr.sample_type = shape.layout().sample_type;
     if event.meaning == Meaning::SpePackets {
         // Its samples are in the auxiliary buffer; the ring tells of them.
-        attr.sample_type &= !(sample_type::ADDR | sample_type::DATA_PAGE_SIZE | sample_type::RAW);
+        attr.sample_type &=
+            !(sample_type::ADDR | sample_type::DATA_SRC | sample_type::DATA_PAGE_SIZE | sample_type::RAW);
     }
     attr.read_format = READ_TIMES;
     attr.set_disabled(1);
@@ -76,6 +82,16 @@ pub(crate) fn side_band(shape: SampleShape, inherit: bool, wakeup_bytes: u32) ->
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
+    attr
+}
+
+/// The event that has to lead the group of `event` where the kernel asks for one: it counts from the start, so that the
+/// other alone decides when samples are taken.
+pub(crate) fn leader(event: &EventSpec, config: [u64; 4], inherit: bool) -> perf_event_attr {
+    let mut attr = basic(event.pmu_type, config);
+    attr.set_inherit(inherit.into());
+    attr.set_exclude_kernel(event.exclude_kernel.into());
+    attr.set_exclude_hv(event.exclude_kernel.into());
     attr
 }
 
@@ -130,13 +146,13 @@ mod tests {
     }
 
     const SHAPE: SampleShape = SampleShape {
-        page_size: true,
+        page_size: false,
         raw: false,
     };
     /// Type and size in one word: 144 bytes.
     const RAW_AND_SIZE: u64 = 144 << 32 | 4;
-    /// IDENTIFIER, TID, TIME, ADDR, `DATA_PAGE_SIZE`.
-    const SAMPLE: u64 = 0x41_000e;
+    /// IDENTIFIER, TID, ADDR, `DATA_SRC`.
+    const SAMPLE: u64 = 0x1_800a;
     /// Disabled, exclude kernel and hypervisor, `precise_ip` 2, `sample_id_all`.
     const FLAGS: u64 = 1 | 1 << 5 | 1 << 6 | 2 << 15 | 1 << 18;
 
@@ -172,6 +188,57 @@ mod tests {
         );
     }
 
+    /// `LARGE_PEBS_FLAGS` of `arch/x86/events/perf_event.h`, Linux 4.14 to 6.18, without registers and branches. TIME is
+    /// added for records of Skylake and later alone.
+    const LARGE_PEBS: u64 = sample_type::IP
+        | sample_type::TID
+        | sample_type::ADDR
+        | sample_type::ID
+        | sample_type::CPU
+        | sample_type::STREAM_ID
+        | sample_type::DATA_SRC
+        | sample_type::IDENTIFIER
+        | sample_type::TRANSACTION
+        | sample_type::PHYS_ADDR
+        | sample_type::PERIOD;
+
+    /// What `intel_pmu_hw_config` asks of an event before it lets the buffer fill (`PERF_X86_EVENT_LARGE_PEBS`).
+    fn fills_the_buffer(attr: &perf_event_attr) -> bool {
+        // SAFETY: both members of the union are 32-bit numbers.
+        let wakeup_events = unsafe { attr.__bindgen_anon_2.wakeup_events };
+        attr.precise_ip() > 0
+            && attr.freq() == 0
+            && (wakeup_events == 0 || attr.watermark() == 1)
+            && attr.sample_type & !LARGE_PEBS == 0
+    }
+
+    #[test]
+    fn pebs_may_fill_its_buffer_before_it_interrupts() {
+        for meaning in [Meaning::Load, Meaning::Store, Meaning::Served] {
+            for inherit in [false, true] {
+                assert!(fills_the_buffer(&sampling(
+                    &pebs(0x20d1, meaning),
+                    SHAPE,
+                    200,
+                    inherit
+                )));
+            }
+        }
+        let with_size = SampleShape {
+            page_size: true,
+            ..SHAPE
+        };
+        let interrupting = sampling(&pebs(0x20d1, Meaning::Load), with_size, 200, false);
+        assert!(!fills_the_buffer(&interrupting));
+    }
+
+    #[test]
+    fn a_leader_counts_from_the_start_and_takes_no_samples() {
+        let attr = leader(&pebs(0x1cd, Meaning::Served), [0x8203, 0, 0, 0], true);
+        let flags = 1 << 1 | 1 << 5 | 1 << 6;
+        assert_eq!(words(&attr), [(0, RAW_AND_SIZE), (8, 0x8203), (40, flags)]);
+    }
+
     #[test]
     fn attributes_of_ibs_and_spe_are_the_expected_bytes() {
         let ibs = EventSpec {
@@ -181,14 +248,17 @@ mod tests {
             exclude_kernel: false,
             ..pebs(0, Meaning::IbsOp)
         };
-        let shape = SampleShape { raw: true, ..SHAPE };
+        let shape = SampleShape {
+            raw: true,
+            page_size: true,
+        };
         assert_eq!(
             words(&sampling(&ibs, shape, 65_536, false)),
             [
                 (0, 144 << 32 | 0xb),
                 (8, 0x9_0000),
                 (16, 65_536),
-                (24, SAMPLE | 0x400),
+                (24, SAMPLE | 0x40_0400),
                 (32, 3),
                 (40, 1 | 1 << 18)
             ]
@@ -201,7 +271,7 @@ mod tests {
         };
         let flags = 1 | 1 << 5 | 1 << 6 | 1 << 18;
         let spe = words(&sampling(&spe, SHAPE, 4096, false));
-        assert_eq!(spe[3], (24, 0x1_0006), "no address in the ring");
+        assert_eq!(spe[3], (24, 0x1_0002), "no address in the ring");
         assert_eq!(spe[5..], [(40, flags), (56, 0x55), (64, 0x66)]);
     }
 

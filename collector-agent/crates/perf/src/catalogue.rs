@@ -12,6 +12,12 @@ use crate::pmu::Pmu;
 pub const DEFAULT_PERIOD: u64 = 200;
 /// Ops for each sample of IBS: all ops count, so that 200 would stop the processor.
 const IBS_PERIOD_OPS: u64 = 1 << 16;
+/// Loads that took long, for each sample of what served them.
+const SERVED_PERIOD: u64 = 1000;
+/// Loads count as long from here on: most hits of the last cache take less, and DRAM takes more.
+const SERVED_LATENCY_CYCLES: u32 = 128;
+/// The term of a unit that says from which latency on loads are sampled.
+const LATENCY_TERM: &str = "ldlat";
 /// IBS counts in steps of 16.
 const IBS_STEP: u64 = 16;
 /// Operations for each sample of SPE.
@@ -62,6 +68,9 @@ pub enum Meaning {
     SpePackets,
     /// A first touch; counted with loads, because the kernel does not tell.
     Fault,
+    /// A load that took long, sampled for what served it alone: its page is not counted, because loads that took long
+    /// are another population than loads that missed the cache.
+    Served,
 }
 
 /// One event to sample.
@@ -85,6 +94,8 @@ pub struct EventSpec {
     pub exclude_kernel: bool,
     /// CPUs that have the unit; `None` for all.
     pub cpus: Option<Vec<u32>>,
+    /// `config` to `config3` of the event that has to lead its group; `None` where the kernel asks for none.
+    pub leader: Option<[u64; 4]>,
 }
 
 /// The events of one processor.
@@ -211,6 +222,15 @@ impl EventSet {
         }
     }
 
+    /// Which event's samples say what served them; `None` where none does.
+    ///
+    /// On Intel that is an event of its own. IBS says it of each load. The packets of SPE say it in a code of each
+    /// processor's own, which is not decoded, and page faults have no answer.
+    pub fn served_by(&self) -> Option<&EventSpec> {
+        let of = |meaning| self.events.iter().find(|event| event.meaning == meaning);
+        of(Meaning::Served).or_else(|| of(Meaning::IbsOp))
+    }
+
     /// The same events with another period, rounded to what each event allows.
     #[must_use]
     pub fn with_period(mut self, period: u64) -> Self {
@@ -247,6 +267,7 @@ fn fault_event(name: &str, config: u64) -> EventSpec {
         meaning: Meaning::Fault,
         exclude_kernel: false,
         cpus: None,
+        leader: None,
     }
 }
 
@@ -255,7 +276,11 @@ fn pebs(root: &Root, processor: &Processor) -> Result<EventSet, PerfError> {
     let on_all = |codes: &IntelCodes| {
         // Only the unit's presence is asked for: raw events have a number of their own.
         match Pmu::read(root, "cpu") {
-            Ok(_) => Ok(intel_events(codes, TYPE_RAW, None)),
+            Ok(pmu) => {
+                let mut events = intel_events(codes, TYPE_RAW, None);
+                events.extend(served_event(&pmu, None));
+                Ok(events)
+            }
             Err(PerfError::NoPmu { .. }) => Err(PerfError::NoPmu {
                 event: codes.loads.0.to_owned(),
             }),
@@ -270,7 +295,10 @@ fn pebs(root: &Root, processor: &Processor) -> Result<EventSet, PerfError> {
         let mut events = Vec::new();
         for (unit, codes) in [("cpu_core", &P_CORE), ("cpu_atom", &E_CORE)] {
             match Pmu::read(root, unit) {
-                Ok(pmu) => events.extend(intel_events(codes, pmu.kind, Some(&pmu.cpus))),
+                Ok(pmu) => {
+                    events.extend(intel_events(codes, pmu.kind, Some(&pmu.cpus)));
+                    events.extend(served_event(&pmu, Some(&pmu.cpus)));
+                }
                 // Either kind of core may be switched off.
                 Err(PerfError::NoPmu { .. }) => {}
                 Err(error) => return Err(error),
@@ -309,11 +337,38 @@ fn intel_events(codes: &IntelCodes, pmu_type: u32, cpus: Option<&[u32]>) -> Vec<
         meaning,
         exclude_kernel: true,
         cpus: cpus.map(<[u32]>::to_vec),
+        leader: None,
     };
     vec![
         event(codes.loads, Meaning::Load),
         event(codes.stores, Meaning::Store),
     ]
+}
+
+/// The event whose samples say what served them, where the kernel describes it (`mem-loads`, with the event that has to
+/// lead its group on Sapphire Rapids and Alder Lake). Of loads that missed the last cache, the kernel does not say it
+/// (`precise_datala_hsw` in arch/x86/events/intel/ds.c).
+fn served_event(pmu: &Pmu, cpus: Option<&[u32]>) -> Option<EventSpec> {
+    let described = pmu.event("mem-loads").filter(|_| pmu.has_term(LATENCY_TERM))?;
+    let others = described
+        .terms
+        .split(',')
+        .filter(|term| !term.starts_with(LATENCY_TERM));
+    let terms: Vec<&str> = others.collect();
+    let terms = format!("{},{LATENCY_TERM}={SERVED_LATENCY_CYCLES}", terms.join(","));
+    let leader = pmu.event("mem-loads-aux").map(|aux| pmu.encode(&aux.terms));
+    Some(EventSpec {
+        name: format!("mem-loads,{LATENCY_TERM}={SERVED_LATENCY_CYCLES}"),
+        pmu_type: pmu.kind,
+        config: pmu.encode(&terms).ok()?.words,
+        precise_ip: 2,
+        period: SERVED_PERIOD,
+        period_step: 1,
+        meaning: Meaning::Served,
+        exclude_kernel: true,
+        cpus: cpus.map(<[u32]>::to_vec),
+        leader: leader.transpose().ok()?.map(|config| config.words),
+    })
 }
 
 fn ibs(pmu: &Pmu) -> Result<EventSet, PerfError> {
@@ -336,6 +391,7 @@ fn ibs(pmu: &Pmu) -> Result<EventSet, PerfError> {
         // The unit cannot tell user from kernel before Zen 5; kernel addresses are dropped as they are read.
         exclude_kernel: false,
         cpus: None,
+        leader: None,
     };
     Ok(EventSet {
         kind: SamplerKind::Ibs,
@@ -356,6 +412,7 @@ fn spe(pmu: &Pmu) -> Result<EventSet, PerfError> {
         meaning: Meaning::SpePackets,
         exclude_kernel: true,
         cpus: (!pmu.cpus.is_empty()).then(|| pmu.cpus.clone()),
+        leader: None,
     };
     Ok(EventSet {
         kind: SamplerKind::Spe,

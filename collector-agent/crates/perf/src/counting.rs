@@ -71,7 +71,7 @@ impl CountingGroup {
             let name = format!("{}/{event}/", pmu.name);
             let attr = attr::counting(pmu.kind, pmu.encode(event)?.words);
             let fail = |errno| PerfError::from_errno(&name, errno);
-            let descriptor = Descriptor::open(&attr, target).map_err(fail)?;
+            let descriptor = Descriptor::open(&attr, target, None).map_err(fail)?;
             descriptor.enable().map_err(fail)?;
             opened.push(descriptor);
         }

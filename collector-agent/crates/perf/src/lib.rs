@@ -9,12 +9,16 @@ pub mod counting;
 mod error;
 pub mod groups;
 pub mod ibs;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod kernel_headers;
 mod options;
 pub mod pmu;
 pub mod probe;
 pub mod record;
 mod ring;
 pub mod sampler;
+pub mod served;
 pub mod spe;
 mod stats;
 mod stream;
@@ -26,6 +30,7 @@ mod worker;
 pub use catalogue::{EventSet, EventSpec, Meaning, SamplerKind};
 pub use error::PerfError;
 pub use sampler::{Sampler, SamplerOptions, Scope};
+pub use served::{Served, ServedLoads};
 pub use stats::{EventStats, IntervalStats};
 pub use table::{PageCount, SampleTable};
 

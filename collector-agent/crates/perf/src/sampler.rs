@@ -12,6 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use crate::catalogue::Meaning;
 use crate::error::PerfError;
 use crate::groups::PeriodJitter;
 pub use crate::options::{DEFAULT_MAX_PAGES, MINI_INTERVAL, PERIOD_JITTER, SamplerOptions, Scope};
@@ -30,6 +31,7 @@ pub struct Sampler {
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<Result<(), PerfError>>>,
     max_pages: usize,
+    tells_served: bool,
 }
 
 impl Sampler {
@@ -38,6 +40,13 @@ impl Sampler {
         options.check()?;
         let mut jitter = PeriodJitter::new(options.seed, options.period_jitter);
         let opened = Opened::open(&options, &mut jitter)?;
+        let says = |event: usize| {
+            matches!(
+                options.events.events[event].meaning,
+                Meaning::Served | Meaning::IbsOp
+            )
+        };
+        let tells_served = opened.streams.iter().any(|stream| says(stream.event));
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| PerfError::from_errno("a wake-up descriptor", errno))?;
         let wake = Arc::new(wake);
@@ -56,7 +65,13 @@ impl Sampler {
             wake,
             thread: Some(thread),
             max_pages,
+            tells_served,
         })
+    }
+
+    /// Whether its samples say what served them: [`SampleTable::served_of`] is a measurement only then.
+    pub fn tells_served(&self) -> bool {
+        self.tells_served
     }
 
     /// An empty table of the size that this sampler fills.

@@ -17,6 +17,8 @@ pub(crate) struct Stream {
     /// Its core group.
     pub(crate) group: usize,
     descriptors: Vec<Descriptor>,
+    /// Leaders of their groups, which count as long as they are open; empty where they need none.
+    _leaders: Vec<Descriptor>,
     /// Whether it watches all that runs on its CPU, by one descriptor.
     whole_cpu: bool,
     on: OnTime,
@@ -70,6 +72,16 @@ impl Stream {
         Ok(())
     }
 
+    /// Lets the kernel write into the ring what the processor keeps of its samples: reading an event of PEBS empties the
+    /// buffer of its CPU (`intel_pmu_read_event` in `arch/x86/events/intel/core.c`). The events of a thread are
+    /// emptied whenever it leaves its CPU.
+    pub(crate) fn flush(&self) {
+        if self.whole_cpu && self.on.is_on() {
+            // The reading itself is of no use here.
+            let _reading = self.descriptors[0].read();
+        }
+    }
+
     /// Stops it.
     pub(crate) fn end(&mut self, now_ns: u64) -> Result<(), Errno> {
         if self.on.is_on() {
@@ -117,22 +129,26 @@ impl CpuRing {
 }
 
 impl Opened {
-    /// Opens all events, disabled. Where the kernel does not know the page size of an access it is left out.
+    /// Opens all events, disabled.
+    ///
+    /// The page size of an access is asked of IBS alone, which interrupts for each sample anyway; where the kernel does
+    /// not know it, it is left out. What the kernel or the processor refuses to say of what served loads is left out too.
     pub(crate) fn open(options: &SamplerOptions, jitter: &mut PeriodJitter) -> Result<Self, PerfError> {
         let raw = options
             .events
             .events
             .iter()
             .any(|event| event.meaning == Meaning::IbsOp);
+        let without_size = SampleShape {
+            page_size: false,
+            raw,
+        };
+        if options.events.kind != SamplerKind::Ibs {
+            return Opening::new(options, without_size).run(jitter);
+        }
         let with_size = SampleShape { page_size: true, raw };
         match Opening::new(options, with_size).run(jitter) {
-            Err(PerfError::Invalid { .. }) => {
-                let without_size = SampleShape {
-                    page_size: false,
-                    raw,
-                };
-                Opening::new(options, without_size).run(jitter)
-            }
+            Err(PerfError::Invalid { .. }) => Opening::new(options, without_size).run(jitter),
             other => other,
         }
     }
@@ -205,11 +221,26 @@ impl<'a> Opening<'a> {
         for (index, event) in self.events_on(cpu) {
             let period = jitter.draw(event.period, event.period_step);
             let attr = attr::sampling(event, self.shape, period, self.inherits());
-            let descriptors = self.open_each(&event.name, &attr, cpu)?;
+            let leaders = match event.leader {
+                Some(config) => {
+                    let leader = attr::leader(event, config, self.inherits());
+                    self.open_each(&event.name, &leader, cpu)
+                }
+                None => Ok(Vec::new()),
+            };
+            let opened = leaders.and_then(|leaders| {
+                let members = self.open_group(&event.name, &attr, cpu, &leaders)?;
+                Ok((leaders, members))
+            });
+            let (leaders, descriptors) = match opened {
+                // Heat is measured all the same.
+                Err(_) if event.meaning == Meaning::Served => continue,
+                other => other?,
+            };
             for descriptor in &descriptors {
                 send(descriptor, owner, &event.name)?;
             }
-            self.add_stream(index, group, descriptors, period)?;
+            self.add_stream(index, group, (leaders, descriptors), period)?;
         }
         self.opened.rings.push(CpuRing {
             ring,
@@ -238,7 +269,7 @@ impl<'a> Opening<'a> {
                 send(descriptor, owner, "the side band")?;
             }
             let stream = self.opened.streams.len();
-            self.add_stream(index, group, descriptors, period)?;
+            self.add_stream(index, group, (Vec::new(), descriptors), period)?;
             self.opened.rings.push(CpuRing {
                 ring,
                 aux: Some(aux),
@@ -259,7 +290,7 @@ impl<'a> Opening<'a> {
         &mut self,
         event: usize,
         group: usize,
-        descriptors: Vec<Descriptor>,
+        (leaders, descriptors): (Vec<Descriptor>, Vec<Descriptor>),
         period: u64,
     ) -> Result<(), PerfError> {
         let name = &self.events.events[event].name;
@@ -273,6 +304,7 @@ impl<'a> Opening<'a> {
             event,
             group,
             descriptors,
+            _leaders: leaders,
             whole_cpu: self.options.scope == Scope::System,
             on: OnTime::default(),
             period,
@@ -293,14 +325,26 @@ impl<'a> Opening<'a> {
         attr: &perf_event_open_sys::bindings::perf_event_attr,
         cpu: u32,
     ) -> Result<Vec<Descriptor>, PerfError> {
+        self.open_group(name, attr, cpu, &[])
+    }
+
+    /// The same, each in the group of the leader of its thread. Where a thread has ended since its leader was opened, the
+    /// groups no longer fit, and the event is refused.
+    fn open_group(
+        &self,
+        name: &str,
+        attr: &perf_event_open_sys::bindings::perf_event_attr,
+        cpu: u32,
+        leaders: &[Descriptor],
+    ) -> Result<Vec<Descriptor>, PerfError> {
         let mut descriptors = Vec::with_capacity(self.threads.len());
         let mut last = Errno::SRCH;
-        for thread in &self.threads {
+        for (index, thread) in self.threads.iter().enumerate() {
             let target = Target {
                 thread: *thread,
                 cpu: Some(cpu),
             };
-            match Descriptor::open(attr, target) {
+            match Descriptor::open(attr, target, leaders.get(index)) {
                 Ok(descriptor) => descriptors.push(descriptor),
                 Err(Errno::SRCH) => {}
                 Err(errno) => {

@@ -31,13 +31,15 @@ pub(crate) struct Reading {
 pub(crate) struct Descriptor(OwnedFd);
 
 impl Descriptor {
-    /// Opens an event.
-    pub(crate) fn open(attr: &perf_event_attr, target: Target) -> Result<Self, Errno> {
+    /// Opens an event, in the group of `leader` where there is one.
+    pub(crate) fn open(attr: &perf_event_attr, target: Target, leader: Option<&Self>) -> Result<Self, Errno> {
         let mut attr = *attr;
+        let group = leader.map_or(-1, Self::raw);
         let thread = target.thread.map_or(-1, u32::cast_signed);
         let cpu = target.cpu.map_or(-1, u32::cast_signed);
         // SAFETY: the kernel reads the structure, whose `size` is its size, and may write that field.
-        let opened = unsafe { perf_event_open(&raw mut attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC.into()) };
+        let opened =
+            unsafe { perf_event_open(&raw mut attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC.into()) };
         if opened < 0 {
             return Err(last_error());
         }

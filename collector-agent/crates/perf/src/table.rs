@@ -5,6 +5,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use crate::served::{Served, ServedLoads};
+
 /// Addresses are kept to 4 KiB, whatever the size of the page.
 const PAGE_SHIFT: u32 = 12;
 /// Room that an emptied table keeps, in pages for each process.
@@ -44,6 +46,7 @@ type Pages = HashMap<u64, PageCount, BuildHasherDefault<MixHasher>>;
 #[derive(Debug)]
 pub struct SampleTable {
     processes: HashMap<u32, Pages, BuildHasherDefault<MixHasher>>,
+    served: HashMap<u32, ServedLoads, BuildHasherDefault<MixHasher>>,
     pages: usize,
     max_pages: usize,
 }
@@ -53,6 +56,7 @@ impl SampleTable {
     pub fn new(max_pages: usize) -> Self {
         Self {
             processes: HashMap::default(),
+            served: HashMap::default(),
             pages: 0,
             max_pages,
         }
@@ -78,6 +82,16 @@ impl SampleTable {
         pages
     }
 
+    /// Sampled loads of a process by what served them; zeros where none was sampled.
+    pub fn served_of(&self, pid: u32) -> ServedLoads {
+        self.served.get(&pid).copied().unwrap_or_default()
+    }
+
+    /// Counts what served a load of a process.
+    pub(crate) fn add_served(&mut self, pid: u32, served: Served) {
+        self.served.entry(pid).or_default().add(served);
+    }
+
     /// Adds an access; `false` when its page is new and the table is full.
     pub(crate) fn add(&mut self, access: &Access) -> bool {
         let pages = self.processes.entry(access.pid).or_default();
@@ -99,6 +113,7 @@ impl SampleTable {
 
     /// Forgets what was seen of a process: it ended, or runs another program.
     pub(crate) fn forget_process(&mut self, pid: u32) {
+        self.served.remove(&pid);
         if let Some(pages) = self.processes.remove(&pid) {
             self.pages -= pages.len();
         }
@@ -112,6 +127,7 @@ impl SampleTable {
             pages.shrink_to(KEPT_PAGES);
             was_used
         });
+        self.served.clear();
         self.pages = 0;
     }
 }
@@ -194,9 +210,17 @@ mod tests {
         let mut table = SampleTable::new(10);
         table.add(&access(1, 0x1000, 0));
         table.add(&access(2, 0x1000, 0));
+        table.add_served(1, Served::Cxl);
+        table.add_served(2, Served::Cxl);
         table.forget_process(1);
         table.forget_process(7);
         assert_eq!((table.pages(), addresses(&table, 1).len()), (1, 0));
+        assert_eq!(
+            (table.served_of(1).total(), table.served_of(2).of(Served::Cxl)),
+            (0, 1)
+        );
+        table.clear();
+        assert_eq!(table.served_of(2).total(), 0);
     }
 
     #[test]

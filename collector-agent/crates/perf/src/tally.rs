@@ -7,6 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::catalogue::Meaning;
 use crate::ibs;
 use crate::record::{Layout, Record, Records, Sample, parse};
+use crate::served::Served;
 use crate::spe::Operations;
 use crate::stats::IntervalStats;
 use crate::table::{Access, MixHasher, SampleTable};
@@ -125,8 +126,27 @@ impl Tally {
             Meaning::Load | Meaning::Fault => access.loads = 1,
             Meaning::Store => access.stores = 1,
             Meaning::SpePackets => return,
+            Meaning::Served if !self.follows(pid) => {
+                self.stats.samples_unfollowed += 1;
+                return;
+            }
+            Meaning::Served => {
+                self.samples[event] += 1;
+                self.table
+                    .add_served(pid, Served::of_data_src(sample.data_src.unwrap_or(0)));
+                return;
+            }
             Meaning::IbsOp => {
                 let op = sample.raw.and_then(ibs::decode_op);
+                // The unit samples the kernel's loads too.
+                let is_users = op.is_some_and(|op| op.linear_address.is_some_and(|at| at < KERNEL_BEGIN));
+                if let Some(op) = op.filter(|op| op.load && is_users && self.follows(pid)) {
+                    // Kernels before 6.1 leave it empty.
+                    let told = Served::of_data_src(sample.data_src.unwrap_or(0));
+                    let is_told = told != Served::Unknown;
+                    self.table
+                        .add_served(pid, if is_told { told } else { Served::of_ibs(&op) });
+                }
                 access.address = op.and_then(|op| op.linear_address).unwrap_or(0);
                 // An op that reads and writes is a store: it makes the page dirty.
                 access.stores = u32::from(op.is_some_and(|op| op.store));
@@ -136,14 +156,16 @@ impl Tally {
         self.keep(event, &access);
     }
 
+    fn follows(&self, pid: u32) -> bool {
+        self.followed
+            .as_ref()
+            .is_none_or(|followed| followed.contains(&pid))
+    }
+
     fn keep(&mut self, event: usize, access: &Access) {
         if access.address == 0 || access.address >= KERNEL_BEGIN {
             self.stats.samples_without_address += 1;
-        } else if self
-            .followed
-            .as_ref()
-            .is_some_and(|followed| !followed.contains(&access.pid))
-        {
+        } else if !self.follows(access.pid) {
             self.stats.samples_unfollowed += 1;
         } else if self.table.add(access) {
             self.samples[event] += 1;

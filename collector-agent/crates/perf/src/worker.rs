@@ -13,7 +13,7 @@ use crate::error::PerfError;
 use crate::groups::{PeriodJitter, Rotation};
 use crate::options::SamplerOptions;
 use crate::stats::{EventStats, IntervalStats};
-use crate::stream::Opened;
+use crate::stream::{Opened, Stream};
 use crate::table::SampleTable;
 use crate::tally::Tally;
 
@@ -113,6 +113,7 @@ impl Worker {
         let now_ns = clock_ns(ClockId::Monotonic);
         match command {
             Command::Swap { mut table, answer } => {
+                self.opened.streams.iter().for_each(Stream::flush);
                 self.drain();
                 table.clear();
                 let stats = self.end_interval(now_ns);

@@ -12,7 +12,10 @@ use tierscope_perf::counting::CountingGroup;
 use tierscope_perf::groups::GroupPlan;
 use tierscope_perf::pmu::Pmu;
 use tierscope_perf::probe::probe;
-use tierscope_perf::{EventSet, IntervalStats, PerfError, SampleTable, Sampler, SamplerOptions, Scope};
+use tierscope_perf::{
+    EventSet, EventSpec, IntervalStats, Meaning, PerfError, SampleTable, Sampler, SamplerOptions, Scope,
+    Served,
+};
 use tierscope_rootfs::Root;
 
 const PAGE_BYTES: usize = 4096;
@@ -442,6 +445,70 @@ fn raw_events_say_why_they_do_not_open() {
     assert!(
         matches!(error, PerfError::NoPmu { .. } | PerfError::Privilege { .. }),
         "{error}"
+    );
+}
+
+/// Page faults as if they said what served them, in the group of an event that counts: a page fault has no data source.
+#[test]
+fn what_served_is_counted_by_process_beside_the_pages() {
+    if !supported() {
+        return;
+    }
+    let mut events = EventSet::page_faults();
+    events.events[0].meaning = Meaning::Served;
+    // `PERF_COUNT_SW_DUMMY` of the same unit.
+    events.events[0].leader = Some([9, 0, 0, 0]);
+    let mut toucher = Toucher::start();
+    let pid = toucher.pid();
+    let options = SamplerOptions {
+        events,
+        ..options(Scope::Processes(vec![pid]), 1 << 20)
+    };
+    let mut sampler = Sampler::start(options).unwrap();
+    assert!(sampler.tells_served());
+    let mut table = sampler.new_table();
+    let (address, faults) = toucher.touch(1000);
+    let stats = sampler.swap(&mut table).unwrap();
+    let loads = table.served_of(pid);
+    assert!(counts(&table, pid, address, 1000).is_empty());
+    assert_eq!(loads.total(), stats.events[0].samples);
+    assert!(
+        loads.total() + stats.samples_lost >= faults,
+        "{loads:?} of {faults}"
+    );
+    assert_eq!(loads.of(Served::Unknown), loads.total());
+    assert_eq!(loads.slow_ratio(), None);
+}
+
+#[test]
+fn heat_is_measured_where_nothing_says_what_served() {
+    if !supported() {
+        return;
+    }
+    let mut events = EventSet::page_faults();
+    // A unit that does not exist.
+    events.events.push(EventSpec {
+        pmu_type: 0x7fff_0000,
+        meaning: Meaning::Served,
+        ..events.events[0].clone()
+    });
+    let mut toucher = Toucher::start();
+    let pid = toucher.pid();
+    let options = SamplerOptions {
+        plan: GroupPlan::always(2),
+        events,
+        ..options(Scope::Processes(vec![pid]), 1 << 20)
+    };
+    let mut sampler = Sampler::start(options).unwrap();
+    assert!(!sampler.tells_served());
+    let mut table = sampler.new_table();
+    let (address, _) = toucher.touch(1000);
+    let stats = sampler.swap(&mut table).unwrap();
+    let seen = counts(&table, pid, address, 1000).len() as u64;
+    assert!(seen + stats.samples_lost >= 1000);
+    assert_eq!(
+        (stats.events[1].samples, stats.events[1].period_events),
+        (0, None)
     );
 }
 

@@ -42,7 +42,7 @@ pub struct Record {
 }
 
 /// State of the queue, for people and for the agent's self report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Records that wait.
     pub pending_records: u64,

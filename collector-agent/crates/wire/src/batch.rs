@@ -147,7 +147,7 @@ thread_local! {
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-fn deflate(message: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn deflate(message: &[u8]) -> io::Result<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|kept| {
         let compressor = match kept {
             Some(compressor) => compressor,

@@ -24,6 +24,7 @@ mod heat;
 mod inventory;
 mod layout;
 mod page_samples;
+mod readdress;
 mod strings;
 mod tiles;
 
@@ -31,6 +32,7 @@ pub use batch::{Header, MAX_BATCH_BYTES, MAX_INFLATED_BYTES, Origin, Sealed, Sea
 pub use content::{CollectorCost, Content, SelfReport};
 pub use counters::CounterRow;
 pub use layout::{HASH_BYTES, Layout, LayoutCache};
+pub use readdress::{Address, readdress, texts};
 
 /// Major version of the schema that this crate writes and reads.
 pub const SCHEMA_VERSION: u32 = 1;

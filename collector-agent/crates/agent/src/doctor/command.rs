@@ -12,6 +12,7 @@ use tierscope_host::services::{Rules, discover};
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::inventory::Inventory;
 
+use super::served::{ServedSource, served_source};
 use super::tiering::{self, Tiering};
 use crate::doctor::leftovers;
 use crate::explain::{PageSource, page_source};
@@ -43,28 +44,60 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
         args.root.display()
     );
     let mut reader = Reader::new(root);
-    let discovered = discover(reader.root(), &Rules::new(NamePolicy::plain()));
-    let mut inventory = inventory::describe_root(&mut reader, &discovered);
-    inventory.findings.extend(leftovers::finding(reader.root()));
-    let tiering = tiering::judge(&inventory);
-    let pages = page_source(&mut reader, CANDIDATES);
+    let examined = Examined::of(&mut reader, NamePolicy::plain());
     if args.json {
-        let body = json!({
+        writeln!(out, "{}", examined.document(&args.root.display().to_string()))?;
+    } else {
+        write_text(&examined.inventory, &examined.tiering, out)?;
+        write_pages(&examined.pages, out)?;
+        write_served(&examined.served, out)?;
+    }
+    Ok(())
+}
+
+/// Everything that was examined.
+pub(crate) struct Examined {
+    inventory: Inventory,
+    tiering: Tiering,
+    /// Which back end of heat would sample pages, and why better ones would not.
+    pub(crate) pages: PageSource,
+    served: ServedSource,
+}
+
+impl Examined {
+    /// Examines a host, whose names appear as `names` lets them.
+    pub(crate) fn of(reader: &mut Reader, names: NamePolicy) -> Self {
+        let discovered = discover(reader.root(), &Rules::new(names));
+        let mut inventory = inventory::describe_root(reader, &discovered);
+        inventory.findings.extend(leftovers::finding(reader.root()));
+        Self {
+            tiering: tiering::judge(&inventory),
+            pages: page_source(reader, CANDIDATES),
+            served: served_source(reader.root()),
+            inventory,
+        }
+    }
+
+    /// What `--json` prints of it.
+    pub(crate) fn document(&self, root: &str) -> serde_json::Value {
+        let Self {
+            inventory,
+            tiering,
+            pages,
+            served,
+        } = self;
+        json!({
             "schema": "tierscope.doctor/1",
-            "root": args.root.display().to_string(),
+            "root": root,
             "kernel_release": inventory.kernel_release,
             "tiering": { "state": tiering.state, "reasons": tiering.reasons },
             "hypervisor": inventory.hypervisor,
             "findings": inventory.findings,
             "collectors": inventory.collectors,
             "page_samples": pages,
-        });
-        writeln!(out, "{body}")?;
-    } else {
-        write_text(&inventory, &tiering, out)?;
-        write_pages(&pages, out)?;
+            "served_loads": served,
+        })
     }
-    Ok(())
 }
 
 /// Where page samples would come from if a program were named, in plain words.
@@ -81,6 +114,16 @@ fn write_pages(pages: &PageSource, out: &mut impl Write) -> anyhow::Result<()> {
             format!(" ({})", other.hint)
         };
         writeln!(out, "  not {}: {}{hint}", other.name, other.reason)?;
+    }
+    Ok(())
+}
+
+/// Whether samples would say which memory served them, in plain words.
+fn write_served(served: &ServedSource, out: &mut impl Write) -> anyhow::Result<()> {
+    writeln!(out, "\nWhat served sampled loads (DRAM, CXL, caches):")?;
+    match &served.told_by {
+        Some(event) => writeln!(out, "  told by {event}")?,
+        None => writeln!(out, "  not told: {}", served.reason)?,
     }
     Ok(())
 }
@@ -202,6 +245,12 @@ mod tests {
             "{text}"
         );
         assert_eq!(body["page_samples"]["would_measure"], serde_json::Value::Null);
+        assert_eq!(body["served_loads"]["told_by"], serde_json::Value::Null);
+        let reason = body["served_loads"]["reason"].as_str().unwrap();
+        assert!(
+            !reason.is_empty() && text.contains(&format!("not told: {reason}")),
+            "{text}"
+        );
     }
 
     #[test]

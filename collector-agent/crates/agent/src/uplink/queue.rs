@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use tierscope_clock::{boottime_ns, process_cpu_ns};
 use tierscope_sample::inventory::Inventory;
-use tierscope_wire::{CollectorCost, Content, CounterRow, LayoutCache, Sealer, SelfReport};
+use tierscope_spool::Stats;
+use tierscope_wire::{CollectorCost, Content, CounterRow, Header, LayoutCache, Sealed, Sealer, SelfReport};
 
 use crate::source::Collection;
 use crate::uplink::{Shared, header, lock, spool_status};
@@ -37,11 +38,53 @@ impl Queue {
     /// counted as dropped, and the rest is queued all the same.
     pub(crate) fn add(&mut self, shared: &Shared, collection: Collection, standing: Standing) -> Result<i64> {
         let boot_id = collection.sample.boot_id.clone();
-        let row = CounterRow::new(&collection.sample, &mut self.layouts);
-        let mut failure = lock(&shared.layouts).keep(&row.layout).err();
-        let new_inventory = Some(&collection.inventory).filter(|inventory| self.is_new(inventory));
-        self.add_costs(collection.costs);
+        let before = (self.sent_inventory.clone(), self.seen_inventory.clone());
+        let stats = lock(&shared.spool).stats();
+        let content = self.content(collection, standing, &stats);
+        let queued = self.append(shared, content, &boot_id);
+        if queued.is_err() {
+            // An inventory that may not have been queued is sent again.
+            (self.sent_inventory, self.seen_inventory) = before;
+        }
+        queued
+    }
+
+    /// Seals a content and appends it to the queue on disk; the compressed bytes.
+    fn append(&mut self, shared: &Shared, content: Content, boot_id: &str) -> Result<i64> {
+        let kept = content
+            .counters
+            .iter()
+            .map(|row| lock(&shared.layouts).keep(&row.layout));
+        let mut failure = kept.filter_map(Result::err).last();
         let mut spool = lock(&shared.spool);
+        let header = header(
+            shared.credential.host_id(),
+            spool.stream_id(),
+            spool.next_seq(),
+            boot_id,
+        );
+        let mut queued_bytes = 0;
+        for batch in self.seal(content, &header)? {
+            match spool.append(batch.seq, &batch.body) {
+                Ok(()) => queued_bytes += batch.body.len() as i64,
+                Err(error) => failure = failure.or(Some(error.into())),
+            }
+        }
+        let queued = spool_status(&spool);
+        drop(spool);
+        shared.status.update(|status| status.spool = queued);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(queued_bytes),
+        }
+    }
+
+    /// What a batch is to say of a collection: the inventory only where it changed. `spool` is where batches wait.
+    pub(crate) fn content(&mut self, collection: Collection, standing: Standing, spool: &Stats) -> Content {
+        let row = CounterRow::new(&collection.sample, &mut self.layouts);
+        let new_inventory = Some(&collection.inventory).filter(|inventory| self.is_new(inventory));
+        let inventory = new_inventory.map(|inventory| Inventory::clone(inventory));
+        self.add_costs(collection.costs);
         let report = SelfReport {
             counters_dropped: collection.counters_dropped,
             services_dropped: collection.services_dropped,
@@ -52,10 +95,14 @@ impl Queue {
             samples_taken: collection.heat_cost.sampling.taken,
             samples_lost: collection.heat_cost.sampling.lost,
             throttles: collection.heat_cost.sampling.throttles,
-            ..self.report(collection.sample.end_wall_ns, &spool.stats())
+            ..self.report(collection.sample.end_wall_ns, spool)
         };
-        let content = Content {
-            inventory: new_inventory.map(|inventory| Inventory::clone(inventory)),
+        if inventory.is_some() {
+            self.sent_inventory = Some(Arc::clone(&collection.inventory));
+        }
+        self.seen_inventory = Some(collection.inventory);
+        Content {
+            inventory,
             counters: vec![row],
             heat: collection.heat.rows,
             gaps: collection.heat.gaps,
@@ -64,31 +111,12 @@ impl Queue {
             page_samples: collection.heat.page_samples,
             self_report: Some(report),
             ..Content::default()
-        };
-        let header = header(
-            shared.credential.host_id(),
-            spool.stream_id(),
-            spool.next_seq(),
-            &boot_id,
-        );
-        let mut queued_bytes = 0;
-        for batch in self.sealer.seal(content, &header)? {
-            match spool.append(batch.seq, &batch.body) {
-                Ok(()) => queued_bytes += batch.body.len() as i64,
-                Err(error) => failure = failure.or(Some(error.into())),
-            }
         }
-        let queued = spool_status(&spool);
-        drop(spool);
-        shared.status.update(|status| status.spool = queued);
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if new_inventory.is_some() {
-            self.sent_inventory = Some(Arc::clone(&collection.inventory));
-        }
-        self.seen_inventory = Some(collection.inventory);
-        Ok(queued_bytes)
+    }
+
+    /// Seals a content into batches, numbered from `header.seq` on. A layout goes into the first batch that uses it.
+    pub(crate) fn seal(&mut self, content: Content, header: &Header) -> Result<Vec<Sealed>> {
+        Ok(self.sealer.seal(content, header)?)
     }
 
     /// Whether anything changed besides figures that change all the time.
@@ -118,7 +146,7 @@ impl Queue {
     }
 
     /// The agent's own cost since the last report.
-    fn report(&mut self, end_wall_ns: i64, spool: &tierscope_spool::Stats) -> SelfReport {
+    fn report(&mut self, end_wall_ns: i64, spool: &Stats) -> SelfReport {
         let now = (boottime_ns(), process_cpu_ns());
         let (since_ns, cpu_before_ns) = self.reported.replace(now).unwrap_or((now.0, 0));
         SelfReport {

@@ -2,6 +2,7 @@
 
 mod damo;
 mod deliver;
+mod kit;
 mod open;
 mod perf;
 mod source;
@@ -20,6 +21,7 @@ use clap::Args;
 use sha2::{Digest, Sha256};
 use tierscope_clock::{SECOND_NS, rfc3339, wall_ns};
 use tierscope_host::services::service_name;
+use tierscope_import::tree::field_kit::FieldKit;
 use tierscope_sample::inventory::{Inventory, Service};
 use tierscope_upload::credential::{self, Credential, Introduction};
 use tierscope_upload::{Client, Settings};
@@ -27,13 +29,14 @@ use tierscope_wire::{Content, CounterRow, LayoutCache};
 
 use crate::recording::{ReadRecording, Recording};
 use deliver::{Delivered, Delivery};
+use kit::open_kit;
 use open::open_heat;
 use source::{HeatSource, Identity};
 use summary::{RecordingSummary, Summary, describe};
 use timing::{TimeChoice, shift_ns};
 
 /// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf
-/// (perf.data, or the text of `perf script`), and records of damo.
+/// (perf.data, or the text of `perf script`), records of damo, and field kits.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
     /// Recordings; all of them belong to one host.
@@ -78,6 +81,7 @@ pub struct ReplayArgs {
 enum Source {
     Snapshots(Box<Recording>),
     Heat(Box<dyn HeatSource>),
+    Kit(FieldKit),
 }
 
 /// Reads, then sends; recordings of snapshots are read by `read_recording`.
@@ -111,6 +115,9 @@ fn open(path: &Path, read_recording: ReadRecording) -> Result<Source> {
     if let Some(heat) = open_heat(path)? {
         return Ok(Source::Heat(heat));
     }
+    if let Some(kit) = open_kit(path)? {
+        return Ok(Source::Kit(kit));
+    }
     read_recording(path).map(|recording| Source::Snapshots(Box::new(recording)))
 }
 
@@ -132,7 +139,7 @@ impl Plan {
         let shift_ns = last_ns.map_or(0, |last_ns| shift_ns(args.time, last_ns, now_ns));
         let recorded_name = sources.iter().find_map(|source| match source {
             Source::Snapshots(recording) => Some(recording.name.clone()),
-            Source::Heat(_) => None,
+            Source::Heat(_) | Source::Kit(_) => None,
         });
         let first_stem = args.paths.first().and_then(|path| path.file_stem());
         let stem = first_stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -162,6 +169,7 @@ impl Plan {
             match source {
                 Source::Snapshots(recording) => self.send_snapshots(recording, &mut delivery),
                 Source::Heat(heat) => self.send_heat(args, path, &**heat, &mut delivery),
+                Source::Kit(kit) => kit::send(kit, &mut delivery, &self.host, self.shift_ns),
             }
             .with_context(|| format!("sending {}", path.display()))?;
             total.add(delivery.delivered);
@@ -178,6 +186,15 @@ impl Plan {
                 format!("{first_ns}\n{}\n{}", recording.samples.len(), self.shift_ns)
             }
             Source::Heat(heat) => format!("{}\n{}", heat.intervals(), self.heat_end_ns),
+            Source::Kit(kit) => {
+                let manifest = &kit.manifest;
+                format!(
+                    "{}\n{}\n{}",
+                    manifest.began_wall_ns,
+                    kit.batches.len(),
+                    self.shift_ns
+                )
+            }
         };
         let digest = Sha256::digest(format!("replay\n{}\n{name}\n{times}", credential.host_id));
         std::array::from_fn(|index| digest[index])
@@ -271,6 +288,7 @@ impl Plan {
                         to: rfc3339(ends.1 + self.shift_ns),
                         shift_seconds: Some(self.shift_ns as f64 / SECOND_NS as f64),
                         problems: recording.problems.clone(),
+                        notes: Vec::new(),
                         working_sets: Vec::new(),
                     }
                 }
@@ -283,8 +301,10 @@ impl Plan {
                     to: rfc3339(self.heat_end_ns),
                     shift_seconds: None,
                     problems: heat.problems(),
+                    notes: heat.notes(),
                     working_sets: heat.working_sets(),
                 },
+                Source::Kit(kit) => self.summary_of_kit(path, kit),
             });
         Summary {
             host: self.host.clone(),
@@ -295,10 +315,29 @@ impl Plan {
     }
 }
 
+impl Plan {
+    fn summary_of_kit(&self, path: &Path, kit: &FieldKit) -> RecordingSummary {
+        let manifest = &kit.manifest;
+        RecordingSummary {
+            path: path.to_owned(),
+            kind: "field-kit",
+            samples: kit.batches.len(),
+            counters: None,
+            from: rfc3339(manifest.began_wall_ns + self.shift_ns),
+            to: rfc3339(manifest.ended_wall_ns + self.shift_ns),
+            shift_seconds: Some(self.shift_ns as f64 / SECOND_NS as f64),
+            problems: Vec::new(),
+            notes: kit::notes(kit),
+            working_sets: Vec::new(),
+        }
+    }
+}
+
 fn last_recorded_ns(source: &Source) -> Option<i64> {
     match source {
         Source::Snapshots(recording) => recording.samples.last().map(|sample| sample.end_wall_ns),
         Source::Heat(_) => None,
+        Source::Kit(kit) => Some(kit.manifest.ended_wall_ns),
     }
 }
 

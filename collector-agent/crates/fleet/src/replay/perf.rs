@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use tierscope_import::perf_fold::{PerfIdentity, PerfIntervalPlan};
-use tierscope_import::perf_recording::{PerfLimits, PerfRecording, is_perf_data, looks_like_perf, read};
-use tierscope_wire::Content;
+use tierscope_import::perf_recording::{
+    PerfLimits, PerfRecording, SERVED_SOURCE, Served, ServedLoads, is_perf_data, looks_like_perf, read,
+};
+use tierscope_sample::counters::{CounterSample, Key, Scope};
+use tierscope_wire::{Content, CounterRow, LayoutCache};
 
 use super::source::{Gather, HeatSource, Identity};
 
@@ -53,6 +56,44 @@ impl PerfSource {
     }
 }
 
+/// Counters of the service at the end of each interval; none where the recording does not say what served loads.
+fn served_rows(service: &str, ends: Option<Vec<(i64, ServedLoads)>>) -> Vec<CounterRow> {
+    let scope = Scope::Service(service.to_owned());
+    let mut layouts = LayoutCache::default();
+    let row = |(end_wall_ns, loads): (i64, ServedLoads)| {
+        let key = |name: &str| Key::new(&scope, SERVED_SOURCE, name);
+        let mut values: Vec<(Key, Option<i64>)> = loads
+            .counters()
+            .map(|(name, count)| (key(&name), Some(count)))
+            .collect();
+        values.sort_by(|a, b| a.0.cmp(&b.0));
+        let sample = CounterSample {
+            end_wall_ns,
+            end_boottime_ns: None,
+            boot_id: Arc::from(""),
+            values,
+        };
+        CounterRow::new(&sample, &mut layouts)
+    };
+    ends.into_iter().flatten().map(row).collect()
+}
+
+/// What a recording says of the memory that served its loads, in words.
+fn describe_served(loads: &ServedLoads) -> String {
+    let counts: Vec<String> = Served::ALL
+        .into_iter()
+        .filter(|served| loads.of(*served) > 0)
+        .map(|served| format!("{} {}", served.name(), loads.of(served)))
+        .collect();
+    let share = loads.slow_ratio().map_or_else(String::new, |ratio| {
+        format!(
+            "; {:.1} % of those that memory served came from slow memory",
+            100.0 * ratio
+        )
+    });
+    format!("sampled loads by what served them: {}{share}", counts.join(", "))
+}
+
 impl HeatSource for PerfSource {
     fn kind(&self) -> &'static str {
         if self.is_data { "perf-data" } else { "perf-script" }
@@ -86,6 +127,16 @@ impl HeatSource for PerfSource {
         told.map(|(count, what)| format!("{count} {what}")).collect()
     }
 
+    fn notes(&self) -> Vec<String> {
+        let mut loads = ServedLoads::default();
+        let served = self.recording.samples.iter().filter_map(|sample| sample.served);
+        served.for_each(|served| loads.add(served));
+        (loads.total() > 0)
+            .then(|| describe_served(&loads))
+            .into_iter()
+            .collect()
+    }
+
     fn fold(
         &self,
         identity: &Identity,
@@ -97,7 +148,9 @@ impl HeatSource for PerfSource {
             epoch_seed: identity.epoch_seed,
         };
         let mut gather = Gather::new(emit);
-        PerfIntervalPlan::new(&self.recording)?.fold(&identity, last_ns, |folded| gather.add(folded))?;
+        let plan = PerfIntervalPlan::new(&self.recording)?;
+        gather.add_counters(served_rows(&identity.service, plan.served(last_ns)));
+        plan.fold(&identity, last_ns, |folded| gather.add(folded))?;
         gather.finish()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 use tierscope_sample::fold::Folded;
-use tierscope_wire::Content;
+use tierscope_wire::{Content, CounterRow};
 
 /// Intervals that are sent together, where the size limits allow.
 const INTERVALS_PER_CONTENT: usize = 120;
@@ -26,6 +26,11 @@ pub(crate) trait HeatSource {
 
     /// What could not be used.
     fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What else the recording says, in words.
+    fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -94,6 +99,11 @@ impl<'a> Gather<'a> {
             (self.emit)(std::mem::take(&mut self.content))?;
         }
         Ok(())
+    }
+
+    /// Adds counters, which travel with what comes next.
+    pub(crate) fn add_counters(&mut self, rows: Vec<CounterRow>) {
+        self.content.counters.extend(rows);
     }
 
     /// Hands over what is left.

@@ -21,9 +21,9 @@ pub(crate) struct Summary {
 #[derive(Debug, Serialize)]
 pub(crate) struct RecordingSummary {
     pub(crate) path: PathBuf,
-    /// `snapshots`, `page-trace`, `perf-data` or `perf-script`.
+    /// `snapshots`, `page-trace`, `perf-data`, `perf-script` or `field-kit`.
     pub(crate) kind: &'static str,
-    /// Snapshots, or intervals of a recording of heat.
+    /// Snapshots, intervals of a recording of heat, or batches of a field kit.
     pub(crate) samples: usize,
     /// Different counter names; absent for a recording of heat.
     pub(crate) counters: Option<usize>,
@@ -33,6 +33,9 @@ pub(crate) struct RecordingSummary {
     pub(crate) shift_seconds: Option<f64>,
     /// Lines that could not be understood.
     pub(crate) problems: Vec<String>,
+    /// What else the recording says; absent where nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
     /// Of a record of damo, one for each target; absent for others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) working_sets: Vec<WorkingSetSummary>,
@@ -70,6 +73,7 @@ pub(crate) fn describe(summary: &Summary) -> String {
                 set.bytes_by_percentile.last().copied().unwrap_or(0)
             )
         }));
+        lines.extend(recording.notes.iter().map(|note| format!("  {note}")));
         lines.extend(recording.problems.iter().map(|problem| format!("  {problem}")));
     }
     if let Some(delivered) = &summary.delivered {

@@ -4,7 +4,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use tierscope_pagetable::process::process_key;
-use tierscope_perf::EventStats;
+use tierscope_perf::{EventStats, Served};
 use tierscope_sample::heat::{Granularity, HeatRow};
 
 use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
@@ -46,6 +46,7 @@ fn coverage_is_judged_by_loads_and_what_was_lost_was_not_observed() {
             event(Meaning::Load, 0.5, Some(198.0)),
             event(Meaning::Load, 0.3, Some(202.0)),
             event(Meaning::Store, 1.0, Some(500.0)),
+            event(Meaning::Served, 0.1, Some(1000.0)),
         ],
         samples_taken: 75,
         samples_lost: 25,
@@ -205,8 +206,11 @@ impl Drop for Toucher {
 /// A back end on page faults instead of misses of the processor; `None`, and the reason printed, where that is not
 /// permitted.
 fn by_page_faults() -> Option<(SamplerBackend, HeatProcess, Toucher)> {
+    sampling(EventSet::page_faults())
+}
+
+fn sampling(events: EventSet) -> Option<(SamplerBackend, HeatProcess, Toucher)> {
     let root = Root::live();
-    let events = EventSet::page_faults();
     let made = SamplerBackend::new(&root, &settings(), NamePolicy::plain(), events, Backend::Pebs);
     let backend = match made {
         Ok(backend) => backend,
@@ -257,8 +261,37 @@ fn a_real_process_goes_through_two_rounds() {
     assert!(row.resident_bytes >= 2000 * PAGE_BYTES as i64);
     assert!(row.age_bytes[0] >= seen * PAGE_BYTES as i64 && row.age_bytes[0] <= row.resident_bytes);
     assert!(round.cpu_ns > 0 && round.bytes_read > 0);
+    assert_eq!(round.served, None, "page faults do not say what served them");
     let none = backend.collect(&[], end(3));
     assert!(none.folded.rows.is_empty() && none.measured == 0);
+}
+
+/// Page faults as if they said what served them: samples of a kernel, with a data source that says nothing.
+#[test]
+fn what_served_loads_is_summed_by_service() {
+    let mut events = EventSet::page_faults();
+    events.events[0].meaning = Meaning::Served;
+    let Some((mut backend, process, mut toucher)) = sampling(events) else {
+        return;
+    };
+    let service = process.service.clone();
+    let processes = [process];
+    let first = backend.collect(&processes, end(1)).served.unwrap();
+    // What was still in the rings as the process began to be followed may be counted: events of its start.
+    assert!(first.contains_key(&service));
+    toucher.touch(500);
+    let round = backend.collect(&processes, end(2));
+    let loads = round.served.unwrap()[&service];
+    let lost = round.sampling.unwrap().lost;
+    assert!(loads.total() + lost >= 500, "{loads:?}, {lost} lost");
+    assert_eq!(loads.of(Served::Unknown), loads.total());
+    assert!(
+        round
+            .folded
+            .rows
+            .iter()
+            .all(|row| row.samples.is_none_or(|samples| samples.loads == 0))
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 use std::convert::Infallible;
 use std::path::Path;
 
+use tierscope_perf::Served;
+
 use super::*;
 use crate::perf_recording::{self, PerfEvent, PerfLimits};
 
@@ -12,6 +14,7 @@ fn sample(seconds: f64, pid: u32, address: u64, event: usize) -> PerfSample {
         pid,
         address,
         is_store: event == 1,
+        served: (event == 0).then_some(Served::DramLocal),
         event,
     }
 }
@@ -140,6 +143,43 @@ fn new_programs_children_and_new_mappings_carry_no_history() {
     // What the child touched before its own program, and what was mapped anew, is gone.
     assert_eq!((shell.resident_bytes, shell.age_bytes[0]), (4096, 4096));
     assert_eq!(of("server").age_bytes[1], 4096);
+}
+
+#[test]
+fn what_served_loads_is_counted_from_the_first_interval_on() {
+    let mut recording = recording(
+        vec![
+            sample(0.1, 1, 0x1000, 0),
+            sample(1.0, 1, 0x1000, 0),
+            sample(1.2, 1, 0x2000, 0),
+            sample(1.3, 1, 0x2000, 1),
+            sample(2.5, 1, 0x3000, 0),
+        ],
+        Vec::new(),
+    );
+    recording.samples[4].served = Some(Served::Cxl);
+    let plan = PerfIntervalPlan::with_backend(&recording, Backend::Pebs);
+    let ends = plan.served(100 * SECOND as i64).unwrap();
+    let shown: Vec<_> = ends
+        .iter()
+        .map(|(end_ns, loads)| {
+            (
+                end_ns / SECOND as i64,
+                loads.of(Served::DramLocal),
+                loads.of(Served::Cxl),
+            )
+        })
+        .collect();
+    // The first sample lies before the first whole interval; the store is none.
+    assert_eq!(shown, [(98, 0, 0), (99, 2, 0), (100, 2, 1)]);
+    recording
+        .samples
+        .iter_mut()
+        .for_each(|sample| sample.served = None);
+    assert_eq!(
+        PerfIntervalPlan::with_backend(&recording, Backend::Pebs).served(0),
+        None
+    );
 }
 
 #[test]

@@ -38,7 +38,12 @@ fn each_generation_of_intel_has_its_names_and_codes() {
                 .iter()
                 .all(|event| event.precise_ip == 2 && event.period == 200)
         );
-        assert_eq!(set.events[1].config[0], 0x12d0);
+        assert_eq!((set.events.len(), set.events[1].config[0]), (2, 0x12d0));
+        assert_eq!(
+            set.served_by(),
+            None,
+            "this kernel describes no event that says it"
+        );
         (set.events[0].name.clone(), set.events[0].config[0])
     };
     // Broadwell, Skylake and Cascade Lake, Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids, Sierra Forest.
@@ -68,6 +73,40 @@ fn both_kinds_of_core_of_a_hybrid_processor_have_their_own_unit() {
 }
 
 #[test]
+fn what_served_loads_is_told_by_the_event_that_the_kernel_describes() {
+    let sapphire_rapids: (&str, &[(&str, &str)]) = (
+        "cpu",
+        &[
+            ("type", "4"),
+            ("format/event", "config:0-7"),
+            ("format/umask", "config:8-15"),
+            ("format/ldlat", "config1:0-15"),
+            ("events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"),
+            ("events/mem-loads-aux", "event=0x03,umask=0x82"),
+        ],
+    );
+    let (_directory, root) = host(&intel(0x8f), &[sapphire_rapids]);
+    let set = EventSet::for_host(&root).unwrap();
+    let served = set.served_by().unwrap();
+    assert_eq!(served.config, [0x1cd, 128, 0, 0], "the latency is replaced");
+    assert_eq!(served.leader, Some([0x8203, 0, 0, 0]));
+    assert_eq!(
+        (served.meaning, served.precise_ip, served.exclude_kernel),
+        (Meaning::Served, 2, true)
+    );
+    let files = &sapphire_rapids.1[..5];
+    let (_directory, root) = host(&intel(0x6a), &[("cpu", files)]);
+    let set = EventSet::for_host(&root).unwrap();
+    assert_eq!(set.served_by().unwrap().leader, None);
+    // Without the term the latency cannot be set, and samples would have no source.
+    let (_directory, root) = host(
+        &intel(0x6a),
+        &[("cpu", &[files[0], files[1], files[2], files[4]])],
+    );
+    assert_eq!(EventSet::for_host(&root).unwrap().served_by(), None);
+}
+
+#[test]
 fn ibs_counts_ops_and_drops_hits_where_the_processor_can() {
     let amd = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n";
     let zen4: (&str, &[(&str, &str)]) = (
@@ -81,6 +120,7 @@ fn ibs_counts_ops_and_drops_hits_where_the_processor_can() {
     let (_directory, root) = host(amd, &[zen4]);
     let set = EventSet::for_host(&root).unwrap();
     assert_eq!(codes(&set), [("ibs_op/cnt_ctl,l3missonly/", 11, 0x9_0000)]);
+    assert_eq!(set.served_by(), Some(&set.events[0]));
     let zen2: (&str, &[(&str, &str)]) = ("ibs_op", &[("type", "9"), ("format/cnt_ctl", "config:19")]);
     let (_directory, root) = host(amd, &[zen2]);
     let set = EventSet::for_host(&root).unwrap().with_period(1000);

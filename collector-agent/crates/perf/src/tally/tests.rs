@@ -5,16 +5,18 @@ use crate::record::{build, kind};
 const LOADS: u64 = 500;
 const STORES: u64 = 501;
 const IBS: u64 = 502;
+const SLOW: u64 = 503;
 
 fn tally(max_pages: usize) -> Tally {
     let shape = SampleShape {
         page_size: true,
         raw: true,
     };
-    let mut tally = Tally::new(shape.layout(), 3, SampleTable::new(max_pages));
+    let mut tally = Tally::new(shape.layout(), 4, SampleTable::new(max_pages));
     tally.add_source(LOADS, 0, Meaning::Load);
     tally.add_source(STORES, 1, Meaning::Store);
     tally.add_source(IBS, 2, Meaning::IbsOp);
+    tally.add_source(SLOW, 3, Meaning::Served);
     tally
 }
 
@@ -26,7 +28,6 @@ fn sample(id: u64, pid: u32, address: u64, raw: &[u8]) -> Vec<u8> {
     let sample = Sample {
         id: Some(id),
         pid: Some(pid),
-        time_ns: Some(1 << 40),
         address: Some(address),
         page_size_bytes: Some(4096),
         raw: Some(raw),
@@ -55,7 +56,7 @@ fn the_event_says_whether_a_sample_is_a_load_or_a_store() {
     assert_eq!(pages(&tally, 7), [(0x5000, 1, 1), (0x9000, 0, 1)]);
     assert_eq!(
         (tally.stats.samples_taken, &tally.samples[..]),
-        (3, &[1, 2, 0][..])
+        (3, &[1, 2, 0, 0][..])
     );
 }
 
@@ -77,6 +78,82 @@ fn the_registers_of_ibs_say_it_where_the_event_does_not() {
     tally.records(&bytes.concat());
     assert_eq!(pages(&tally, 7), [(0x5000, 1, 1)]);
     assert_eq!(tally.stats.samples_without_address, 2);
+}
+
+/// A sample that says what served it.
+fn served(id: u64, pid: u32, data_src: u64, raw: &[u8]) -> Vec<u8> {
+    let shape = SampleShape {
+        page_size: true,
+        raw: true,
+    };
+    let sample = Sample {
+        id: Some(id),
+        pid: Some(pid),
+        address: Some(0x5000),
+        data_src: Some(data_src),
+        raw: Some(raw),
+        ..Sample::default()
+    };
+    build::sample(&shape.layout(), &sample)
+}
+
+/// `perf_mem_data_src` of loads: local DRAM, remote DRAM and CXL, as the kernel's tables write them.
+const LOCAL_DRAM: u64 = 0x1a_0800_1042;
+const REMOTE_DRAM: u64 = 0x3a_0800_2042;
+const CXL: u64 = 0x12_0000_0042;
+/// `PERF_MEM_NA`.
+const NOT_AVAILABLE: u64 = 0x1e_0508_0021;
+
+#[test]
+fn loads_are_counted_by_what_served_them_and_their_pages_are_not() {
+    let mut tally = tally(10);
+    tally.follow(Some(&[7]));
+    let bytes =
+        [LOCAL_DRAM, LOCAL_DRAM, REMOTE_DRAM, CXL, NOT_AVAILABLE].map(|source| served(SLOW, 7, source, &[]));
+    tally.records(&bytes.concat());
+    tally.records(&served(SLOW, 8, CXL, &[]));
+    // What missed the last cache is another population: its sources are not mixed in.
+    tally.records(&served(LOADS, 7, REMOTE_DRAM, &[]));
+    let loads = tally.table.served_of(7);
+    let of = [
+        Served::DramLocal,
+        Served::DramRemote,
+        Served::Cxl,
+        Served::Unknown,
+    ]
+    .map(|of| loads.of(of));
+    assert_eq!((of, loads.total()), ([2, 1, 1, 1], 5));
+    assert_eq!(
+        (tally.table.served_of(8).total(), tally.stats.samples_unfollowed),
+        (0, 1)
+    );
+    assert_eq!(tally.samples, [1, 0, 0, 5]);
+    assert_eq!(pages(&tally, 7), [(0x5000, 1, 0)]);
+}
+
+#[test]
+fn ibs_tells_by_the_kernel_or_by_its_registers() {
+    let registers = |data2: u64, data3: u64, linear: u64| {
+        let mut raw = (1_u32 << 11).to_ne_bytes().to_vec();
+        raw.extend(build::words(&[0, 0, 0, data2, data3, linear, 0]));
+        raw
+    };
+    let load = 1 | 1 << 7 | 1 << 17;
+    let mut tally = tally(10);
+    let bytes = [
+        served(IBS, 7, CXL, &registers(0, load, 0x5000)),
+        // Before 6.1 the kernel says nothing: DRAM of another node.
+        served(IBS, 7, NOT_AVAILABLE, &registers(3 | 1 << 4, load, 0x5000)),
+        // A store, and a load of the kernel.
+        served(IBS, 7, CXL, &registers(0, 2 | 1 << 17, 0x5000)),
+        served(IBS, 7, CXL, &registers(0, load, 1 << 63)),
+    ];
+    tally.records(&bytes.concat());
+    let loads = tally.table.served_of(7);
+    assert_eq!(
+        (loads.of(Served::Cxl), loads.of(Served::DramRemote), loads.total()),
+        (1, 1, 2)
+    );
 }
 
 #[test]
@@ -134,7 +211,7 @@ fn what_cannot_be_used_is_counted_by_its_reason() {
         (1, 2, 1)
     );
     assert_eq!((stats.samples_lost, stats.malformed_records), (42, 2));
-    assert_eq!(tally.samples, [1, 0, 0]);
+    assert_eq!(tally.samples, [1, 0, 0, 0]);
 }
 
 #[test]
@@ -177,7 +254,7 @@ fn the_time_that_an_event_was_stopped_is_summed() {
     ];
     tally.records(&bytes.concat());
     assert_eq!((tally.stats.throttles, tally.stats.throttled_ns), (2, 250));
-    assert_eq!(tally.throttled_ns, [0, 250, 0]);
+    assert_eq!(tally.throttled_ns, [0, 250, 0, 0]);
 }
 
 #[test]
