@@ -7,13 +7,16 @@ from tierscope.domain.statistics import (
     Quantiles,
     cluster_services,
     find_changes,
+    find_odd,
     find_outliers,
+    flag_hosts,
     level_changes,
     match_events,
     robust_scores,
     shrink,
     watch,
 )
+from tierscope.domain.statistics.levels import Scale, difference_means
 
 
 def test_robust_scores_of_the_worked_example() -> None:
@@ -35,6 +38,41 @@ def test_an_outlier_stays_out_for_three_windows_in_a_group_of_eight() -> None:
     assert find_outliers([window(30), window(-30), window(32)]) == ()
     assert find_outliers([window(30, 5)] * 3) == ()
     assert find_outliers([window(30)] * 2) == ()
+
+
+def drawn_groups(hosts: int, draw: str, groups: int = 40) -> list[np.ndarray]:
+    random = np.random.default_rng(hosts)
+    made = {
+        "normal": lambda: 100 + 5 * random.standard_normal(hosts),
+        "log-normal": lambda: random.lognormal(0, 1, hosts),
+        "exponential": lambda: random.exponential(1, hosts),
+        "two sizes": lambda: np.where(np.arange(hosts) < hosts // 4, 300, 100) + 5 * random.standard_normal(hosts),
+    }
+    return [np.asarray(made[draw](), np.float64) for _ in range(groups)]
+
+
+@pytest.mark.parametrize("draw", ["normal", "log-normal", "exponential", "two sizes"])
+@pytest.mark.parametrize("hosts", [8, 30, 120])
+def test_groups_without_an_odd_host_show_none_whatever_their_shape_and_size(hosts: int, draw: str) -> None:
+    windows = [{str(host): float(value) for host, value in enumerate(values)} for values in drawn_groups(hosts, draw)]
+    assert sum(bool(flag_hosts(window)) for window in windows) <= 1
+
+
+@pytest.mark.parametrize("hosts", [8, 30, 120])
+@pytest.mark.parametrize("factor", [0.2, 2.0])
+def test_an_odd_host_is_found_in_groups_of_any_size(hosts: int, factor: float) -> None:
+    for values in drawn_groups(hosts, "normal", 10):
+        values[3] = 100 * factor
+        assert [found.host for found in flag_hosts({str(host): value for host, value in enumerate(values)})] == ["3"]
+
+
+def test_odd_hosts_do_not_hide_each_other_and_many_are_a_kind_of_their_own() -> None:
+    values = drawn_groups(60, "normal", 1)[0]
+    values[:4] = [200, 205, 210, 215]
+    assert find_odd(values).tolist() == [host < 4 for host in range(60)]
+    values[:20] = 200 + np.arange(20)
+    assert not find_odd(values).any()
+    assert not find_odd(np.full(9, 5.0)).any()
 
 
 def test_cusum_of_the_worked_example() -> None:
@@ -112,17 +150,54 @@ def noisy_days(seed: int, days: int = 3) -> tuple[np.ndarray, np.ndarray]:
 def test_levels_that_move_are_dated_and_noise_that_follows_itself_is_left_alone() -> None:
     found = recent = 0
     for seed in range(12):
-        times, values = noisy_days(seed)
+        times, values = noisy_days(seed, days=28)
+        slot = np.arange(len(values))
         assert level_changes(times, values) == ()
-        stepped = values + 15 * (np.arange(len(values)) >= 250)
-        changes = level_changes(times, stepped)
-        found += [change.direction for change in changes] == ["rise"] and abs(changes[0].at_s - times[249]) <= 900
-        fallen = values - 15 * (np.arange(len(values)) >= len(values) - 12)
-        recent += any(
-            change.found_by == "cusum" and change.direction == "fall" for change in level_changes(times, fallen)
-        )
+        at = 25 * 144 + 250
+        changes = level_changes(times, values + 15 * (slot >= at))
+        found += [change.direction for change in changes] == ["rise"] and abs(changes[0].at_s - times[at - 1]) <= 900
+        fallen = values - 15 * (slot >= len(values) - 24)
+        recent += [change.direction for change in level_changes(times, fallen)] == ["fall"]
     assert found >= 11
-    assert recent >= 8
+    assert recent >= 11
+
+
+def test_weekends_are_no_changes_once_three_weeks_are_known() -> None:
+    for seed in range(6):
+        times, values = noisy_days(seed, days=28)
+        weekend = (times - 1) // 86_400 % 7 >= 5
+        values = np.where(weekend, 0.7 * values, values)
+        for end in range(22 * 144, len(values) + 1, 36):
+            assert level_changes(times[:end], values[:end]) == (), (seed, end)
+
+
+def test_noise_that_stays_for_hours_is_no_change() -> None:
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        times = np.asarray((np.arange(28 * 144) + 1) * 600.0 + 20_000 * 86_400, np.float64)
+        state, wander = 0.0, []
+        for shock in random.exponential(1.0, len(times)):
+            state = 0.97 * state + 0.243 * (shock - 1.0)
+            wander.append(state)
+        values = np.asarray(100 * np.exp(0.03 * np.array(wander)), np.float64)
+        for end in range(22 * 144, len(values) + 1, 72):
+            assert level_changes(times[:end], values[:end]) == (), (seed, end)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([1.0, 2.0, 9.0], "log"), ([0.0, 2.0, 4.0], "asinh"), ([-1.0, 2.0], "line"), ([0.0], "line")]
+)
+def test_scales_go_there_and_back(values: list[float], kind: str) -> None:
+    scale = Scale.of(np.array(values))
+    assert scale.kind == kind
+    assert [scale.back(value) for value in scale.to(np.array(values)).tolist()] == pytest.approx(values)
+
+
+def test_means_on_either_side_leave_out_gaps_and_need_most_of_their_hours() -> None:
+    hourly = np.array([1.0, 1, 1, 1, 3, 3, np.nan, 3, np.nan, np.nan])
+    assert difference_means(hourly, 4)[4] == pytest.approx(2.0)
+    assert np.isnan(difference_means(hourly, 4)[6])
+    assert np.isnan(difference_means(hourly[:5], 4)).all()
 
 
 def test_levels_are_those_of_the_series_and_gaps_are_left_out() -> None:

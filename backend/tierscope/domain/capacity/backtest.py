@@ -1,4 +1,4 @@
-"""Rolling-origin backtests: which method errs least on days that it had not seen, and whether its intervals held.
+"""Rolling-origin backtests: how methods err on days that they had not seen.
 
 Origins are spread over the second half of a series. A method's constants are fitted on the days before the first
 origin and kept; its states run on. Errors are scaled by the mean step from one week to the next before the origin
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.capacity.methods import NAIVE, Look, Method, prepare
-from tierscope.domain.capacity.smoothing import WEEK
+from tierscope.domain.capacity.methods import NAIVE, Method, prepare
+from tierscope.domain.capacity.smoothing import WEEK, Ahead
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,15 +25,12 @@ FIRST_ORIGIN = 21
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a method did; `misses` are its errors on its own scale over its own deviations, of all origins and days.
-
-    `look` rests on the constants of the backtest.
-    """
+    """How a method did: its error, and what it said from each of the origins, on its own scale."""
 
     method: Method
-    look: Look
     mase: float
-    misses: Floats
+    origins: tuple[int, ...]
+    told: tuple[Ahead, ...]
 
 
 def choose_origins(n: int, horizon: int) -> tuple[int, ...]:
@@ -50,7 +47,7 @@ def backtest(values: Floats, methods: Sequence[Method], horizon: int) -> tuple[S
     origins = choose_origins(len(values), horizon)
     if not origins:
         return ()
-    scores = [_score(values, method, prepare(method, values, origins[0]), origins, horizon) for method in methods]
+    scores = [_score(values, method, origins, horizon) for method in methods]
     return tuple(sorted(scores, key=lambda score: score.mase))
 
 
@@ -59,24 +56,16 @@ def choose(scores: Sequence[Score]) -> Score:
     return min(scores, key=lambda score: (score.mase, score.method.name != NAIVE))
 
 
-def _score(values: Floats, method: Method, look: Look, origins: Sequence[int], horizon: int) -> Score:
-    scaled = method.scale(values)
-    errors, misses = [], []
+def _score(values: Floats, method: Method, origins: Sequence[int], horizon: int) -> Score:
+    look = prepare(method, values, origins[0])
+    errors, told = [], []
     least = SAME * float(np.abs(values).mean()) or 1.0
     for origin in origins:
         days = min(horizon, len(values) - origin)
         ahead = look(origin - 1, days)
         step = float(np.abs(values[WEEK:origin] - values[: origin - WEEK]).mean())
-        truth = values[origin : origin + days]
-        errors.append(float(np.abs(truth - method.unscale(ahead.mean)).mean()) / max(step, least))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            missed = (scaled[origin : origin + days] - ahead.mean) / ahead.sd
-        misses.append(missed[np.isfinite(missed)])
-    return Score(method, look, float(np.mean(errors)), np.concatenate(misses))
-
-
-def widening(misses: Floats) -> float:
-    """How much wider intervals must be to have held on the days of the backtest: their root mean square, at least 1."""
-    if not len(misses):
-        return 1.0
-    return max(1.0, float(np.sqrt((misses**2).mean())))
+        errors.append(
+            float(np.abs(values[origin : origin + days] - method.unscale(ahead.mean)).mean()) / max(step, least)
+        )
+        told.append(ahead)
+    return Score(method, float(np.mean(errors)), tuple(origins), tuple(told))

@@ -1,20 +1,21 @@
-"""A forecast of daily points with intervals: refused below 14 days, a line up to 28, then the method that errs least.
+"""A forecast of daily points with intervals: refused below 14 days, a line up to 28, then methods by how they err.
 
-Intervals of the chosen method are widened twice, never narrowed: by how far they missed in the backtest, and by how
-far apart the methods lie that did about as well, because which of them is right is not known either.
+Intervals are as wide as the past warrants: by what the combination of methods missed in the backtest, and by the level
+shifts that were seen before.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from tierscope.domain.capacity.backtest import Score, backtest, choose, choose_origins, widening
+from tierscope.domain.capacity.backtest import backtest, choose, choose_origins
+from tierscope.domain.capacity.combining import NO_JUMPS, Jumps, combine
 from tierscope.domain.capacity.exhaustion import Exhaustion, find_exhaustion, line_exhaustion
 from tierscope.domain.capacity.linear import fit_line
-from tierscope.domain.capacity.methods import NAIVE, Method, offered, prepare
+from tierscope.domain.capacity.methods import NAIVE, offered, prepare
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,15 +23,16 @@ MIN_DAYS = 14
 LINE_DAYS = 28
 MAX_MISSING = 0.2
 """Share of days without a point above which a series is refused; fewer are interpolated."""
-RIVAL = 1.2
-"""Methods whose error is at most this factor above the best one's could as well be right. [A]"""
-LINE = "line"
+LINE, COMBINED = "line", "combined"
 _TAILS = (0.10, 0.025, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Days ahead [h], bytes. `last` is the value to count from; `growth` the median's mean step per day."""
+    """Days ahead [h], bytes. `last` is the value to count from; `growth` the median's mean step per day.
+
+    `chance_above` says with which probability each day lies at or above so many bytes.
+    """
 
     method: str
     median: Floats
@@ -45,6 +47,7 @@ class Forecast:
     widened: tuple[float, float] | None
     line_slope: float | None
     worse_than_naive: bool
+    chance_above: Callable[[float], Floats]
 
     def exhaustion(self, threshold: float) -> Exhaustion:
         """When the threshold is reached; a line's median exactly, others by interpolation between days."""
@@ -52,6 +55,13 @@ class Forecast:
         if self.line_slope is None:
             return found
         return Exhaustion(line_exhaustion(self.last, self.line_slope, threshold, len(self.median)), found.early_days)
+
+    def false_alarm_ratio(self, threshold: float) -> float:
+        """The share of early warnings like this one after which no day ahead gets to the threshold, bytes.
+
+        That of the likeliest single day, so at most a little too large: some day is likelier than each of them.
+        """
+        return 1.0 - float(self.chance_above(threshold).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +71,14 @@ class Refused:
     why: str
 
 
-def forecast_days(values: Sequence[float | None], horizon: int) -> Forecast | Refused:
-    """Forecast from daily points up to the last day, None where a day has none; what is excluded is left out before."""
+def forecast_days(values: Sequence[float | None], horizon: int, jumps: Jumps = NO_JUMPS) -> Forecast | Refused:
+    """Forecast from daily points up to the last day, None where a day has none; what is excluded is left out before.
+
+    Args:
+        values: bytes.
+        horizon: days ahead, at least one.
+        jumps: level shifts of the past, that may come again.
+    """
     series = np.array([np.nan if value is None else value for value in values], np.float64)
     known = np.isfinite(series)
     n = int(known.sum())
@@ -76,7 +92,7 @@ def forecast_days(values: Sequence[float | None], horizon: int) -> Forecast | Re
     x = np.arange(len(series), dtype=np.float64)
     if n <= LINE_DAYS or not choose_origins(len(series), horizon):
         return _by_line(x[known], series[known], len(series), horizon)
-    return _by_backtest(np.interp(x, x[known], series[known]), horizon)
+    return _by_backtest(np.interp(x, x[known], series[known]), horizon, jumps)
 
 
 def _by_line(x: Floats, y: Floats, n: int, horizon: int) -> Forecast:
@@ -98,38 +114,41 @@ def _by_line(x: Floats, y: Floats, n: int, horizon: int) -> Forecast:
         widened=None,
         line_slope=line.slope,
         worse_than_naive=False,
+        chance_above=lambda value: line.chance_above(ahead, value),
     )
 
 
-def _by_backtest(values: Floats, horizon: int) -> Forecast:
+def _by_backtest(values: Floats, horizon: int, jumps: Jumps) -> Forecast:
     scores = backtest(values, offered(values), horizon)
-    best = choose(scores)
-    method, n = best.method, len(values)
-    ahead = prepare(method, values, n)(n - 1, horizon)
-    stretched = ahead.sd * widening(best.misses)
-    sd = np.sqrt(stretched**2 + _disagreement(values, best, scores, ahead.mean))
-    uncertain = ahead.sd > 0
-    factor = float(np.mean(sd[uncertain] / ahead.sd[uncertain])) if uncertain.any() else 1.0
+    n, log = len(values), bool((values > 0).all())
+    ahead = [prepare(score.method, values, n)(n - 1, horizon) for score in scores]
+    found = combine(values, scores, ahead, jumps, log=log)
 
-    def at(tail: float, side: float) -> Floats:
-        return method.unscale(ahead.mean + side * float(special.ndtri(1.0 - tail)) * sd)
+    def unscale(scaled: Floats) -> Floats:
+        return np.exp(scaled) if log else np.maximum(scaled, 0.0)
 
-    t80, t95, one = _TAILS
-    median = method.unscale(ahead.mean)
+    def chance_above(value: float) -> Floats:
+        if log and value <= 0:
+            return np.ones(horizon)
+        return found.chance_above(math.log(value) if log else value)
+
+    w80, w95, one = (found.half_width(tail) for tail in _TAILS)
+    median = unscale(found.mean)
     return Forecast(
-        method=method.name,
+        method=COMBINED,
         median=median,
-        lo80=at(t80, -1.0),
-        hi80=at(t80, 1.0),
-        lo95=at(t95, -1.0),
-        hi95=at(t95, 1.0),
-        upper95=at(one, 1.0),
+        lo80=unscale(found.mean - w80),
+        hi80=unscale(found.mean + w80),
+        lo95=unscale(found.mean - w95),
+        hi95=unscale(found.mean + w95),
+        upper95=unscale(found.mean + one),
         last=float(values[-1]),
         growth=_slope(median),
         scores=tuple((score.method.name, score.mase) for score in scores),
-        widened=(widening(best.misses), factor),
+        widened=(found.by_backtest, found.in_all),
         line_slope=None,
-        worse_than_naive=method.name == NAIVE,
+        worse_than_naive=choose(scores).method.name == NAIVE,
+        chance_above=chance_above,
     )
 
 
@@ -138,21 +157,6 @@ def _slope(median: Floats) -> float:
     if len(median) < 3:  # noqa: PLR2004 - a line needs three points
         return float(np.diff(median).mean()) if len(median) > 1 else 0.0
     return fit_line(np.arange(len(median), dtype=np.float64), median).slope
-
-
-def _disagreement(values: Floats, best: Score, scores: Sequence[Score], mean: Floats) -> Floats:
-    """The mean square distance of rivals from the chosen method, on its scale."""
-    n, horizon = len(values), len(mean)
-    rivals = [score for score in scores if score is not best and score.mase <= RIVAL * best.mase]
-    total = np.zeros(horizon)
-    for rival in rivals:
-        theirs = rival.method.unscale(rival.look(n - 1, horizon).mean)
-        total += (best.method.scale(_positive(theirs, best.method)) - mean) ** 2
-    return total / (len(rivals) + 1)
-
-
-def _positive(values: Floats, method: Method) -> Floats:
-    return np.maximum(values, 1.0) if method.log else values
 
 
 def _days(n: int) -> str:

@@ -30,6 +30,12 @@ class Line:
         quantile = float(special.stdtrit(self.n - 2, 1.0 - tail))
         return np.asarray(quantile * self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread))
 
+    def chance_above(self, x: Floats, value: float) -> Floats:
+        """Probability that a point at each x lies at or above a value, by the same distribution."""
+        deviation = self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread)
+        distance = (value - self.at(x)) / np.maximum(deviation, np.finfo(float).tiny)
+        return np.asarray(special.stdtr(self.n - 2, -distance))
+
 
 def fit_line(x: Floats, y: Floats) -> Line:
     """The line through at least three points of which two differ in x."""

@@ -1,4 +1,4 @@
-"""The methods that a backtest chooses among: how each looks ahead from any day of a series.
+"""The methods that a backtest weighs: how each looks ahead from any day of a series.
 
 A method works on bytes or on their logarithm, where growth by a share of what is there is a straight line. Deviations
 are those of a normal distribution on that scale.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.capacity.bends import MOST_AUTOCORRELATED, extend_bend, hold_level, worth_of
 from tierscope.domain.capacity.linear import Line, fit_line
 from tierscope.domain.capacity.smoothing import WEEK, Ahead, Shape, fit_smoothing, look_ahead, run_smoothing
 
@@ -17,8 +18,10 @@ Floats = npt.NDArray[np.float64]
 Look = Callable[[int, int], Ahead]
 """The days after point `at`, `horizon` of them."""
 
+Extend = Callable[[Floats, int], Ahead]
+"""The days after a series, so many of them."""
+
 NAIVE = "seasonal_naive"
-MOST_AUTOCORRELATED = 0.9
 SEASON_P = 0.01
 """Weekdays differ where chance alone would make them so less often than this."""
 
@@ -33,6 +36,8 @@ class Method:
     weekly: bool = False
     line: bool = False
     drift: bool = False
+    bend: bool = False
+    level: bool = False
 
     def scale(self, values: Floats) -> Floats:
         """Values on the method's scale."""
@@ -56,6 +61,8 @@ def offered(values: Floats) -> tuple[Method, ...]:
             Method(f"line{suffix}{tail}", scale, weekly=weekly, line=True),
             Method(f"drift{tail}", scale, drift=True),
         ]
+    methods += [Method(f"bend{suffix}{own}", log, weekly=weekly, bend=True)]
+    methods += [Method(f"level{suffix}{own}", log, weekly=weekly, level=True)]
     return tuple(dict.fromkeys(methods))
 
 
@@ -68,6 +75,9 @@ def prepare(method: Method, values: Floats, fit_on: int) -> Look:
         return lambda at, horizon: _drift_on(scaled[: at + 1], horizon)
     if method.line:
         return lambda at, horizon: _extend_line(scaled[: at + 1], horizon, weekly=method.weekly)
+    if method.bend or method.level:
+        extend = extend_bend if method.bend else hold_level
+        return lambda at, horizon: _beside_week(extend, scaled[: at + 1], horizon, weekly=method.weekly)
     fitted = fit_smoothing(scaled[:fit_on], Shape(method.damped, method.weekly))
     states = run_smoothing(scaled, fitted)
     return lambda at, horizon: look_ahead(states, fitted, at, horizon)
@@ -103,6 +113,21 @@ def _drift_on(scaled: Floats, horizon: int) -> Ahead:
     return Ahead(scaled[-1] + steps * float(days.mean()), deviation * np.sqrt(steps * (1.0 + steps / len(days))))
 
 
+def _beside_week(extend: Extend, scaled: Floats, horizon: int, *, weekly: bool) -> Ahead:
+    """What goes on without the course of the week, and that course: mean distances from the seven days around."""
+    if not weekly:
+        return extend(scaled, horizon)
+    n = len(scaled)
+    around = np.convolve(scaled, np.ones(WEEK) / WEEK, mode="valid")
+    first = WEEK // 2
+    distance = scaled[first : first + len(around)] - around
+    weekday = (np.arange(len(around)) + first) % WEEK
+    course = np.array([distance[weekday == day].mean() for day in range(WEEK)])
+    course -= course.mean()
+    ahead = extend(scaled - course[np.arange(n) % WEEK], horizon)
+    return Ahead(ahead.mean + course[np.arange(n, n + horizon) % WEEK], ahead.sd)
+
+
 def _extend_line(scaled: Floats, horizon: int, *, weekly: bool) -> Ahead:
     """A line, with the mean of each weekday's distance from it where weekdays differ."""
     n = len(scaled)
@@ -121,14 +146,9 @@ def _extend_line(scaled: Floats, horizon: int, *, weekly: bool) -> Ahead:
 def _line_deviation(line: Line, residual: Floats, ahead: Floats, *, lost: int) -> Floats:
     """Deviations about a line whose residuals follow each other: then n points tell less than n of the line.
 
-    With an autocorrelation r of one day they are worth n (1 - r) / (1 + r) points. `lost`: degrees of freedom that the
-    season took.
+    `lost`: degrees of freedom that the season took.
     """
     n = line.n
-    square = float((residual**2).sum())
-    r = float((residual[1:] * residual[:-1]).sum()) / square if square > 0 else 0.0
-    # The estimate falls short of the truth in short series, by (1 + 3 r) / n and more with a trend taken out.
-    r = min(max(r + (2.0 + 4.0 * r) / n, 0.0), MOST_AUTOCORRELATED)
-    worth = (1.0 + r) / (1.0 - r)
+    square, worth = float((residual**2).sum()), worth_of(residual)
     variance = square / max(n - lost - 2.0 * worth, n * (1 - MOST_AUTOCORRELATED))
     return np.asarray(np.sqrt(variance * (1.0 + worth * (1.0 / n + (ahead - line.middle) ** 2 / line.spread))))

@@ -2,7 +2,7 @@
 
 from tierscope.domain.statistics.changes import Alarm, Change, find_changes, level_changes, match_events, watch
 from tierscope.domain.statistics.groups import SMALL_GROUP, Cluster, cluster_services, shrink, standardise
-from tierscope.domain.statistics.outliers import Outlier, find_outliers, flag_hosts, persisting, robust_scores
+from tierscope.domain.statistics.outliers import Outlier, find_odd, find_outliers, flag_hosts, persisting, robust_scores
 from tierscope.domain.statistics.sketches import Quantiles
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Quantiles",
     "cluster_services",
     "find_changes",
+    "find_odd",
     "find_outliers",
     "flag_hosts",
     "level_changes",

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from tierscope.domain.statistics.levels import HOUR_S, Scale, moved_hours, without_courses
 
 Floats = npt.NDArray[np.float64]
 Direction = Literal["rise", "fall"]
@@ -15,9 +17,8 @@ MIN_SIZE = 30
 DRIFT = 0.5
 ALARM = 4.0
 NEAR_SECONDS = 15 * 60
-DAY_S, HOUR_S, HOURS = 86_400, 3600, 24
-COURSE_FROM_S = 2 * DAY_S
-"""From so long a series on, the course of the day is taken out of it."""
+WATCHED_HOURS = 72
+"""In which changes are looked for, at the end of a series."""
 MIN_SHIFT = 2.0
 """Robust standard deviations that a level must move by."""
 STEP_SEEN = 1.5
@@ -83,53 +84,52 @@ class Change:
 
 
 def level_changes(times_s: Floats, values: Floats) -> tuple[Change, ...]:
-    """Changes of level of a series with NaN in gaps; `times_s` are ends of buckets of one width.
+    """Changes of level within the newest three days of a series with NaN in gaps.
 
-    The course of the day is taken out where there are two days of it. PELT finds changes with 30 buckets on either
-    side; what is newer than that is watched by CUSUM against all that lies before. Only levels that move by more than
-    two robust standard deviations of what is left count: noise that follows itself makes runs, not levels.
+    What lies before them says what is usual: the courses of day and week are taken out, and a level counts as moved
+    only where means of some hours before and after differ by more than they ever do by chance, to about one false
+    change in `YEARS_A_FALSE_ONE` years. PELT and CUSUM then say when it moved.
+
+    Args:
+        times_s: ends of buckets of one width, Unix seconds.
+        values: of each bucket; positive ones are compared by their logarithm.
     """
     known = np.isfinite(values)
-    times, flat = times_s[known], _without_course(times_s[known], values[known])
-    if len(flat) < _MIN_BASE:
+    if int(known.sum()) < _MIN_BASE:
         return ()
-    width = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 0.0
+    times, scale = times_s[known], Scale.of(values[known])
+    flat, hours = without_courses(times, scale.to(values[known]))
+    spots = moved_hours(hours.values, watched=WATCHED_HOURS)
+    if not spots:
+        return ()
+    newest = times > times[-1] - WATCHED_HOURS * HOUR_S
+    width = float(np.median(np.diff(times_s)))
+    found = _date(times[newest] - width, flat[newest])
+    told = [change for change in found if any(spot.holds(change.at_s, hours.start_s) for spot in spots)]
+    return tuple(replace(change, before=scale.back(change.before), after=scale.back(change.after)) for change in told)
+
+
+def _date(starts_s: Floats, flat: Floats) -> list[Change]:
+    """When levels moved, by PELT where there are 30 buckets on either side, and by CUSUM in what is newer."""
+    if len(flat) < _MIN_BASE:
+        return []
     places = [_nearest_step(flat, place) for place in _offline(flat)]
     edges = [0, *places, len(flat)]
     found = []
     for i, place in enumerate(places):
         before, after = flat[edges[i] : place], flat[place : edges[i + 2]]
-        found += _change(times[place] - width, before, after, "pelt")
+        found += _change(starts_s[place], before, after, "pelt")
     tail = max(len(flat) - MIN_SIZE, edges[-2])
     newest = _online(flat, edges[-2], tail)
     if newest is not None:
-        found += _change(times[newest] - width, flat[edges[-2] : newest], flat[newest:], "cusum")
-    return tuple(found)
+        found += _change(starts_s[newest], flat[edges[-2] : newest], flat[newest:], "cusum")
+    return found
 
 
 def match_events(change_at: float, events: Sequence[tuple[float, str]]) -> tuple[str, ...]:
     """Ids of events within 15 minutes of a change, nearest first. Times are Unix seconds."""
     near = [(abs(at - change_at), event) for at, event in events if abs(at - change_at) <= NEAR_SECONDS]
     return tuple(event for _, event in sorted(near))
-
-
-def _without_course(times: Floats, values: Floats) -> Floats:
-    """Values less the median of their hour of the day, plus the median of all.
-
-    Hours are compared within the day alone (each day's own median is set aside first), so that a step from one day
-    to the next stays a step.
-    """
-    if not len(times) or times[-1] - times[0] < COURSE_FROM_S:
-        return values
-    hours = ((times - 1) // HOUR_S % HOURS).astype(np.int64)
-    days = ((times - 1) // DAY_S).astype(np.int64)
-    level = np.zeros(len(values))
-    for day in np.unique(days):
-        level[days == day] = np.median(values[days == day])
-    course = np.zeros(HOURS)
-    for hour in np.unique(hours):
-        course[hour] = np.median((values - level)[hours == hour])
-    return np.asarray(values - course[hours], np.float64)
 
 
 def _offline(flat: Floats) -> tuple[int, ...]:

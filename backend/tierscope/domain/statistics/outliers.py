@@ -1,16 +1,27 @@
-"""Hosts that differ from their like: robust scores within a group, and only when they persist."""
+"""Hosts that differ from their like: robust scores within a group, beyond chance, and only when they persist.
+
+Chance is that of a group of its size, on the scale of the values and on their logarithm: what is skewed has far hosts
+on one of the two alone. Hosts that are many are not odd: they are a kind of their own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
+
+from tierscope.domain.statistics.levels import Scale
 
 Floats = npt.NDArray[np.float64]
 
 LIMIT = 3.5
 MIN_HOSTS = 8
 WINDOWS = 3
+FALSE_RATIO = 0.002
+"""Share of groups without an odd host in which one window of one metric shows one. [A]"""
+MOST_ODD = 10
+"""At most one host in so many is odd, and a part of so many counts whole."""
 MAD_SCALE = 0.6745
 IQR_SCALE = 1.349
 
@@ -39,14 +50,54 @@ class Outlier:
     score: float
 
 
+def find_odd(values: Floats, *, false_ratio: float = FALSE_RATIO) -> npt.NDArray[np.bool_]:
+    """Which values are beyond what a normal group of this size does by chance, others that are odd set aside.
+
+    The generalised extreme Studentised deviate test (Rosner 1983). It knows the size of the group, whose own spread is
+    unsure where hosts are few, and does not let some odd hosts hide each other.
+
+    Args:
+        values: of at least three hosts.
+        false_ratio: share of normal groups in which any is found.
+    """
+    n = len(values)
+    left, out = np.arange(n), np.zeros(n, bool)
+    order: list[int] = []
+    found = 0
+    for taken in range(-(-n // MOST_ODD)):
+        some = values[left]
+        spread = float(some.std(ddof=1))
+        if spread <= 0:
+            break
+        distances = np.abs(some - some.mean())
+        furthest = int(distances.argmax())
+        order.append(int(left[furthest]))
+        freedom = n - taken - 2
+        quantile = float(special.stdtrit(freedom, 1.0 - false_ratio / (2.0 * (n - taken))))
+        limit = (n - taken - 1) * quantile / np.sqrt((freedom + quantile**2) * (n - taken))
+        if distances[furthest] / spread > limit:
+            found = taken + 1
+        left = np.delete(left, furthest)
+    out[order[:found]] = True
+    return out
+
+
 def flag_hosts(window: Mapping[str, float]) -> tuple[Outlier, ...]:
-    """Hosts beyond the limit in one window of one peer group. Fewer than eight hosts have no outliers."""
+    """Hosts beyond the limit in one window of one peer group. Fewer than eight hosts have no outliers.
+
+    A host is beyond it by its robust score, and beyond chance both as it is and on the logarithm.
+    """
     if len(window) < MIN_HOSTS:
         return ()
     values = np.array(list(window.values()), np.float64)
+    scores = robust_scores(values)
+    odd = np.abs(scores) > LIMIT
+    if not odd.any():
+        return ()
+    odd &= find_odd(values) & find_odd(Scale.of(values).to(values))
     median = float(np.median(values))
-    scored = zip(window, values.tolist(), robust_scores(values).tolist(), strict=True)
-    return tuple(Outlier(host, value, median, score) for host, value, score in scored if abs(score) > LIMIT)
+    told = zip(window, values.tolist(), scores.tolist(), odd.tolist(), strict=True)
+    return tuple(Outlier(host, value, median, score) for host, value, score, is_odd in told if is_odd)
 
 
 def persisting(flagged: Sequence[Sequence[Outlier]]) -> tuple[Outlier, ...]:

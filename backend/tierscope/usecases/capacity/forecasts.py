@@ -1,12 +1,14 @@
 """From a history to its forecast: days ahead, intervals, exhaustion, or why there is none."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.capacity import exhaustion
+from tierscope.domain.capacity.combining import NO_JUMPS, Jumps
 from tierscope.domain.capacity.exhaustion import THRESHOLD_RATIO
 from tierscope.domain.capacity.forecast import Forecast, Refused, forecast_days
 from tierscope.storage.capacity.rows import StoredDay
@@ -32,6 +34,8 @@ class Outlook:
     none_within_horizon: bool
     threshold_bytes: float | None
     horizon_days: int
+    false_alarm_ratio: float | None = None
+    """Of early warnings like this one; null without one, and in what was stored before it was known."""
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> "Outlook":
@@ -41,12 +45,21 @@ class Outlook:
 
 def make_forecast(history: History, horizon: int) -> Forecast | Refused:
     """The forecast from the usable days; after a shift the reason says how long ago that was."""
-    found = forecast_days(history.usable, reach(history, horizon))
+    found = forecast_days(history.usable, reach(history, horizon), jumps_of(history))
     if isinstance(found, Refused):
         shift = next((change for change in reversed(history.changes) if change.kind == "change_point"), None)
         if shift is not None:
             return Refused(f"The level moved on {shift.at:%Y-%m-%d}; days before it are left out. {found.why}")
     return found
+
+
+def jumps_of(history: History) -> Jumps:
+    """How often the level moved in the days of a history, and by how much."""
+    moved = [change for change in history.changes if change.kind == "change_point" and change.before and change.after]
+    if not moved:
+        return NO_JUMPS
+    steps = [math.log(change.after / change.before) for change in moved if change.after and change.before]
+    return Jumps(len(moved) / len(history.days), math.fsum(step**2 for step in steps) / len(steps))
 
 
 def reach(history: History, horizon: int) -> int:
@@ -76,7 +89,8 @@ def outline(found: Forecast | Refused, threshold: float | None, horizon: int) ->
         return Outlook(found.why, None, None, None, None, False, threshold, horizon)  # noqa: FBT003 - by the fields' order
     end = exhaustion.Exhaustion(None, None) if threshold is None else found.exhaustion(threshold)
     never = threshold is not None and end.none_within_horizon
-    return Outlook(None, found.method, found.growth, end.median_days, end.early_days, never, threshold, horizon)
+    false = None if threshold is None or end.early_days is None else found.false_alarm_ratio(threshold)
+    return Outlook(None, found.method, found.growth, end.median_days, end.early_days, never, threshold, horizon, false)
 
 
 def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str) -> Exhaustion:
@@ -91,6 +105,8 @@ def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str)
     else:
         median = _days(MEDIAN, outlook.median_days, "the forecast", outlook, window)
         early = _days(EARLY, outlook.early_days, "the upper bound", outlook, window)
+        if early.value is not None and outlook.false_alarm_ratio is not None:
+            early = replace(early, grounding=_with_false_alarms(outlook.false_alarm_ratio, outlook.horizon_days))
     return Exhaustion(
         median,
         early,
@@ -138,6 +154,11 @@ def _days(definition: str, value: float | None, what: str, outlook: Outlook, win
         grade="good",
         grounding=GROUNDING,
     )
+
+
+def _with_false_alarms(ratio: float, horizon_days: int) -> str:
+    """Words on what an early warning is worth."""
+    return f"{GROUNDING}; of such warnings {ratio:.0%} are false: the threshold is not reached in {horizon_days} days"
 
 
 def _start(day: date) -> datetime:

@@ -111,10 +111,10 @@ class CapacityChange:
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """By how much the model's own intervals were stretched so that they held on days that it had not seen."""
+    """By how much the methods' own intervals were stretched to hold on days that they had not seen."""
 
-    by_backtest: Annotated[float, Described("What the model's own intervals missed by on days that it had not seen.")]
-    in_all: Annotated[float, Described("With the disagreement of methods that did about as well.")]
+    by_backtest: Annotated[float, Described("What the methods' own intervals missed by; below 1 they were too wide.")]
+    in_all: Annotated[float, Described("The intervals over those of the methods, in all.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,11 @@ CATCH_UP = timedelta(days=1)
 AT_ONCE = 6
 """Hours made in one run; the next run goes on."""
 CHANGE_SPAN = timedelta(days=3)
+CHANGE_HISTORY = timedelta(days=28)
+"""What says which differences are usual, and which course the week takes."""
 FEATURES_EVERY = timedelta(hours=6)
 SERVICES_AT_ONCE = 50
-_GROUPS_AT_ONCE = 100
+_GROUPS_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +122,17 @@ class UpdateFleetStatistics:
         return done
 
     def _changes(self, now: datetime) -> int:
-        """Changes of level of every service's metrics over the last three days."""
+        """Changes of level of every service's metrics in the last three days, by what four weeks say is usual."""
         end = hour_of(now)
-        start = end - CHANGE_SPAN
+        start, known_from = end - CHANGE_SPAN, end - CHANGE_HISTORY
         with self._database.read() as session:
             services = {group.id: group.service_id for group in read_groups(session, None) if group.key is None}
         count = 0
         ids = list(services)
         for place in range(0, len(ids), _GROUPS_AT_ONCE):
             with self._database.read() as session:
-                rows = read_medians(session, start, end, ids[place : place + _GROUPS_AT_ONCE])
-            found = find_changes_of(rows, start, end)
+                rows = read_medians(session, known_from, end, ids[place : place + _GROUPS_AT_ONCE])
+            found = find_changes_of(rows, known_from, end)
             with self._alone() as transaction:
                 if transaction is None:
                     return count

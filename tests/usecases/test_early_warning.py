@@ -1,0 +1,23 @@
+"""What an early warning says of itself."""
+
+import pytest
+
+from tierscope.domain.capacity.forecast import forecast_days
+from tierscope.usecases.capacity.forecasts import Outlook, exhaustion_view, outline
+
+GIB = float(1 << 30)
+
+
+def test_an_early_warning_states_its_share_of_false_alarms() -> None:
+    days = [200 * GIB * 1.01**day for day in range(60)]
+    found = forecast_days(days, 30)
+    sure, unsure = (outline(found, factor * days[-1], 30) for factor in (1.1, 1.4))
+    assert sure.false_alarm_ratio == pytest.approx(0.0, abs=0.01)
+    assert (unsure.early_days, unsure.false_alarm_ratio) == (None, None)
+    early = exhaustion_view(sure, None, "").early
+    assert early.grounding == (
+        "A threshold of 90 % of the capacity; of such warnings 0% are false: the threshold is not reached in 30 days"
+    )
+    # What was stored before the share was known says nothing of it.
+    older = {name: getattr(sure, name) for name in sure.__slots__ if name != "false_alarm_ratio"}
+    assert exhaustion_view(Outlook.from_body(older), None, "").early.grounding == "A threshold of 90 % of the capacity"
