@@ -11,6 +11,7 @@ from pathlib import Path
 from corpus.guest import SLOW_NS, SNAPSHOT_S, GuestError, Lab, record
 from corpus.packing import pack, read_stream, unpack
 from corpus.plan import MOST_BYTES, Scenario, choose, matrix
+from corpus.score import describe
 from corpus.truth import document
 
 KEPT = Path(__file__).resolve().parents[1] / "data" / "kernel-corpus"
@@ -21,6 +22,9 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tiers
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make corpus", description=__doc__)
     parser.add_argument("--plan", action="store_true", help="print what is there and what is missing, and end")
+    parser.add_argument(
+        "--score", action="store_true", help="judge what is there, print how often it is right, and end"
+    )
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="names that begin so; repeatable")
     parser.add_argument("--limit", type=int, metavar="N", help="record at most so many")
     parser.add_argument("--lab", type=Path, default=_CACHE, help="where the guest is unpacked (1.5 GB)")
@@ -75,6 +79,9 @@ def main(words: Sequence[str]) -> int:
     """Plan, or record. Returns the exit status: 1 where a recording failed."""
     arguments = _arguments(words)
     scenarios, done = list(matrix()), done_in(KEPT)
+    if arguments.score:
+        print(describe(KEPT))
+        return 0
     if arguments.plan:
         print_plan(scenarios, done, arguments.only)
         return 0

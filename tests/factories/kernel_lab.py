@@ -6,7 +6,7 @@ A small reader of its own, so that tests of the ledger do not depend on the agen
 import io
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -81,19 +81,26 @@ def archive(name: str) -> Path:
 
 @cache
 def load(name: str) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
-    """Return (times in seconds, keys, values [n, k] int64, present [n, k] bool) of the recording `name`."""
-    snapshots: dict[float, dict[str, int]] = {}
+    """What a recording counts, as `counters_of` gives it."""
+    files = {}
     raw = zstandard.ZstdDecompressor().stream_reader(archive(name).read_bytes())
     with tarfile.open(fileobj=io.BytesIO(raw.read()), mode="r:") as tree:
         for member in tree:
-            _, _, inner = member.name.partition("/")
-            stamp, _, path = inner.partition("/")
-            if not stamp.replace(".", "").isdigit() or not member.isfile():
-                continue
-            handle = tree.extractfile(member)
-            if handle is not None and (path.startswith(("proc/vmstat", "proc/meminfo", "proc/pressure/", "sys/"))):
-                found = dict(_read(path, handle.read().decode(errors="replace")))
-                snapshots.setdefault(float(stamp), {}).update(found)
+            handle = tree.extractfile(member) if member.isfile() else None
+            if handle is not None:
+                files[member.name.partition("/")[2]] = handle.read().decode(errors="replace")
+    return counters_of(files)
+
+
+def counters_of(files: Mapping[str, str]) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
+    """Return (times in seconds, keys, values [n, k] int64, present [n, k] bool) of a snapshot tree's files by path."""
+    snapshots: dict[float, dict[str, int]] = {}
+    for place, text in files.items():
+        stamp, _, path = place.partition("/")
+        if stamp.replace(".", "").isdigit() and path.startswith(
+            ("proc/vmstat", "proc/meminfo", "proc/pressure/", "sys/")
+        ):
+            snapshots.setdefault(float(stamp), {}).update(_read(path, text))
     times = sorted(snapshots)
     keys = sorted({key for snapshot in snapshots.values() for key in snapshot})
     index = {key: i for i, key in enumerate(keys)}
