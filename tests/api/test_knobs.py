@@ -42,7 +42,7 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
             )
         carded = client.get(f"/v1/hosts/{host.id}/knob-advice").json()["advice"][0]["advice_id"]
         missing = client.get("/v1/hosts/nobody/knob-advice")
-    assert body["verdict"] == "not_enough_data"
+    assert body["verdict"] == "not_known"
     assert body["leading"]["hot_outside_dram_bytes"]["status"] == "not_collected"
     (piece,) = body["advice"]
     assert piece["rule"] == "F10"

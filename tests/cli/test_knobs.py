@@ -84,7 +84,7 @@ def test_a_healthy_recording_has_nothing_to_print(tmp_path: Path) -> None:
 @needs_agent
 def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
     few = Tree(unpack("04-pingpong", tmp_path, step=40), tmp_path / "few")
-    assert document("knobs", few.path, expect=3)["verdict"] == "not_enough_data"
+    assert document("knobs", few.path, expect=3)["verdict"] == "not_known"
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

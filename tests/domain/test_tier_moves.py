@@ -84,7 +84,7 @@ def test_old_kernel_has_no_khugepaged_demotions_and_no_service_ledger() -> None:
     assert host.total("demoted_khugepaged_pages") is None
     assert host.total("demoted_pages") == 36857
     assert service.total("promoted_pages") is None
-    assert judge(service).word == "not_enough_data"
+    assert judge(service).word == "not_known"
 
 
 def test_service_ledger_counts_its_own_cgroup() -> None:
@@ -130,7 +130,7 @@ def test_too_short_a_window_is_not_judged() -> None:
     few = slice(0, 4)
     plan = plan_host(keys, TIERS, page_bytes=4096)
     ledger = build_ledger(times[few], np.zeros(4, np.int64), values[few], present[few], plan)
-    assert judge(ledger).word == "not_enough_data"
+    assert judge(ledger).word == "not_known"
 
 
 def step(

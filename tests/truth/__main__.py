@@ -15,9 +15,10 @@ from faults.stage import NotHereError
 from truth import fleet_laws
 from truth.fleets import JudgedFleet, folder_of, run_fleet
 from truth.programs import FleetPlan, ProgramFailedError
+from truth.rows_series import observe_series, observe_twin
 from truth.rows_states import confusion
-from truth.scoring import collect
-from truth.table import judge_all, observe, render
+from truth.scoring import Judged, Observed, collect
+from truth.table import judge_all, judge_series, observe, render
 
 DOCUMENT = ROOT / "docs" / "truth.md"
 RESULTS = ROOT / ".build" / "truth"
@@ -32,10 +33,16 @@ def main() -> int:
     parser.add_argument("--fleets", type=int, default=1, help="number of fleets, each with a seed of its own")
     parser.add_argument("--hours", type=int, default=24)
     parser.add_argument("--panel-every", type=int, default=4, help="one page of the twin in so many is looked at")
+    parser.add_argument("--series", type=int, help="judge so many series of each kind and seed instead of fleets")
+    parser.add_argument(
+        "--twins", type=int, default=3, help="with --series: so many of the seeds with months of the twin"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, help="fleets that are there are not run again")
     parser.add_argument("--json", type=Path, help="where to write the table and all observations")
     parser.add_argument("--record", metavar="MARKS", help=f"write the table into {DOCUMENT.relative_to(ROOT)}")
     arguments = parser.parse_args()
+    if arguments.series is not None:
+        return _judge_series(arguments)
     agent = shipped_agent()
     if agent is None:
         parser.error("no agent is compiled: make agent")
@@ -48,19 +55,42 @@ def main() -> int:
         parser.error(str(reason))
     observed = collect(observe(fleet) for fleet in fleets)
     rows = judge_all(observed)
-    print("\n" + render(rows))
+    options = f"--laws {arguments.laws} --seed {arguments.seed} --fleets {arguments.fleets}"
+    options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}"
+    _tell(rows, observed, arguments, options)
     print("\nstates of the twin and what they were called:")
     for (state, word), count in sorted(confusion(fleets).items(), key=lambda item: (item[0][0], -item[1])):
         print(f"  {state} -> {word}: {count}")
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+def _judge_series(arguments: argparse.Namespace) -> int:
+    """Series instead of fleets: what they say is kept nowhere, it is made anew in minutes."""
+    parts: list[Observed] = []
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    for number in range(arguments.fleets):
+        seed = arguments.seed + number
+        print(f"seed {seed}: {number + 1} of {arguments.fleets}", flush=True)
+        parts.append(observe_series(seed, arguments.series))
+        if number < arguments.twins:
+            parts.append(observe_twin(seed, arguments.results))
+    observed = collect(parts)
+    rows = judge_series(observed)
+    options = f"--series {arguments.series} --twins {arguments.twins}"
+    options += f" --seed {arguments.seed} --fleets {arguments.fleets}"
+    _tell(rows, observed, arguments, options)
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+def _tell(rows: list[Judged], observed: Observed, arguments: argparse.Namespace, options: str) -> None:
+    """Prints the table, and writes it where that was asked for."""
+    print("\n" + render(rows))
     if arguments.json:
         document = {"schema": "tierscope.truth-table/1", "rows": [asdict(row) for row in rows], "observed": observed}
         arguments.json.write_text(json.dumps(document), encoding="utf-8")
     if arguments.record:
-        options = f"--laws {arguments.laws} --seed {arguments.seed} --fleets {arguments.fleets}"
-        options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}"
         said = describe_run(f'make truth ARGS="{options}"')
         record_between(DOCUMENT, arguments.record, f"{said}\n\n{render(rows)}")
-    return 1 if any(row.met is False for row in rows) else 0
 
 
 def _run(agent: Path, laws: str, arguments: argparse.Namespace) -> list[JudgedFleet]:

@@ -105,8 +105,10 @@ class Asker:
     def _of_host(self, host_id: str) -> Answers:
         def ping_pong(start_s: int, length_s: int) -> Answers:
             window = _window(start_s, start_s + length_s)
-            found = self._get(f"/v1/hosts/{host_id}/ledger", **window, max_points=2)["ping_pong"]
-            return {"end_s": start_s + length_s, **{name: found[name] for name in ("verdict", "kind", "ratio")}}
+            ledger = self._get(f"/v1/hosts/{host_id}/ledger", **window, max_points=2)
+            found = {name: ledger["ping_pong"][name] for name in ("verdict", "kind", "ratio")}
+            services = {state["service"].rpartition("/")[2]: state["verdict"] for state in ledger["services"]}
+            return {"end_s": start_s + length_s, **found, "services": services}
 
         def split(length_s: int) -> list[Answers]:
             first_s = max(self._start_s, self._end_s - DAY_S)

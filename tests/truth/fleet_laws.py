@@ -58,6 +58,20 @@ def choose_hosts(text: str, hosts: Collection[str], *, unit_bytes: int | None = 
     return head + "".join(block for block, kind, table in parsed if stays(kind, table))
 
 
+def first_hosts(text: str) -> str:
+    """Laws with the first host of each service alone, without incidents."""
+    first: dict[str, str] = {}
+    for host in tomllib.loads(text)["host"]:
+        for share in host["services"]:
+            first.setdefault(share["service"], host["name"])
+    return _without(choose_hosts(text, set(first.values())), lambda _incident: True)
+
+
+def services_of(text: str) -> list[str]:
+    """Names of the services of laws that any host has."""
+    return sorted({share["service"] for host in tomllib.loads(text)["host"] for share in host["services"]})
+
+
 def without_faults(text: str) -> str:
     """Laws without the incidents in which a kernel or a link fails: advice on sizes is for hosts that work."""
     return _without(text, lambda incident: incident["change"]["kind"] in FAULTS)

@@ -76,6 +76,17 @@ def tell_effects(twin: Path, plan: FleetPlan, start_unix_s: int, out: Path) -> N
     _tell(twin, plan, start_unix_s, "--effects", out)
 
 
+def tell_memory(twin: Path, plan: FleetPlan, out: Path) -> None:
+    """Writes the truth of a fleet from the begin that its laws state.
+
+    Raises:
+        ProgramFailedError: it could not.
+    """
+    laws = out.with_suffix(".toml")
+    laws.write_text(plan.laws, encoding="utf-8")
+    _run((str(twin), f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--out={out}"))
+
+
 def _tell(twin: Path, plan: FleetPlan, start_unix_s: int, what: str, out: Path) -> None:
     laws = out.with_suffix(".toml")
     laws.write_text(plan.laws, encoding="utf-8")

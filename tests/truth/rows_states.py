@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from truth.fleets import JudgedFleet
 from truth.scoring import Goal, Observed
 
@@ -21,7 +24,7 @@ WORDS = {
     )
 } | {"limit_reclaim": "limit_reclaim"}
 """The product's verdicts in the twin's words. The twin has no limits of cgroups: `limit_reclaim` is always wrong."""
-NOT_KNOWN = "not_enough_data"
+NOT_KNOWN = "not_known"
 FINE = ("fits", "healthy", "harmless_demotion")
 """Verdicts that say that nothing is wrong."""
 MANY_SLOW, FEW_SLOW = 0.30, 0.10
@@ -42,14 +45,10 @@ GOALS = (
 
 
 def observe(fleet: JudgedFleet) -> Observed:
-    """Each window of each service: the verdict on its host against the twin's state of the service."""
+    """Each window of each service: its verdict on a host against the twin's state of it there."""
     seen: Observed = {goal.row: [] for goal in GOALS}
-    for host, answers in fleet.answers["hosts"].items():
-        told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
-        for row in fleet.windows(host):
-            word = told.get(round(row["end_unix_s"]))
-            if word is None:
-                continue
+    for host in fleet.answers["hosts"]:
+        for row, word in _told(fleet, host):
             is_known = word != NOT_KNOWN
             right = float(WORDS.get(word) == row["state"])
             seen[UNKNOWN].append(float(not is_known))
@@ -65,14 +64,21 @@ def observe(fleet: JudgedFleet) -> Observed:
     return seen
 
 
+def _told(fleet: JudgedFleet, host: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Windows of the truth with the word of the answer. Answers of earlier products have one for the whole host."""
+    answers = fleet.answers["hosts"][host]["states"]
+    told = {round(answer["end_s"]): answer for answer in answers}
+    for row in fleet.windows(host):
+        answer = told.get(round(row["end_unix_s"]))
+        if answer is not None:
+            yield row, answer.get("services", {}).get(row["service"], answer["verdict"])
+
+
 def confusion(fleets: list[JudgedFleet]) -> dict[tuple[str, str], int]:
     """How often each state of the twin (first) was given each word (second)."""
     counts: dict[tuple[str, str], int] = {}
     for fleet in fleets:
-        for host, answers in fleet.answers["hosts"].items():
-            told = {round(answer["end_s"]): answer["verdict"] for answer in answers["states"]}
-            for row in fleet.windows(host):
-                word = told.get(round(row["end_unix_s"]))
-                if word is not None:
-                    counts[row["state"], word] = counts.get((row["state"], word), 0) + 1
+        for host in fleet.answers["hosts"]:
+            for row, word in _told(fleet, host):
+                counts[row["state"], word] = counts.get((row["state"], word), 0) + 1
     return counts

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2, t
 
 LEVEL = 0.95
 POINT = 0.01
@@ -15,7 +16,7 @@ POINT = 0.01
 _ROUNDED = 1e-6
 """Whole bytes are lost in rounding."""
 
-Kind = Literal["share", "median", "told"]
+Kind = Literal["share", "median", "told", "told_share", "mean", "told_mean", "count"]
 Observed = dict[str, list[float]]
 """Of each row the observations: 1 or 0 where a share is judged, else the values."""
 
@@ -24,7 +25,9 @@ Observed = dict[str, list[float]]
 class Goal:
     """What a row has to reach: a share of at least or at most `goal`, or a median of at most `goal`.
 
-    A row that is `told` has no goal. `points`: values are shares, shown in points.
+    With `within`, a share or a mean has to be `goal`, give or take so much. A count is one of events, each value those
+    of `exposure` service-years, and its goal the events of one. A row that is `told` has no goal: its median is shown,
+    or its share or mean. `points`: values are shares, shown in points.
     """
 
     row: str
@@ -32,6 +35,8 @@ class Goal:
     goal: float | None = None
     at_most: bool = False
     points: bool = True
+    within: float | None = None
+    exposure: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class Judged:
     goal: str
     met: bool | None
     reason: str = ""
+    is_count: bool = False
 
 
 def interval_of(figure: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -75,8 +81,12 @@ def judge(goal: Goal, values: Sequence[float]) -> Judged:
     n = len(values)
     if n == 0:
         return Judged(goal.row, None, None, None, 0, _words(goal), None, "nothing of the kind was in these fleets")
-    if goal.kind == "share":
+    if goal.kind in ("share", "told_share"):
         return _judge_share(goal, values)
+    if goal.kind in ("mean", "told_mean"):
+        return _judge_mean(goal, values)
+    if goal.kind == "count":
+        return _judge_count(goal, values)
     middle = statistics.median(values)
     lo, hi = _median_interval(values)
     met = None
@@ -90,8 +100,33 @@ def _judge_share(goal: Goal, values: Sequence[float]) -> Judged:
     n, hits = len(values), round(sum(values))
     never = goal.goal == 0.0
     lo, hi = _interval(hits, n, exact=never)
-    met = None if goal.goal is None else (lo <= goal.goal if goal.at_most else hi >= goal.goal)
-    return Judged(goal.row, hits / n, lo, hi, n, _words(goal), met)
+    return Judged(goal.row, hits / n, lo, hi, n, _words(goal), _is_met(goal, lo, hi))
+
+
+def _judge_mean(goal: Goal, values: Sequence[float]) -> Judged:
+    """A mean with its interval by Student's t."""
+    n, mean = len(values), statistics.fmean(values)
+    deviation = statistics.stdev(values) if n > 1 else 0.0
+    half = float(t.ppf((1.0 + LEVEL) / 2.0, n - 1)) * deviation / math.sqrt(n) if n > 1 else math.inf
+    return Judged(goal.row, mean, mean - half, mean + half, n, _words(goal), _is_met(goal, mean - half, mean + half))
+
+
+def _judge_count(goal: Goal, values: Sequence[float]) -> Judged:
+    """Events a service-year, with the exact interval of a Poisson count (Garwood 1936)."""
+    events, years, tail = sum(values), len(values) * goal.exposure, (1.0 - LEVEL) / 2.0
+    lo = float(chi2.ppf(tail, 2.0 * events)) / 2.0 / years if events else 0.0
+    hi = float(chi2.ppf(1.0 - tail, 2.0 * events + 2.0)) / 2.0 / years
+    met = _is_met(goal, lo, hi)
+    return Judged(goal.row, events / years, lo, hi, len(values), _words(goal), met, is_count=True)
+
+
+def _is_met(goal: Goal, lo: float, hi: float) -> bool | None:
+    """Whether the interval does not exclude the goal; None without one."""
+    if goal.goal is None:
+        return None
+    if goal.within is not None:
+        return lo <= goal.goal + goal.within and hi >= goal.goal - goal.within
+    return lo <= goal.goal if goal.at_most else hi >= goal.goal
 
 
 def _interval(hits: int, n: int, *, exact: bool = False) -> tuple[float, float]:
@@ -109,7 +144,11 @@ def _median_interval(values: Sequence[float]) -> tuple[float, float]:
 def _words(goal: Goal) -> str:
     if goal.goal is None:
         return "-"
+    if goal.within is not None:
+        return f"{goal.goal / POINT:g} +- {goal.within / POINT:g} points"
     side = "at most" if goal.at_most or goal.kind == "median" else "at least"
+    if goal.kind == "count":
+        return f"{side} {goal.goal:g}"
     if goal.kind == "median":
         return f"median {side} {goal.goal / POINT:g} points" if goal.points else f"median {side} {goal.goal:g}"
     return "never" if goal.goal == 0.0 else f"{side} {goal.goal:.0%}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from truth import (
     rows_experiments,
@@ -12,6 +13,7 @@ from truth import (
     rows_reaccess,
     rows_saving,
     rows_sensitivity,
+    rows_series,
     rows_settings,
     rows_states,
 )
@@ -39,7 +41,7 @@ NOT_JUDGED = {
     "late while it is judged; late, cloned and clocks are in the truth alone (twin.md)",
     "alerts on leaks, links and limits": "no shipped rule of a host is about them, or it needs what the fleet does "
     "not send",
-    "forecast, change points": "not built yet: they need fleets of weeks",
+    "forecast, change points, outliers": "judged over many series, by `--series`: one fleet has too few of them",
 }
 _TOLD_AS_SHARE = frozenset({rows_reaccess.AGAIN_BANDED})
 
@@ -58,9 +60,14 @@ def judge_all(observed: Observed, *, heat_only: bool = False) -> list[Judged]:
     return judged + [Judged(row, None, None, None, 0, "-", None, reason) for row, reason in NOT_JUDGED.items()]
 
 
+def judge_series(observed: Observed) -> list[Judged]:
+    """The rows of many series."""
+    return [judge(goal, observed.get(goal.row, [])) for goal in rows_series.GOALS]
+
+
 def _as_shown(goal: Goal) -> Goal:
     kind: Kind = "share" if goal.row in _TOLD_AS_SHARE else goal.kind
-    return Goal(goal.row, kind, goal.goal, goal.at_most, goal.points)
+    return replace(goal, kind=kind)
 
 
 def render(rows: Sequence[Judged]) -> str:
@@ -72,6 +79,7 @@ def render(rows: Sequence[Judged]) -> str:
 def _line(row: Judged) -> str:
     if row.value is None or row.lo is None or row.hi is None:
         return f"| {row.row} | - | - | {row.n} | {row.goal} | not judged: {row.reason} |"
-    score, lo, hi = (f"{value / POINT:.1f}" for value in (row.value, row.lo, row.hi))
+    unit = 1.0 if row.is_count else POINT
+    score, lo, hi = (f"{value / unit:.1f}" for value in (row.value, row.lo, row.hi))
     met = {True: "yes", False: "**no**", None: "-"}[row.met]
     return f"| {row.row} | {score} | {lo} to {hi} | {row.n:,} | {row.goal} | {met} |"

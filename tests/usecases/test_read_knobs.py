@@ -132,7 +132,7 @@ def test_without_counters_nothing_is_claimed(database: Database) -> None:
     batches.add_inventory(batch)
     assert store(database, host, [batch])
     view = read(database, host.id, batch.sealed_wall_ns)
-    assert (view.verdict, view.advice, view.nothing_to_do) == ("not_enough_data", (), None)
+    assert (view.verdict, view.advice, view.nothing_to_do) == ("not_known", (), None)
     with pytest.raises(NotFound):
         read(database, "nobody", batch.sealed_wall_ns)
 

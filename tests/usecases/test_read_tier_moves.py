@@ -142,7 +142,7 @@ def test_columns_that_the_kernel_lacks_are_not_supported(database: Database) -> 
     assert (column.total.status, column.total.value) == ("not_supported", None)
     assert "pswpin" in column.trust_note
     assert "swap_in_pages" not in {series.key for series in view.series}
-    assert view.ping_pong.verdict == "not_enough_data"
+    assert view.ping_pong.verdict == "not_known"
 
 
 def test_a_service_without_counters_of_its_own_shows_its_hosts_and_says_so(database: Database) -> None:

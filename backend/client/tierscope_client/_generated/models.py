@@ -1734,6 +1734,7 @@ class Ledger(TypedDict):
     ping_pong: PingPong
     resets: list[LedgerReset]
     series: list[Series]
+    services: list[ServiceState]
     subject: str
     window: Window
 
@@ -2325,7 +2326,9 @@ class PingPong(TypedDict):
     explanation: str
     kind: Literal["measured", "upper_bound", "not_available"]
     ratio: Figure
+    ribbon: list[StateStretch]
     runner_up: str | None
+    states: list[StateTime]
     tier_move_bytes_per_s: Figure
     verdict: str
 
@@ -3307,6 +3310,16 @@ class ServiceNeed(TypedDict):
     service: str
 
 
+class ServiceState(TypedDict):
+    """The verdict on one service of a host: by its own moves and memory, with what its host's counters tell."""
+
+    explanation: str
+    service: str
+    service_id: str
+    states: list[StateTime]
+    verdict: str
+
+
 class ServiceSummary(TypedDict):
     """A line of the services table."""
 
@@ -3594,6 +3607,25 @@ StateSpan = TypedDict(
         "why": "str",
     },
 )
+
+
+# A stretch of one state.
+StateStretch = TypedDict(
+    "StateStretch",
+    {
+        "from": "str",
+        "state": "str",
+        "to": "str",
+    },
+)
+
+
+class StateTime(TypedDict):
+    """How long a state held: host-seconds, and their share of those that were judged."""
+
+    ratio: float
+    seconds: float
+    state: str
 
 
 class StopMoving(TypedDict):
@@ -4175,7 +4207,7 @@ class WaterfallStep(TypedDict):
 
 
 class Widened(TypedDict):
-    """By how much the model's own intervals were stretched so that they held on days that it had not seen."""
+    """By how much the methods' own intervals were stretched to hold on days that they had not seen."""
 
     by_backtest: float
     in_all: float

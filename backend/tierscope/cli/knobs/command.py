@@ -59,7 +59,7 @@ def knobs(
         print_json(document)
     else:
         typer.echo(text)
-    if word == "not_enough_data" and not given.advice:
+    if word == "not_known" and not given.advice:
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 

@@ -133,8 +133,8 @@ def state_number(state: str | None) -> float:
 
 
 def verdict_number(word: str) -> float:
-    """The number of a verdict; `not_enough_data` is absent."""
-    return np.nan if word == "not_enough_data" else float(VERDICT_WORDS.index(word))
+    """The number of a verdict; `not_known` is absent."""
+    return np.nan if word == "not_known" else float(VERDICT_WORDS.index(word))
 
 
 def to_matrix(columns: Mapping[str, Floats], names: Sequence[str]) -> Floats:

@@ -81,7 +81,11 @@ STORED: tuple[Series, ...] = (
     _flow("slow_tier_samples", "samples", "Sampled loads that went to slower tiers."),
     _flow("placed_samples", "samples", "Sampled loads of which the tier is known."),
     _words("ping_pong_state", PING_PONG_WORDS, "State of ping-pong: on mainline by futile windows, on TPP measured."),
-    _words("verdict", VERDICT_WORDS, "The verdict on the newest hour of tier moves."),
+    _words(
+        "verdict",
+        VERDICT_WORDS,
+        "The verdict on the newest ten minutes; on the newest hour where slow accesses are not measured.",
+    ),
     _words("agent_budget", BUDGET_WORDS, "Whether the agent keeps within its budget."),
     _flow("agent_samples_taken", "samples", "Samples that the agent's hardware sampler took."),
     _flow("agent_samples_lost", "samples", "Samples that the kernel reported as lost."),

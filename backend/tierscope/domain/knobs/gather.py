@@ -11,7 +11,15 @@ from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
 from tierscope.domain.knobs.machine import read_host
-from tierscope.domain.ledger import Ledger, Verdict, follow_states, move_bytes_per_s, steady_intervals, traffic_holds
+from tierscope.domain.ledger import (
+    Ledger,
+    Verdict,
+    Word,
+    follow_states,
+    move_bytes_per_s,
+    steady_intervals,
+    traffic_holds,
+)
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, PAGE_BYTES
 
 GB = 1e9
@@ -40,7 +48,7 @@ def gather(
     steady = steady_intervals(ledger)
     host = read_host(inventory)
     levels = None if samples is None else Levels(samples, ledger.times_s[steady], host)
-    word = None if verdict is None else verdict.word
+    word = _word(verdict)
     if levels is not None:
         host = levels.fill(host)
     flows = replace(_flows(ledger, steady, host, word), limit_events=limit_events)
@@ -50,6 +58,13 @@ def gather(
     if samples is not None and heat.service_class is None:
         heat = replace(heat, service_class=classify_host(inventory, samples, host.top_nodes))
     return Facts(host, flows, heat, word)
+
+
+def _word(verdict: Verdict | None) -> Word | None:
+    """The verdict's word; None where too little was recorded for any: what was not seen has a word that it may be."""
+    if verdict is None or (verdict.word == "not_known" and verdict.runner_up is None):
+        return None
+    return verdict.word
 
 
 def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows:
@@ -141,7 +156,7 @@ def _ping_pong(ledger: Ledger, host: Host, word: str | None, seconds: float) -> 
             for pages, dt in zip(moved, ledger.dt_seconds, strict=True)
         ]
         return follow_states(ratios, busy)[-1]
-    if word is None or word == "not_enough_data":
+    if word is None or word == "not_known":
         return None
     if word != "futile_ping_pong":
         return "ok"

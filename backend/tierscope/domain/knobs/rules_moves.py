@@ -90,7 +90,7 @@ def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Adv
 def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
     """The limit binds while only some of the touched slow pages are hot: it keeps hot pages on the slow tier."""
     host, flows = facts.host, facts.flows
-    if current == 0 and is_tiering(facts) and facts.verdict not in {None, "fits", "not_enough_data"}:
+    if current == 0 and is_tiering(facts) and facts.verdict not in {None, "fits", "not_known"}:
         return _unlock(facts)
     if facts.verdict != "limiter_bound":
         return None

@@ -8,7 +8,7 @@ GAIN_MIN = 0.02
 SLOW_ANON_MIN = 0.20
 """Share of anon memory on slower tiers from which promotion is worth its faults, where heat does not tell."""
 REFUSED_FACTOR = 3.0
-OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_reclaim", "not_enough_data"})
+OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_reclaim"})
 """Verdicts whose cure is not promotion."""
 UNHEEDED: frozenset[Word] = frozenset({"spill", "stalled"})
 """Verdicts with memory on a slower tier from which nothing comes up."""

@@ -61,6 +61,8 @@ def _same(*names: str, any_of: bool = False, note: str = "") -> _Both:
     }
 
 
+_TRAFFIC = ("read_bytes", "write_bytes")
+_WHOLE_HOST = "Of the whole host: memory controllers do not tell whose accesses they serve."
 _TPP_CANDIDATES = "TPP counts promotion decisions (hint faults), not pages, and before the hotness test."
 _TPP_EVENTS = "TPP counts one event per successful promotion, a huge page too: a lower bound in pages."
 
@@ -288,6 +290,23 @@ COLUMNS: tuple[Column, ...] = (
         service=Terms(("high", "max"), source="memory.events"),
     ),
     Column(
+        "fast_traffic_bytes",
+        "Read and written at fast memory",
+        "bytes",
+        Terms(_TRAFFIC, note="Bytes at the memory controllers of the other nodes; page moves are in it."),
+        service=Terms(_TRAFFIC, note=_WHOLE_HOST),
+    ),
+    Column(
+        "slow_traffic_bytes",
+        "Read and written at slow memory",
+        "bytes",
+        Terms(
+            _TRAFFIC,
+            note="Bytes at memory of slower tiers, and of nodes without processors, whatever their tier.",
+        ),
+        service=Terms(_TRAFFIC, note=_WHOLE_HOST),
+    ),
+    Column(
         "top_resident_bytes",
         "Resident on the top tier",
         "bytes",
@@ -307,3 +326,5 @@ COLUMNS: tuple[Column, ...] = (
 
 COLUMN_KEYS: tuple[str, ...] = tuple(column.key for column in COLUMNS)
 COLUMN_INDEX: dict[str, int] = {key: index for index, key in enumerate(COLUMN_KEYS)}
+TRAFFIC = ("fast_traffic_bytes", "slow_traffic_bytes")
+"""Bytes at memory controllers: what measures how many accesses are slow. Of a service, those of its whole hosts."""

@@ -17,6 +17,9 @@ MIN_INTERVALS = 5
 STEADY_BAND = 0.10
 HORIZON_SECONDS = 3600.0
 """Amounts are judged per hour of a longer window, and as they are in a shorter one."""
+FEW_MOVES = 0.002
+"""Moves below this share of resident memory in ten minutes are none [A]."""
+FEW_MOVES_SECONDS = 600.0
 BINS = 20
 """A window is looked at in so many parts of equal time, whatever the distance of its samples."""
 PAUSE_SHARE = 0.05
@@ -38,8 +41,8 @@ class Evidence:
     `hot_share`: of the slow pages that were touched, those touched soon after the scanner armed them; `hot_share_late`:
     the same in the second half; `hot_share_spread`: how far its parts lie apart, over their median;
     `hot_share_balance`: how much more it falls than rises, -1..1. `huge`: huge pages are among the candidates.
-    `effort`: pages that reclaim looked at or passed over for each that was demoted. `paused`: share of time without
-    promotions; `scan_paused`: without scanning.
+    `slow_traffic_share`: bytes at slow memory, of those at all memory. `effort`: pages that reclaim looked at or passed
+    over for each that was demoted. `paused`: share of time without promotions; `scan_paused`: without scanning.
     """
 
     intervals: int
@@ -62,6 +65,7 @@ class Evidence:
     reclaimed: float
     limit_reclaimed: float
     spilled: float
+    slow_traffic_share: float | None
     effort: float | None
     hot_share: float | None
     hot_share_late: float | None
@@ -75,6 +79,11 @@ class Evidence:
     def resident(self) -> float:
         """Pages on all tiers, at least one."""
         return max((self.top_pages or 0.0) + (self.slow_pages or 0.0), 1.0)
+
+    @property
+    def few_pages(self) -> float:
+        """Pages of a flow up to which it is none: of ten minutes at least."""
+        return FEW_MOVES * self.resident * max(self.seconds / FEW_MOVES_SECONDS, 1.0)
 
     @property
     def slow_share(self) -> float | None:
@@ -179,6 +188,7 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
         reclaimed=some("reclaimed_pages"),
         limit_reclaimed=_limit_reclaimed(some),
         spilled=some("allocation_spill"),
+        slow_traffic_share=_slow_traffic(ledger),
         effort=_effort(amount),
         hot_share=None if hot is None else hot[0],
         hot_share_late=None if hot is None else hot[1],
@@ -220,6 +230,14 @@ def _limit_reclaimed(some: Callable[[str], float]) -> float:
     hidden = some("direct_scan_pages") < 0.1 * direct
     unstalled = some("direct_reclaim_stalls") == 0
     return max(some("limit_reclaimed_pages"), some("demoted_proactive_pages") + (direct if hidden or unstalled else 0))
+
+
+def _slow_traffic(ledger: Ledger) -> float | None:
+    """Over all intervals in which both were counted: accesses are slow while memory fills, too."""
+    fast, slow = ledger.column("fast_traffic_bytes"), ledger.column("slow_traffic_bytes")
+    known = np.isfinite(fast) & np.isfinite(slow)
+    total = float((fast + slow)[known].sum())
+    return float(slow[known].sum()) / total if total > 0 else None
 
 
 def _effort(amount: Callable[[str], float | None]) -> float | None:

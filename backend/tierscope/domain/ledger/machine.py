@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tierscope.domain.ledger.plan import Plan, Tiers, plan_host, plan_service
-from tierscope.domain.ledger.verdict import Context
+from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
 _BALANCING = "kernel/numa_balancing"
@@ -50,7 +50,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
     sizes = [float(node.get("memory_bytes") or 0) for node in nodes if int(node["id"]) in top]
     demotion = _knob(body, _DEMOTION)
     return Machine(
-        tiers=Tiers(top, bool(top)),
+        tiers=Tiers(top, bool(top), _slow_nodes(nodes, top)),
         top_bytes=sum(sizes) or None,
         promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
         balancing=_whole(_knob(body, _BALANCING)),
@@ -66,6 +66,15 @@ def _top_nodes(body: Mapping[str, Any], nodes: list[Mapping[str, Any]]) -> froze
         return frozenset(int(node) for node in ranked[0]["nodes"])
     fast = frozenset(int(node["id"]) for node in nodes if node.get("tier_class") in FAST_TIERS)
     return fast or (frozenset({int(nodes[0]["id"])}) if len(nodes) == 1 else frozenset())
+
+
+def _slow_nodes(nodes: list[Mapping[str, Any]], top: frozenset[int]) -> frozenset[int]:
+    """Nodes whose accesses are slow: of slower tiers, and those without processors beside nodes that have some."""
+    if not top:
+        return frozenset()
+    far = {int(node["id"]) for node in nodes if not node.get("cpulist")}
+    slow = {int(node["id"]) for node in nodes if int(node["id"]) not in top}
+    return frozenset(slow if len(far) == len(nodes) else slow | far)
 
 
 def _knob(body: Mapping[str, Any], path_end: str) -> str | None:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.ledger.columns import COLUMNS, Column, Dialect, Terms, Trust
+from tierscope.domain.ledger.columns import COLUMNS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
+NO_TRAFFIC = "No counters of bytes at both fast and slow memory."
 NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
 _NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
+_CXL_BYTES = re.compile(r"^host\|cxl_pmu\|(?:read|write)_bytes\[")
 _TPP_MARKS = (
     "pgpromote_candidate_demoted",
     "pgpromote_tried",
@@ -25,10 +27,14 @@ _TPP_MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Which NUMA nodes form the top tier. `known` is False where the host did not say and all nodes count as top."""
+    """Which NUMA nodes form the top tier. `known` is False where the host did not say and all nodes count as top.
+
+    `slow_nodes`: nodes whose accesses are slow. A node without processors is one though the kernel ranks it with DRAM.
+    """
 
     top_nodes: frozenset[int]
     known: bool
+    slow_nodes: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,9 @@ def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int) -> Plan:
         if column.gauge:
             columns.append(_plan_host_gauge(column, index, tiers, page_bytes))
             continue
+        if column.key in TRAFFIC:
+            columns.append(_plan_traffic(column, index, tiers))
+            continue
         terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
         columns.append(_plan_terms(column, terms, index, ("host",)))
     return Plan(dialect, variant, tuple(columns))
@@ -123,6 +132,8 @@ def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers) -> Pl
     for column in COLUMNS:
         if column.gauge:
             columns.append(_plan_service_gauge(column, index, scopes, tiers))
+        elif column.key in TRAFFIC:
+            columns.append(_plan_traffic(column, index, tiers, of_service=True))
         elif column.service is None:
             note = "The kernel keeps no such counter per cgroup."
             columns.append(ColumnPlan(column, (), (), (), "not_supported", note))
@@ -150,6 +161,24 @@ def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Seq
         note = terms.note if terms.trust == "not_supported" else f"This kernel has no {wanted}."
         return ColumnPlan(column, (), (), terms.names, "not_supported", note)
     return ColumnPlan(column, tuple(plus), tuple(minus), tuple(dict.fromkeys(used)), terms.trust, terms.note)
+
+
+def _plan_traffic(column: Column, index: dict[str, int], tiers: Tiers, *, of_service: bool = False) -> ColumnPlan:
+    """Bytes at memory controllers by node, and at CXL devices, which the kernel counts for the host alone."""
+    nodes: dict[int, list[int]] = {}
+    for key, place in index.items():
+        scope, _, rest = key.partition("|")
+        node = scope.removeprefix("node:")
+        if rest in ("uncore|read_bytes", "uncore|write_bytes") and node.isdigit():
+            nodes.setdefault(int(node), []).append(place)
+    devices = [place for key, place in index.items() if _CXL_BYTES.match(key)]
+    fast = [place for node in sorted(nodes) if node not in tiers.slow_nodes for place in nodes[node]]
+    slow = [place for node in sorted(tiers.slow_nodes & nodes.keys()) for place in nodes[node]]
+    terms = column.service if of_service and column.service is not None else column.host
+    if not tiers.slow_nodes or not fast or not (devices or tiers.slow_nodes <= nodes.keys()):
+        return ColumnPlan(column, (), (), terms.names, "not_supported", NO_TRAFFIC)
+    wanted = fast if column.key == "fast_traffic_bytes" else slow + devices
+    return ColumnPlan(column, tuple(wanted), (), terms.names, "bound" if of_service else "partial", terms.note)
 
 
 def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_bytes: int) -> ColumnPlan:

@@ -192,7 +192,7 @@ def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Co
     if _moved(part) < BALANCE_MIN * _moved(around):
         return own
     found = judge_moves(around, host_context, 0, len(around.times_s))
-    if found.verdict.word == "not_enough_data":
+    if found.verdict.word == "not_known":
         return own
     return found
 

@@ -1,488 +1,78 @@
 """The verdict: one word for what a host's tier moves do, with the evidence that decided and what spoke against it.
 
-The rules stand here, each threshold once, over the ratios of `evidence.py`; docs/method/verdicts.md gives the reasons.
-The first rule that fits decides.
+Where the share of slow accesses was measured it decides good or bad, and counters say why (`outcome.py`). Elsewhere
+counters have to do (`rules.py`), and nothing is called healthy that the scanner did not look at.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
-
-from tierscope.domain.counters.monotonic import Floats
 from tierscope.domain.ledger.evidence import MIN_INTERVALS, Evidence, gather, steady_intervals
 from tierscope.domain.ledger.ledger import Ledger
-from tierscope.domain.ledger.ping_pong import PAGE_BYTES
+from tierscope.domain.ledger.outcome import judge_outcome, measured_outcome
+from tierscope.domain.ledger.rules import (
+    LIMIT_BEFORE_SWAP,
+    LIMIT_OF_RECLAIM,
+    judge_exchange,
+    judge_limit,
+    judge_one_way,
+    judge_refused,
+    judge_stalled,
+    judge_still,
+    judge_swap,
+)
+from tierscope.domain.ledger.words import Context, Sign, Verdict, Word
 
 __all__ = ["Context", "Sign", "Verdict", "Word", "judge", "steady_intervals"]
 
-Word = Literal[
-    "fits",
-    "spill",
-    "healthy",
-    "harmless_demotion",
-    "futile_ping_pong",
-    "limiter_bound",
-    "promotion_failing",
-    "following_phases",
-    "swap_pressure",
-    "limit_reclaim",
-    "stalled",
-    "not_enough_data",
-]
-Confidence = Literal["certain", "likely", "possible"]
-
-QUIET_SHARE = 0.001
-"""Moves below this share of resident memory are noise."""
-SWAP_SHARE = 0.01
-LIMIT_SHARE = 0.01
-LIMIT_OF_RECLAIM = 0.25
-"""Share of all reclaim that must have worked for cgroups before limits are named as the cause."""
-LIMIT_BEFORE_SWAP = 0.50
-SLOW_SHARE_MIN = 0.02
-TIERING_BIT = 2
-ALL_FILE = 0.90
-FEW_HOT = 0.01
-BLIND_FAULTS = 1000
-"""Hint faults without one candidate from which the kernel is not choosing pages to promote at all."""
-REFUSED_FACTOR = 3.0
-"""Candidates per promotion from which a limit that was reached decides."""
-MOSTLY_REFUSED = 5.0
-"""The same where no limit is known to bind: a full top tier refuses too, and each try counts again."""
-FAILED_SHARE = 0.10
-UNBOUND_LIMIT_MIB_PER_S = 65536.0
-"""The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
-LIMIT_REACHED = 0.25
-"""Candidates over what the limit lets through from which it can have bound: they come in bursts."""
-TURNOVER_MIN = 0.10
-"""Exchanged share of the top tier from which two-way traffic matters."""
-TURNOVER_BUSY = 0.03
-BUSY_SHARE = 0.15
-"""The same where so much of what the scanner tries ends in an exchange: in a short window."""
-RESIDENCY_SWINGS = 0.10
-OUTSIDE_MIN = 0.10
-"""Hot pages on slower tiers, over the top tier's size, from which they matter."""
-OUTSIDE_STALLED = 0.12
-REPLACED_OVER = 3.0
-"""How often the hot pages outside must have been promoted, with as many left, for few of them to be futile too."""
-PAUSED_MAX = 0.25
-"""Share of time without promotions up to which an exchange counts as going on."""
-SPREAD_FOLLOWS = 0.155
-"""Interquartile range of the hot share over time, over its median, from which the hot set moves."""
-BALANCE_MAX = 0.55
-"""How much more the hot share may fall than rise for it to come and go; above, it falls for good."""
-EFFORT_FUTILE = 8.0
-"""Pages looked at for each demoted from which the top tier holds hardly a page that is not in use."""
-ALL_HOT = 0.65
-DECLINED = 0.60
-RETURNED_MAX = 0.10
-GAIN_HELPS = 0.10
-SHORT_PASSES = 1.0
-SHORT_INTERVALS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What else is known of the host. None where it is not.
-
-    `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
-    ledger's rows, NaN where missing. `slow_access_share`: accesses that go to slower tiers, by samples of pages.
-    `slow_file_share`: share of file cache in what is resident on slower tiers.
-    """
-
-    dram_bytes: float | None = None
-    promote_limit_mib_per_s: float | None = None
-    limit_events: int | None = None
-    balancing: int | None = None
-    demotion: bool | None = None
-    throughput: Floats | None = None
-    slow_access_share: float | None = None
-    slow_file_share: float | None = None
-    page_bytes: int = PAGE_BYTES
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A number that spoke for or against: its name, value and unit."""
-
-    name: str
-    value: float
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The word, why in one sentence, how sure that is; what decided, and what spoke for the runner-up."""
-
-    word: Word
-    explanation: str
-    confidence: Confidence
-    evidence: tuple[Sign, ...] = ()
-    against: tuple[Sign, ...] = ()
-    runner_up: Word | None = None
+FULL_PASS = 1.0
+"""Passes of the scanner over the slow memory from which few hot pages found are few there [A]."""
+FEW_OUTSIDE = 0.08
+"""Hot pages found outside the top tier, over its size, below which they are few [A]: the estimate can be too low."""
 
 
 def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     """Judge a window of the ledger. Needs at least five intervals with differences."""
     context = context or Context()
     if int(ledger.present.any(axis=1).sum()) < MIN_INTERVALS:
-        return Verdict(
-            "not_enough_data", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain"
-        )
+        return Verdict("not_known", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain")
     seen = gather(ledger, context.page_bytes)
+    pressed = (
+        judge_limit(seen, context, LIMIT_BEFORE_SWAP)
+        or judge_swap(seen)
+        or judge_limit(seen, context, LIMIT_OF_RECLAIM)
+    )
+    if pressed is not None:
+        return pressed
+    outcome = measured_outcome(seen, context)
+    if outcome is not None:
+        return judge_outcome(seen, context, ledger, outcome)
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
     if blind and seen.slow_pages:
-        return Verdict(
-            "not_enough_data", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain"
-        )
-    return (
-        _judge_limit(seen, context, LIMIT_BEFORE_SWAP)
-        or _judge_swap(seen)
-        or _judge_limit(seen, context, LIMIT_OF_RECLAIM)
-        or _judge_still(seen, context)
-        or _judge_refused(seen, context)
-        or _judge_exchange(seen, context, ledger)
-        or _judge_stalled(seen, context)
-        or _judge_one_way(seen)
+        return Verdict("not_known", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain")
+    found = (
+        judge_still(seen, context)
+        or judge_refused(seen, context)
+        or judge_exchange(seen, context, ledger)
+        or judge_stalled(seen)
+        or judge_one_way(seen)
     )
+    return _only_what_was_seen(seen, found)
 
 
-def _judge_swap(seen: Evidence) -> Verdict | None:
-    out, back = seen.of_resident(seen.swapped_out), seen.of_resident(seen.swapped_in)
-    if min(out, back) < SWAP_SHARE:
-        return None
-    return Verdict(
-        "swap_pressure",
-        f"{_pages(seen.swapped_out)} pages went out to swap and {_pages(seen.swapped_in)} came back: "
-        "all memory tiers together are too small.",
-        "certain",
-        (
-            Sign("swapped_out_of_resident", out, "ratio"),
-            Sign("swapped_in_of_resident", back, "ratio"),
-            Sign("refaulted_anon", seen.refaulted_anon, "pages"),
-        ),
+def _only_what_was_seen(seen: Evidence, found: Verdict) -> Verdict:
+    """A good word needs a full pass that found few hot pages, or throughput that rose: else it is not known."""
+    if found.word not in ("healthy", "harmless_demotion") or not seen.slow_pages:
+        return found
+    if any(sign.name == "throughput_gain" for sign in found.evidence):
+        return found
+    passes, outside = seen.passes, max(seen.hot_outside or 0.0, seen.hot_outside_late or 0.0)
+    looked = passes is None or passes >= FULL_PASS
+    if looked and outside < FEW_OUTSIDE:
+        return found
+    why = f"The scanner went over {passes or 0.0:.0%} of the slow memory in the window"
+    if looked:
+        why = f"Hot pages worth {outside:.0%} of the top tier may be outside of it"
+    text = (
+        f"{why}, and nothing measured how many accesses are slow. Counters of the memory controllers, page samples by "
+        "tier or a longer window would tell."
     )
-
-
-def _judge_limit(seen: Evidence, context: Context, least: float) -> Verdict | None:
-    share = seen.limit_reclaimed / seen.reclaimed if seen.reclaimed else 0.0
-    amount = seen.of_resident(seen.limit_reclaimed)
-    if amount < LIMIT_SHARE or share < least:
-        return None
-    reached = context.limit_events or 0
-    cause = f"memory limits were reached {reached} times" if reached else "on behalf of cgroups, not of the host"
-    return Verdict(
-        "limit_reclaim",
-        f"{min(share, 1.0):.0%} of the reclaim worked for cgroups ({cause}): memory.high, memory.max or "
-        "memory.reclaim drive the demotions, not a lack of memory.",
-        "certain" if reached else "likely",
-        (
-            Sign("reclaimed_for_cgroups_of_reclaimed", min(share, 1.0), "ratio"),
-            Sign("reclaimed_for_cgroups_of_resident", amount, "ratio"),
-            Sign("limit_events", float(reached), "events"),
-        ),
-        (Sign("swapped_in_of_resident", seen.of_resident(seen.swapped_in), "ratio"),) if seen.swapped_in else (),
-        "swap_pressure" if seen.swapped_in else None,
-    )
-
-
-def _judge_still(seen: Evidence, context: Context) -> Verdict | None:
-    """Nothing moves: it fits, or it spilled and nobody promotes, or the scanner looks and never succeeds."""
-    moved = seen.of_resident(seen.promoted + seen.demoted)
-    if moved > QUIET_SHARE:
-        return None
-    share = seen.slow_share
-    if share is None:
-        return Verdict(
-            "not_enough_data", "Nothing moves, and the host does not say how much memory is on slower tiers.", "certain"
-        )
-    signs = (
-        Sign("moved_of_resident", moved, "ratio"),
-        Sign("slow_share", share, "ratio"),
-        Sign("page_table_entries_scanned", seen.armed or 0.0, "entries"),
-    )
-    if share < SLOW_SHARE_MIN:
-        text = "No pages move between tiers and hardly any memory is on a slower one."
-        return Verdict("fits", text, "certain", signs)
-    if off := _why_not_promoting(seen, context):
-        text = f"{share:.0%} of the memory is on a slower tier and nothing brings it back: {off}"
-        if seen.spilled:
-            text += f", {_pages(seen.spilled)} allocations went to another node"
-        sure: Confidence = "certain" if context.balancing is not None or not seen.armed_ever else "likely"
-        return Verdict("spill", f"{text}.", sure, (*signs, Sign("allocations_spilled", seen.spilled, "allocations")))
-    if (seen.hot_share or 0.0) >= FEW_HOT and (seen.candidates or 0.0) > QUIET_SHARE * (seen.slow_pages or 0.0):
-        return None
-    if not seen.armed and (context.slow_file_share or 0.0) >= ALL_FILE:
-        text = "The slower tier holds file cache that no process maps: the scanner has nothing to try there."
-        file_share = Sign("slow_file_share", context.slow_file_share or 0.0, "ratio")
-        return Verdict("healthy", text, "possible", (*signs, file_share), (), "spill")
-    if not seen.armed or not seen.hint_faults:
-        text = "Tiering is enabled, but the NUMA scanner did not run in this window: no slow page was tried."
-        return Verdict("stalled", text, "possible", signs, runner_up="healthy")
-    text = "The kernel scanned the slower tier and found no hot pages to promote."
-    return Verdict("healthy", text, "likely", (*signs, Sign("hint_faults", seen.hint_faults, "faults")))
-
-
-def _why_not_promoting(seen: Evidence, context: Context) -> str | None:
-    """Why no page could be promoted, whatever it is used for; None where the kernel promotes or may do."""
-    if context.balancing is not None and not context.balancing & TIERING_BIT:
-        return f"kernel.numa_balancing is {context.balancing}, which does not promote"
-    if not seen.armed_ever and context.balancing is None:
-        return "the kernel does not look for hot pages there"
-    # Where the setting is known to promote, faults without a candidate are pages that are not hot.
-    if context.balancing is None and (seen.hint_faults or 0) >= BLIND_FAULTS and seen.candidates == 0:
-        return f"of {_pages(seen.hint_faults or 0)} pages found in use not one was considered for promotion"
-    return None
-
-
-def _judge_refused(seen: Evidence, context: Context) -> Verdict | None:
-    """Many more candidates than promotions: the limiter, failing moves, or no free page in the top tier."""
-    found = seen.candidates or 0.0
-    factor = found / max(seen.promoted, 1.0)
-    if seen.of_resident(found) < QUIET_SHARE or factor < REFUSED_FACTOR:
-        return None
-    signs: tuple[Sign, ...] = (
-        Sign("candidates_per_promotion", factor, "ratio"),
-        Sign("failed_of_candidates", seen.failed / found, "ratio"),
-    )
-    limit = context.promote_limit_mib_per_s
-    reached = _limit_reached(seen, context)
-    if reached is not None and limit is not None:
-        signs = (*signs, Sign("candidates_over_limit", reached, "ratio"), Sign("promotion_limit", limit, "MiB/s"))
-    if seen.failed >= FAILED_SHARE * max(seen.promoted, FAILED_SHARE * found):
-        return _failing(seen, signs, "likely")
-    if reached is not None and reached >= LIMIT_REACHED:
-        return _limited(seen, factor, f" ({limit:g} MiB/s)", signs, "likely")
-    let_through = seen.of_resident(seen.promoted) >= QUIET_SHARE
-    if factor < MOSTLY_REFUSED:
-        return None
-    if limit is None and let_through and not seen.huge:
-        return _limited(seen, factor, "", signs, "possible")
-    if _two_way(seen) and _all_in_use(seen):
-        return None
-    return _failing(seen, signs, "likely" if limit is not None else "possible")
-
-
-def _limit_reached(seen: Evidence, context: Context) -> float | None:
-    """Candidates over what a known promotion rate limit lets through; None where none can bind."""
-    limit = context.promote_limit_mib_per_s
-    if limit is None or limit >= UNBOUND_LIMIT_MIB_PER_S or seen.seconds <= 0:
-        return None
-    return (seen.candidates or 0.0) * context.page_bytes / (max(limit, 1e-9) * 2**20 * seen.seconds)
-
-
-def _limited(seen: Evidence, factor: float, stated: str, signs: tuple[Sign, ...], confidence: Confidence) -> Verdict:
-    against = () if seen.turnover is None else (Sign("turnover_of_top_tier", seen.turnover, "ratio"),)
-    return Verdict(
-        "limiter_bound",
-        f"{factor:.1f} candidates for each promotion while hardly any move fails: the promotion rate limit{stated} "
-        "decides.",
-        confidence,
-        signs,
-        against,
-        "futile_ping_pong" if _two_way(seen) else "promotion_failing",
-    )
-
-
-def _failing(seen: Evidence, signs: tuple[Sign, ...], confidence: Confidence) -> Verdict:
-    return Verdict(
-        "promotion_failing",
-        f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted; "
-        f"{_pages(seen.failed)} moves failed, the others found no free page in the top tier.",
-        confidence,
-        signs,
-    )
-
-
-def _two_way(seen: Evidence) -> bool:
-    """Whether as much goes up as comes down, and enough to exchange a tenth of the top tier."""
-    if seen.churn < 0.5 * max(seen.promoted, seen.demoted):
-        return False
-    if seen.turnover is None or seen.turnover >= TURNOVER_MIN:
-        return True
-    return seen.turnover >= TURNOVER_BUSY and seen.churn >= BUSY_SHARE * max(seen.armed or 0.0, 1.0)
-
-
-def _crowded(seen: Evidence) -> bool:
-    """Whether reclaim finds hardly a page of the top tier that is not in use."""
-    return seen.effort is not None and seen.effort >= EFFORT_FUTILE
-
-
-def _all_in_use(seen: Evidence) -> bool:
-    """Whether pages are as hot on one side as on the other: promotions wait for one that is not, few pass."""
-    return _crowded(seen) and (seen.hot_share or 0.0) >= ALL_HOT
-
-
-def _judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict | None:
-    """Much goes up and as much comes down, all the time: does it buy anything?"""
-    if not _two_way(seen):
-        return None
-    swing, spread, effort = seen.residency_swing, seen.hot_share_spread, seen.effort
-    signs = [] if seen.turnover is None else [Sign("turnover_of_top_tier", seen.turnover, "ratio")]
-    signs += _known(
-        ("hot_share_of_touched_slow_pages", seen.hot_share, "ratio"),
-        ("hot_outside_over_top_tier", seen.hot_outside, "ratio"),
-        ("hot_share_spread", spread, "ratio"),
-        ("reclaim_effort", effort, "pages"),
-        ("time_without_promotions", seen.paused, "ratio"),
-    )
-    if swing is not None and swing >= RESIDENCY_SWINGS:
-        text = f"The top tier's share of memory swings by {swing:.0%} with the moves."
-        swings = Sign("residency_swing", swing, "ratio")
-        return Verdict("following_phases", text, "likely", (swings, *signs))
-    if seen.paused > PAUSED_MAX and not _all_in_use(seen):
-        return None
-    gain = _gain(ledger, context)
-    if gain is not None and gain >= GAIN_HELPS:
-        text = f"Throughput rose by {gain:.0%} while pages migrated both ways: migration pays."
-        return Verdict("healthy", text, "likely", (Sign("throughput_gain", gain, "ratio"), *signs))
-    outside = seen.hot_outside
-    if outside is not None and outside < OUTSIDE_MIN:
-        if seen.top_pages and seen.churn / seen.top_pages >= REPLACED_OVER * outside:
-            return _futile(seen, signs, crowded=False, confidence="possible")
-        text = f"Promotions pick the hot {seen.hot_share:.0%} of the slow pages that are touched; few are left there."
-        return Verdict("healthy", text, "likely", tuple(signs), (), "futile_ping_pong")
-    crowded = _crowded(seen)
-    if spread is not None and spread >= SPREAD_FOLLOWS and not crowded:
-        return _moving(seen, tuple(signs))
-    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
-    sure: Confidence = "possible" if seen.hot_share is None or short else "likely"
-    return _futile(seen, signs, crowded=crowded, confidence=sure)
-
-
-def _moving(seen: Evidence, signs: tuple[Sign, ...]) -> Verdict:
-    """The hot share changes while pages are exchanged: for good, or it comes and goes."""
-    against = tuple(_known(("turnover_of_top_tier", seen.turnover, "ratio")))
-    balance = seen.hot_share_balance or 0.0
-    signs = (*signs, Sign("hot_share_balance", balance, "ratio"))
-    if balance > BALANCE_MAX:
-        text = "The hot share of touched slow pages falls as pages migrate: promotion converges."
-        return Verdict("healthy", text, "likely", signs, against, "futile_ping_pong")
-    return Verdict(
-        "following_phases",
-        f"The hot share of the touched slow pages comes and goes (by {seen.hot_share_spread or 0:.0%} of its median) "
-        "while pages migrate: the hot set moves and the kernel follows.",
-        "likely" if seen.effort is not None else "possible",
-        signs,
-        against,
-        "futile_ping_pong",
-    )
-
-
-def _futile(seen: Evidence, signs: list[Sign], *, crowded: bool, confidence: Confidence) -> Verdict:
-    turned = "over and over" if seen.turnover is None else f"{seen.turnover:.1f} times over"
-    share = seen.hot_share
-    still = "" if share is None else f"; {share:.0%} of touched slow pages stay hot"
-    why = "the migrations change nothing measurable"
-    if crowded:
-        why = f"reclaim scanned {seen.effort:.0f} pages per demotion, so the hot set does not fit"
-    return Verdict(
-        "futile_ping_pong",
-        f"Ping-pong: the top tier turned over {turned}{still}; {why}.",
-        confidence,
-        tuple(signs),
-        tuple(_known(("hot_share_spread", seen.hot_share_spread, "ratio"))),
-        "following_phases",
-    )
-
-
-def _judge_stalled(seen: Evidence, context: Context) -> Verdict | None:
-    """Hot pages stay outside, and the scanner and with it promotions pause for most of the time."""
-    outside, late = seen.hot_outside, seen.hot_outside_late
-    if outside is None or outside < OUTSIDE_STALLED or seen.paused <= PAUSED_MAX:
-        return None
-    signs = _known(
-        ("hot_outside_over_top_tier", outside, "ratio"),
-        ("hot_outside_over_top_tier_late", late, "ratio"),
-        ("time_without_promotions", seen.paused, "ratio"),
-        ("time_without_scanning", seen.scan_paused, "ratio"),
-        ("slow_access_share", context.slow_access_share, "ratio"),
-    )
-    if late is not None and late < DECLINED * outside:
-        text = "Fewer hot pages are left on the slower tier than at first: promotions converge."
-        return Verdict("healthy", text, "likely", tuple(signs), (), "stalled")
-    if context.slow_access_share is not None and context.slow_access_share < SLOW_SHARE_MIN:
-        return None
-    return Verdict(
-        "stalled",
-        f"Hot pages worth {outside:.0%} of the top tier stay on the slower one, and no page was promoted for "
-        f"{seen.paused:.0%} of the time: the scanner pauses for longer than the hot set stands still.",
-        "possible" if context.slow_access_share is None else "likely",
-        tuple(signs),
-        (Sign("promoted", seen.promoted, "pages"),),
-        "healthy",
-    )
-
-
-def _judge_one_way(seen: Evidence) -> Verdict:
-    returned = seen.promoted / seen.demoted if seen.demoted else 0.0
-    signs = _known(
-        ("promoted", seen.promoted, "pages"),
-        ("demoted", seen.demoted, "pages"),
-        ("promoted_of_demoted", returned if seen.demoted else None, "ratio"),
-        ("hot_outside_over_top_tier", seen.hot_outside, "ratio"),
-        ("turnover_of_top_tier", seen.turnover, "ratio"),
-    )
-    wanted = seen.refaulted_anon >= 0.01 * seen.demoted
-    if seen.demoted and returned < RETURNED_MAX and (seen.hot_outside or 0.0) < OUTSIDE_MIN and not wanted:
-        against = (Sign("refaulted_file", seen.refaulted_file, "pages"),) if seen.refaulted_file else ()
-        return Verdict(
-            "harmless_demotion",
-            f"{_pages(seen.demoted)} pages were demoted and hardly any was wanted back.",
-            "likely",
-            tuple(signs),
-            against,
-            "healthy",
-        )
-    return Verdict(
-        "healthy",
-        f"{_pages(seen.promoted)} pages promoted and {_pages(seen.demoted)} demoted: little against the memory in "
-        "use, and promotions find what they look for.",
-        "likely",
-        tuple(signs),
-    )
-
-
-def _gain(ledger: Ledger, context: Context) -> float | None:
-    """How much throughput rose from the first half of the window to the second, by their medians."""
-    if context.throughput is None or len(context.throughput) != len(ledger.times_s):
-        return None
-    half = len(context.throughput) // 2
-    early, late = context.throughput[:half], context.throughput[half:]
-    early, late = early[np.isfinite(early)], late[np.isfinite(late)]
-    if min(len(early), len(late)) < MIN_INTERVALS or np.median(early) <= 0:
-        return None
-    return float(np.median(late) / np.median(early) - 1)
-
-
-def _known(*signs: tuple[str, float | None, str]) -> list[Sign]:
-    return [Sign(name, value, unit) for name, value, unit in signs if value is not None]
-
-
-def _pages(count: float) -> str:
-    return f"{int(count):,}"
-
-
-_GRAVITY = (
-    "promotion_failing",
-    "futile_ping_pong",
-    "swap_pressure",
-    "limiter_bound",
-    "limit_reclaim",
-    "stalled",
-    "spill",
-    "following_phases",
-    "harmless_demotion",
-    "healthy",
-    "fits",
-)
-
-
-def commonest_verdict(words: Mapping[str, int]) -> str:
-    """The verdict of most hosts, from how many have each; the graver one where two are equally common."""
-    known = {word: count for word, count in words.items() if word != "not_enough_data" and count}
-    if not known:
-        return "not_enough_data"
-    gravity = {word: place for place, word in enumerate(_GRAVITY)}
-    return max(known, key=lambda word: (known[word], -gravity.get(word, len(gravity))))
+    signs = (*found.evidence, *(() if passes is None else (Sign("scan_passes", passes, "passes"),)))
+    return Verdict("not_known", text, "certain", signs, found.against, found.word)

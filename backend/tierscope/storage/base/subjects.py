@@ -93,6 +93,16 @@ def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetim
     return [int(found) for found in session.execute(statement, values).scalars()]
 
 
+def services_of_host(session: ReadSession, host_id: int) -> list[SubjectService]:
+    """The services that were found on a host, by name."""
+    statement = text(
+        "SELECT s.id, s.public_id, s.namespace, s.name, s.origin FROM host_services h"
+        " JOIN services s ON s.id = h.service_id WHERE h.host_id = :host ORDER BY s.namespace, s.name"
+    )
+    rows = session.execute(statement, {"host": host_id}).mappings()
+    return [SubjectService(**row) for row in rows]
+
+
 def service_scopes(session: ReadSession, host_id: int) -> dict[int, str]:
     """The scope (`service:<namespace>/<name>`) under which a host counts each of its services, by service id."""
     return scopes_of_hosts(session, [host_id])[host_id]

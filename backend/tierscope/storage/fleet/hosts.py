@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, select, text, tuple_
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
-from tierscope.domain.ledger.verdict import Confidence
+from tierscope.domain.ledger.words import Confidence
 from tierscope.storage.tables import host_recent, host_services, hosts, services
 
 _COLUMNS = (

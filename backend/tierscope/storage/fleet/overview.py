@@ -12,7 +12,7 @@ from tierscope.storage.fleet.recent import parse_rates, rate_cells
 
 _HOSTS = (
     "SELECT h.id, h.name, h.origin, h.last_seen_at, r.host_id IS NOT NULL AS summed, r.memory_bytes, r.one_tier,"
-    " r.tiering_off, CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_enough_data' END AS verdict,"
+    " r.tiering_off, CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END AS verdict,"
     " r.started_at, r.ended_at, r.broken, f.weight, f.critical,"
     " CASE WHEN h.last_seen_at IS NULL OR h.last_seen_at < :silent THEN 'silent'"
     " WHEN h.last_seen_at < :late THEN 'late' ELSE 'reporting' END AS state"

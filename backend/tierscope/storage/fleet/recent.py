@@ -111,7 +111,7 @@ def sum_recent(
         f" {', '.join(parts)}{joined} GROUP BY hs.service_id"
     )
     words = text(
-        "SELECT hs.service_id, CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_enough_data' END, count(*)"
+        "SELECT hs.service_id, CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END, count(*)"
         f"{joined} GROUP BY 1, 2"
     )
     verdicts: dict[int, dict[str, int]] = {}

@@ -124,7 +124,7 @@ def _recent_line(
         promotion_pages_per_s=moves.promotion,
         demotion_pages_per_s=moves.demotion,
         psi_memory_some_ratio=moves.psi,
-        verdict=known.verdict if newest else "not_enough_data",
+        verdict=known.verdict if newest else "not_known",
         findings=findings,
         agent_version=row.agent_version,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.ledger.figures import RATES, MoveFigures, RateSum, figures_of_sums, rate_of
-from tierscope.domain.ledger.verdict import commonest_verdict
+from tierscope.domain.ledger.words import gravest_verdict
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.storage.fleet.recent import sum_recent
 from tierscope.storage.fleet.services import ServiceHosts, ServiceRow, count_hosts
@@ -41,7 +41,7 @@ def read_service_moves(session: ReadSession, rows: Sequence[ServiceRow], *, now:
             rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
             words.update(host.verdict.word for host in others)
             one_tier = one_tier and all(_one_tier(host) for host in others)
-        found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), commonest_verdict(words))
+        found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), gravest_verdict(words))
     return found
 
 

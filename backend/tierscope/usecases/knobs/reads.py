@@ -15,7 +15,7 @@ from tierscope.domain.knobs.bandwidth import bandwidth_keys
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
-from tierscope.domain.ledger import Verdict, judge, steady_intervals
+from tierscope.domain.ledger import steady_intervals
 from tierscope.storage.base.subjects import SubjectHost, layouts_in, newest_inventories
 from tierscope.storage.counters.rows import read_live_keys
 from tierscope.storage.counters.schemas import read_layouts
@@ -108,7 +108,7 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     """
     part = read_ledgers(session, [host], window)[0]
     inventory = newest_inventories(session, [host.id], window.end).get(host.id)
-    verdict = _judge(part)
+    verdict = part.course().verdict
     heat = read_host_heat(session, host, window, now=now)
     samples = _read_samples(session, host, window)
     facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
@@ -129,10 +129,6 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
         knobs=(),
         notes=_notes(facts, samples),
     )
-
-
-def _judge(part: HostLedger) -> Verdict:
-    return judge(part.ledger, part.machine.context(part.ledger.total("limit_events")))
 
 
 def _read_samples(session: ReadSession, host: SubjectHost, window: Window) -> Samples | None:

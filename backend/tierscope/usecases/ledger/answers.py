@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.ledger import Column, ColumnPlan, Trust
-from tierscope.usecases.ledger.ping_pong import PingPong
+from tierscope.usecases.ledger.ping_pong import PingPong, StateTime
 
 GROUNDING = "L kernel text of each counter"
 WHOLE_HOSTS = "Whole hosts, all their services together: the kernels keep no such counters for this service's cgroups."
@@ -36,6 +38,17 @@ class LedgerReset:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceState:
+    """The verdict on one service of a host: by its own moves and memory, with what its host's counters tell."""
+
+    service_id: str
+    service: str
+    verdict: str
+    explanation: str
+    states: tuple[StateTime, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """The answer of both routes."""
 
@@ -49,6 +62,9 @@ class Ledger:
     resets: tuple[LedgerReset, ...]
     ping_pong: PingPong
     n_hosts: int
+    services: Annotated[
+        tuple[ServiceState, ...], Described("Of a host: its services, each judged relative to its own memory.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

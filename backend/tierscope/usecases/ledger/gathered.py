@@ -14,9 +14,10 @@ from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
+from tierscope.domain.ledger.columns import TRAFFIC, Terms
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
-from tierscope.domain.ledger.plan import NO_GAUGE
-from tierscope.domain.ledger.verdict import commonest_verdict
+from tierscope.domain.ledger.plan import NO_GAUGE, NO_TRAFFIC
+from tierscope.domain.ledger.words import gravest_verdict
 from tierscope.storage.fleet.recent import read_recent_rows
 from tierscope.storage.ledger.services import MovesHour, read_moves_hours, read_since_midnight, read_trusts
 from tierscope.usecases.ledger.answers import (
@@ -31,7 +32,7 @@ from tierscope.usecases.ledger.ping_pong import MoveSums, PingPong, describe_not
 
 HOUR = timedelta(hours=1)
 MAX_RESETS = 1000
-_NEWEST_HOUR = "of the newest hour of each host"
+_NEWEST = "that each host has now"
 _WHOLE_HOURS = "Summed by whole hours: the window begins at the full hour and ends with the newest hour that is summed."
 
 
@@ -152,12 +153,17 @@ def _plans(column: Column, bodies: Sequence[Mapping[str, Any]], *, own: bool) ->
         terms = column.service or terms if own else terms
         entry = body.get("columns", {}).get(column.key)
         if entry is None:
-            unknown = NO_GAUGE if column.gauge else f"This kernel has no {', '.join(terms.names)}."
-            absent = terms.note if terms.trust == "not_supported" else unknown
+            absent = terms.note if terms.trust == "not_supported" else _unknown(column, terms)
             made[id(body)] = ColumnPlan(column, (), (), terms.names, "not_supported", absent)
         else:
             made[id(body)] = ColumnPlan(column, (0,), (), tuple(entry["c"]), entry["t"], terms.note)
     return [made[id(body)] for body in bodies]
+
+
+def _unknown(column: Column, terms: Terms) -> str:
+    if column.gauge:
+        return NO_GAUGE
+    return NO_TRAFFIC if column.key in TRAFFIC else f"This kernel has no {', '.join(terms.names)}."
 
 
 def _sums(column: Column, totals: Gathered) -> ColumnSums | None:
@@ -191,8 +197,8 @@ def _series(column: Column, hours: Sequence[MovesHour], grid: Grid) -> Series:
 def view_ping_pong(found: GatheredWindow) -> PingPong:
     """Ping-pong over all hosts of the window's whole hours."""
     dialects, warnings = _dialects(found), _warnings(found)
-    word = commonest_verdict(found.verdicts)
-    explanation = f"{found.verdicts.get(word, 0)} of {len(found.totals.host_ids)} hosts, by the verdict {_NEWEST_HOUR}."
+    word = gravest_verdict(found.verdicts)
+    explanation = f"{found.verdicts.get(word, 0)} of {len(found.totals.host_ids)} hosts, by the verdict {_NEWEST}."
     totals = found.totals
     promoted, demoted = COLUMN_INDEX["promoted_pages"], COLUMN_INDEX["demoted_pages"]
     counting = (totals.counts[promoted] > 0) & (totals.counts[demoted] > 0)

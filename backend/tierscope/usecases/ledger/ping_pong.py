@@ -1,16 +1,37 @@
 """Ping-pong of one or more hosts: measured where the kernel marks demoted pages, else bounded, and the verdict."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar, Literal
 
-from tierscope.domain.base.described import Described
+from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
-from tierscope.domain.ledger import Sign, Verdict, bound_churn, judge, measure_tpp, move_bytes_per_s
+from tierscope.domain.ledger import Sign, Verdict, bound_churn, measure_tpp, move_bytes_per_s
+from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
 Kind = Literal["measured", "upper_bound", "not_available"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateTime:
+    """How long a state held: host-seconds, and their share of those that were judged."""
+
+    state: str
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class StateStretch:
+    """A stretch of one state."""
+
+    __pydantic_config__: ClassVar = NAMES
+
+    from_: datetime
+    to: datetime
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +51,10 @@ class PingPong:
     ] = ()
     against: Annotated[tuple[Sign, ...], Described("What spoke for the runner-up.")] = ()
     runner_up: Annotated[str | None, Described("The verdict that came next; null where none was near.")] = None
+    states: Annotated[
+        tuple[StateTime, ...], Described("How long each state held, longest first; empty where no part was judged.")
+    ] = ()
+    ribbon: Annotated[tuple[StateStretch, ...], Described("Which state held when; of several hosts the gravest.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +74,28 @@ class MoveSums:
 def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPong:
     """Judge the hosts' ledgers. TPP measures; other kernels bound; a mix of both is bounded."""
     counting = [part for part in parts if _counts(part)]
-    word, explanation, first = _judge_all(parts)
+    course = _follow(parts)
+    first = course.verdict
+    word, explanation = first.word, f"{first.explanation} ({first.confidence})" if parts else first.explanation
     if counting:
         tpp = all(part.plan.dialect == "tpp" for part in counting)
         view = describe_sums(_add_up(counting), window, warnings, (word, explanation), measured=tpp)
     else:
         reason, status = _why_not(parts)
         view = describe_nothing(window, reason, status, word, explanation)
-    return replace(view, evidence=first.evidence, against=first.against, runner_up=first.runner_up)
+    return replace(
+        view,
+        evidence=first.evidence,
+        against=first.against,
+        runner_up=first.runner_up,
+        states=view_held(course),
+        ribbon=tuple(StateStretch(_instant(span.start_s), _instant(span.end_s), span.state) for span in course.spans),
+    )
+
+
+def view_held(course: Course) -> tuple[StateTime, ...]:
+    """How long each state held."""
+    return tuple(StateTime(held.state, held.seconds, held.ratio) for held in course.held)
 
 
 def describe_sums(
@@ -196,13 +235,12 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
     )
 
 
-def _judge_all(parts: Sequence[HostLedger]) -> tuple[str, str, Verdict]:
-    """The verdict that most hosts have, worded by the first of them, and that one's own."""
-    verdicts = [judge(part.ledger, part.machine.context(part.ledger.total("limit_events"))) for part in parts]
-    if not verdicts:
-        nothing = Verdict("not_enough_data", "No counters in the window.", "certain")
-        return nothing.word, nothing.explanation, nothing
-    word, count = Counter(verdict.word for verdict in verdicts).most_common(1)[0]
-    first = next(verdict for verdict in verdicts if verdict.word == word)
-    text = f"{first.explanation} ({first.confidence})"
-    return word, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}", first
+def _follow(parts: Sequence[HostLedger]) -> Course:
+    if not parts:
+        return Course(Verdict("not_known", "No counters in the window.", "certain"), (), ())
+    most_parts = max(MOST_PARTS // len(parts), 1)
+    return join_courses([part.course(most_parts=most_parts) for part in parts])
+
+
+def _instant(unix_s: float) -> datetime:
+    return datetime.fromtimestamp(unix_s, UTC)

@@ -22,7 +22,6 @@ from tierscope.domain.ledger.states import (
     Spans,
     follow_judged,
     follow_measured,
-    judge_moves,
     judge_rows,
     judge_with_host,
     scale_spans,
@@ -53,7 +52,6 @@ class HostHistory:
     rows: Ledger
     spans: Spans
     followed: Followed
-    whole: Judgement | None
     newest: Judgement | None
     throughput: Floats
 
@@ -107,7 +105,7 @@ def read_histories(
     own = read_ledgers(session, hosts, wide, None if whole_hosts else service)
     around: Mapping[int, HostLedger] = {}
     if service is not None and not whole_hosts:
-        own = [part for part in own if any(column.plus for column in part.plan.columns)]
+        own = [part for part in own if part.counts]
         around = {part.host.id: part for part in read_ledgers(session, [part.host for part in own], wide)}
     ids = [part.host.id for part in own]
     coarser = _coarser(sum(len(part.ledger.times_s) for part in own))
@@ -180,13 +178,11 @@ def _history(subject: _Subject, beside: BesideReads, recorded_s: float, window: 
     inside = np.flatnonzero(rows.times_s > window.start.timestamp())
     first, end = (int(inside[0]), len(rows.times_s)) if len(inside) else (0, 0)
     return HostHistory(
-        part=HostLedger(part.host, part.machine, part.plan, rows.rows(slice(first, end))),
+        part=replace(part, ledger=rows.rows(slice(first, end)), around=None if around is None else around.ledger),
         inventory=subject.inventory,
         rows=rows,
         spans=spans,
         followed=followed,
-        # Over hours throughput rises and falls for many reasons: the long window is judged by its moves alone.
-        whole=around_it(first, end, judge_moves(rows, context(first, end), first, end)) if end else None,
         newest=judge_window(max(end - spans.rows, 0), end) if end else None,
         throughput=known.throughput[first:end],
     )

@@ -1,6 +1,5 @@
 """Reads of ping-pong: states over time, what the moves cost, and whether they should be stopped."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -153,7 +152,6 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
     warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
     summary = describe_ping_pong([part.part for part in parts], window, warnings)
     whole = found.whole or summary
-    word, explanation = _judge(parts, summary.verdict, summary.explanation)
     cost = view_cost(parts, window, own_groups=found.own_groups)
     states = [_last(part) for part in parts]
     state = gravest(states)
@@ -182,8 +180,8 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
         spans=spans,
         hosts=tuple(_host(part, own) for part, own in zip(parts, states, strict=True)),
         cost=cost,
-        verdict=word,
-        explanation=explanation,
+        verdict=summary.verdict,
+        explanation=summary.explanation,
         stop_moving=stop,
         missing=_missing(parts, summary.kind, summary.ratio, window),
         notes=(*found.notes, *_notes(parts, summary.kind)),
@@ -204,17 +202,6 @@ def _missing(parts: Sequence[HostHistory], kind: Kind, ratio: Figure, window: Wi
     return replace(ratio, definition="ping_pong.state/1", unit="state") if kind == "not_available" else None
 
 
-def _judge(parts: Sequence[HostHistory], word: str, explanation: str) -> tuple[str, str]:
-    """The verdict that most hosts have over the window, with residency and throughput taken into account."""
-    verdicts = [part.whole.verdict for part in parts if part.whole is not None]
-    if not verdicts:
-        return word, explanation
-    most, count = Counter(verdict.word for verdict in verdicts).most_common(1)[0]
-    first = next(verdict for verdict in verdicts if verdict.word == most)
-    text = f"{first.explanation} ({first.confidence})"
-    return most, text if len(verdicts) == 1 else f"{count} of {len(verdicts)} hosts. The first: {text}"
-
-
 def _last(part: HostHistory) -> State | None:
     return part.followed.states[-1] if part.followed.states else None
 
@@ -222,7 +209,7 @@ def _last(part: HostHistory) -> State | None:
 def _host(part: HostHistory, state: State | None) -> HostState:
     host = part.part.host
     if part.newest is None:
-        return HostState(host.public_id, host.name, state, "not_enough_data", "")
+        return HostState(host.public_id, host.name, state, "not_known", "")
     verdict = part.newest.verdict
     return HostState(host.public_id, host.name, state, verdict.word, f"{verdict.explanation} ({verdict.confidence})")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
@@ -9,7 +10,7 @@ from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMNS, Column
 from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
-from tierscope.storage.base.subjects import SubjectHost, SubjectService
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, services_of_host
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
@@ -19,10 +20,11 @@ from tierscope.usecases.ledger.answers import (
     Ledger,
     LedgerEvidence,
     LedgerReset,
+    ServiceState,
     view_column,
 )
 from tierscope.usecases.ledger.gathered import GatheredWindow, read_gathered, view_gathered, view_ping_pong
-from tierscope.usecases.ledger.ping_pong import PingPong, describe_ping_pong
+from tierscope.usecases.ledger.ping_pong import PingPong, describe_ping_pong, view_held
 from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
 
 MAX_ROWS = 20_000
@@ -46,7 +48,12 @@ class LedgerReads:
         with self._context.database.read() as session:
             host = require_subject_host(session, host_id)
             parts = read_ledgers(session, [host], window)
-        return _view(host_id, host.origin, parts, window, max_points)
+            services = [
+                (service, _with_hosts(read_ledgers(session, [host], window, service), parts)[0])
+                for service in services_of_host(session, host.id)
+            ]
+        view = _view(host_id, host.origin, parts, window, max_points)
+        return replace(view, services=tuple(_service_state(service, part) for service, part in services))
 
     def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Ledger:
         """The ledger of a service: of its own cgroups where hosts count them, else of its whole hosts, and says so.
@@ -86,12 +93,27 @@ def _read_service(
         gathered = read_gathered(session, service.id, window)
         if gathered is not None:
             return gathered
-    own = [
-        part
-        for part in read_ledgers(session, hosts, window, service)
-        if any(column.plus for column in part.plan.columns)
-    ]
-    return (own, None) if own else (read_ledgers(session, hosts, window), WHOLE_HOSTS)
+    own = [part for part in read_ledgers(session, hosts, window, service) if part.counts]
+    whole = read_ledgers(session, hosts, window)
+    return (_with_hosts(own, whole), None) if own else (whole, WHOLE_HOSTS)
+
+
+def _service_state(service: SubjectService, part: HostLedger) -> ServiceState:
+    course = part.course()
+    verdict = course.verdict
+    return ServiceState(
+        service_id=service.public_id,
+        service=f"{service.namespace}/{service.name}",
+        verdict=verdict.word,
+        explanation=f"{verdict.explanation} ({verdict.confidence})",
+        states=view_held(course),
+    )
+
+
+def _with_hosts(own: Sequence[HostLedger], whole: Sequence[HostLedger]) -> list[HostLedger]:
+    """Ledgers of a service's cgroups, each with that of its host."""
+    around = {part.host.id: part.ledger for part in whole}
+    return [replace(part, around=around.get(part.host.id)) for part in own]
 
 
 def _measured(parts: Sequence[HostLedger]) -> list[HostLedger]:

@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.base.jobs import COUNTERS
-from tierscope.domain.ledger import Ledger, Plan, block_ledger, concatenate
+from tierscope.domain.ledger import Context, Ledger, Plan, block_ledger, concatenate
+from tierscope.domain.ledger.columns import TRAFFIC
+from tierscope.domain.ledger.course import MOST_PARTS, Course, follow
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base.dirty_buckets import pending_buckets
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, layouts_in, newest_inventories
@@ -20,12 +22,29 @@ _DIALECT_MARKS = ("host|vmstat|pgpromote", "host|vmstat|pgdemote", "host|vmstat|
 
 @dataclass(frozen=True, slots=True)
 class HostLedger:
-    """The ledger of one host over the window, with the plan that its columns follow."""
+    """The ledger of one host over the window, with the plan that its columns follow.
+
+    `around`: of a service's cgroups, the ledger of the whole host, where it was read.
+    """
 
     host: SubjectHost
     machine: Machine
     plan: Plan
     ledger: Ledger
+    around: Ledger | None = None
+
+    def course(self, *, most_parts: int = MOST_PARTS) -> Course:
+        """Which state held when over the window, and its verdict."""
+        return follow(self.ledger, self.context, around=self.around, most_parts=most_parts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether anything of the subject itself is counted: memory traffic of a service is its host's."""
+        return any(column.plus for column in self.plan.columns if column.column.key not in TRAFFIC)
+
+    def context(self, rows: Ledger) -> Context:
+        """What is known of the host beside some rows of the ledger."""
+        return self.machine.context(rows.total("limit_events"))
 
 
 def read_ledgers(

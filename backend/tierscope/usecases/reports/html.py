@@ -8,6 +8,7 @@ from tierscope.domain.reports.words import bytes_text, days_text, growth_text, r
 from tierscope.usecases.reports.content import ReportContent
 
 METHODS = {
+    "combined": "several methods by how they erred",
     "line": "straight line",
     "drift": "random walk with drift",
     "holt": "Holt's trend",

@@ -5972,6 +5972,11 @@ export interface components {
             resets: components["schemas"]["LedgerReset"][];
             /** Series */
             series: components["schemas"]["Series"][];
+            /**
+             * Services
+             * @description Of a host: its services, each judged relative to its own memory.
+             */
+            services: components["schemas"]["ServiceState"][];
             /** Subject */
             subject: string;
             window: components["schemas"]["Window"];
@@ -7015,10 +7020,20 @@ export interface components {
             kind: "measured" | "upper_bound" | "not_available";
             ratio: components["schemas"]["Figure"];
             /**
+             * Ribbon
+             * @description Which state held when; of several hosts the gravest.
+             */
+            ribbon: components["schemas"]["StateStretch"][];
+            /**
              * Runner Up
              * @description The verdict that came next; null where none was near.
              */
             runner_up: string | null;
+            /**
+             * States
+             * @description How long each state held, longest first; empty where no part was judged.
+             */
+            states: components["schemas"]["StateTime"][];
             tier_move_bytes_per_s: components["schemas"]["Figure"];
             /** Verdict */
             verdict: string;
@@ -9106,6 +9121,22 @@ export interface components {
             service: string;
         };
         /**
+         * ServiceState
+         * @description The verdict on one service of a host: by its own moves and memory, with what its host's counters tell.
+         */
+        ServiceState: {
+            /** Explanation */
+            explanation: string;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            /** States */
+            states: components["schemas"]["StateTime"][];
+            /** Verdict */
+            verdict: string;
+        };
+        /**
          * ServiceSummary
          * @description A line of the services table.
          */
@@ -9554,6 +9585,36 @@ export interface components {
             to: string | null;
             /** Why */
             why: string;
+        };
+        /**
+         * StateStretch
+         * @description A stretch of one state.
+         */
+        StateStretch: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** State */
+            state: string;
+            /**
+             * To
+             * Format: date-time
+             */
+            to: string;
+        };
+        /**
+         * StateTime
+         * @description How long a state held: host-seconds, and their share of those that were judged.
+         */
+        StateTime: {
+            /** Ratio */
+            ratio: number;
+            /** Seconds */
+            seconds: number;
+            /** State */
+            state: string;
         };
         /**
          * StopMoving
@@ -10752,17 +10813,17 @@ export interface components {
         };
         /**
          * Widened
-         * @description By how much the model's own intervals were stretched so that they held on days that it had not seen.
+         * @description By how much the methods' own intervals were stretched to hold on days that they had not seen.
          */
         Widened: {
             /**
              * By Backtest
-             * @description What the model's own intervals missed by on days that it had not seen.
+             * @description What the methods' own intervals missed by; below 1 they were too wide.
              */
             by_backtest: number;
             /**
              * In All
-             * @description With the disagreement of methods that did about as well.
+             * @description The intervals over those of the methods, in all.
              */
             in_all: number;
         };
@@ -11230,6 +11291,7 @@ export type ServiceLoss = components['schemas']['ServiceLoss'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
 export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceNeed = components['schemas']['ServiceNeed'];
+export type ServiceState = components['schemas']['ServiceState'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
@@ -11252,6 +11314,8 @@ export type StallSeconds = components['schemas']['StallSeconds'];
 export type StartedExperiment = components['schemas']['StartedExperiment'];
 export type StateCounts = components['schemas']['StateCounts'];
 export type StateSpan = components['schemas']['StateSpan'];
+export type StateStretch = components['schemas']['StateStretch'];
+export type StateTime = components['schemas']['StateTime'];
 export type StopMoving = components['schemas']['StopMoving'];
 export type StoredScenario = components['schemas']['StoredScenario'];
 export type Subtracted = components['schemas']['Subtracted'];

@@ -7,15 +7,15 @@ export interface VerdictText {
 
 const verdicts: Record<string, VerdictText> = {
   fits: { label: 'fits', meaning: 'The memory in use fits the top tier; there is nothing to move.', tone: 'good' },
-  healthy: { label: 'healthy', meaning: 'Tier moves are few and useful.', tone: 'good' },
+  healthy: { label: 'healthy', meaning: 'Few accesses are slow, and hardly any page moves.', tone: 'good' },
   harmless_demotion: {
     label: 'harmless demotion',
-    meaning: 'Pages are demoted and rarely come back.',
+    meaning: 'Pages are demoted and rarely come back; few accesses are slow.',
     tone: 'good',
   },
   spill: {
     label: 'spill',
-    meaning: 'New memory is allocated on a slower tier because the top tier is full.',
+    meaning: 'Accesses are slow, and the settings promote no page.',
     tone: 'warning',
   },
   futile_ping_pong: {
@@ -44,15 +44,19 @@ const verdicts: Record<string, VerdictText> = {
     tone: 'critical',
   },
   limit_reclaim: { label: 'limit reclaim', meaning: 'A cgroup limit, not the host, forces reclaim.', tone: 'warning' },
-  stalled: { label: 'stalled', meaning: 'Tasks wait for memory.', tone: 'critical' },
+  stalled: {
+    label: 'stalled',
+    meaning: 'Hot pages stay on slow memory, and the kernel does not promote them.',
+    tone: 'critical',
+  },
   tiering_off: {
     label: 'tiering disabled',
     meaning: 'The host has slower tiers, but nothing moves pages between them.',
     tone: 'warning',
   },
-  not_enough_data: {
-    label: 'not enough data',
-    meaning: 'There is not enough data for a verdict.',
+  not_known: {
+    label: 'not known',
+    meaning: 'Nothing that was measured tells whether accesses are slow.',
     tone: 'neutral',
   },
 }

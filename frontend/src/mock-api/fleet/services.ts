@@ -35,7 +35,7 @@ function service(
 }
 
 const unmeasured: ServiceSummary = {
-  ...service('svc-batch', 'batch', 'nightly-reports', 220 * gib, 0, 0, 'not_enough_data'),
+  ...service('svc-batch', 'batch', 'nightly-reports', 220 * gib, 0, 0, 'not_known'),
   n_hosts_with_heat: 0,
   method: null,
   hot_ratio: nothing('heat.hot_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),

@@ -23,6 +23,10 @@ function column(
   }
 }
 
+function instant(secondsAgo: number): string {
+  return new Date((mockNow - secondsAgo) * 1000).toISOString()
+}
+
 /** A ledger as the API answers it. */
 export function ledger(subject: string): Ledger {
   const line = (key: string, label: string, level: number, phase: number) => ({
@@ -79,7 +83,16 @@ export function ledger(subject: string): Ledger {
       evidence: [{ name: 'turnover_of_top_tier', value: 1.9, unit: 'ratio' }],
       against: [{ name: 'hot_share_spread', value: 0.1, unit: 'ratio' }],
       runner_up: 'following_phases',
+      states: [
+        { state: 'healthy', seconds: 12_960, ratio: 0.6 },
+        { state: 'futile_ping_pong', seconds: 8640, ratio: 0.4 },
+      ],
+      ribbon: [
+        { state: 'healthy', from: instant(21_600), to: instant(8640) },
+        { state: 'futile_ping_pong', from: instant(8640), to: instant(0) },
+      ],
     },
     n_hosts: 1,
+    services: [],
   }
 }

@@ -12,6 +12,7 @@ import classes from './LedgerView.module.css'
 import { PingPongPanel } from './PingPongPanel'
 import { PingPongSection } from './PingPongSection'
 import { ResetsList } from './ResetsList'
+import { StatesPanel } from './StatesPanel'
 
 interface LedgerViewProps {
   ledger: Ledger | undefined
@@ -36,6 +37,7 @@ export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTime
           {warning}
         </p>
       ))}
+      <StatesPanel ledger={ledger} />
       <div className={classes.wide}>
         <LedgerChart ledger={ledger} load={load} height={320} marks={marks} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />

@@ -1,17 +1,15 @@
 import { Skeleton } from '@mantine/core'
 import type { PingPong } from '../../api/_generated/schema'
-import { verdictText } from '../../lib/text/verdicts'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { ProvenanceChip } from '../../ui/provenance/ProvenanceChip'
-import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import classes from './PingPongPanel.module.css'
 
 const kinds = { measured: 'measured', upper_bound: 'upper bound', not_available: 'not available' } as const
 
-/** Ping-pong, always labelled as measured or as an upper bound, with the verdict and its reason. */
+/** Ping-pong, always labelled as measured or as an upper bound, with what it is of. */
 export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) {
   if (pingPong === undefined) {
     return (
@@ -20,7 +18,6 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
       </Panel>
     )
   }
-  const verdict = verdictText(pingPong.verdict)
   const lines = [
     { name: 'Churn', figure: pingPong.churn_pages_per_s },
     { name: 'Churn per GiB', figure: pingPong.churn_pages_per_s_per_gib },
@@ -56,10 +53,6 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
           </div>
         ))}
       </dl>
-      <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
-      <p className={classes.why}>
-        <Prose text={pingPong.explanation} />
-      </p>
     </Panel>
   )
 }

@@ -22,7 +22,7 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
   return (
     <Panel
       title="Verdict"
-      hint="on the newest intervals"
+      hint="over the window"
       actions={
         state === null ? (
           <ToneTag tone="neutral" label="state unknown" meaning={history.missing?.reason ?? 'There is no data.'} />

@@ -1,0 +1,118 @@
+"""A verdict where the share of slow accesses was measured: it decides good or bad, and counters say why.
+
+The mechanism is told by flows over the memory of the subject itself, none of them tuned: pages go down, up, both ways,
+or stand. docs/method/verdicts.md gives the reasons.
+"""
+
+from tierscope.domain.ledger.evidence import Evidence
+from tierscope.domain.ledger.ledger import Ledger
+from tierscope.domain.ledger.rules import (
+    SLOW_SHARE_MIN,
+    TURNOVER_MIN,
+    judge_exchange,
+    judge_refused,
+    why_not_promoting,
+)
+from tierscope.domain.ledger.words import Context, Outcome, Sign, Verdict
+
+CHANCE = 2 / 3
+"""Slow accesses over the share of memory that is slow, from which pages lie about where chance would put them [A]."""
+
+
+def measured_outcome(seen: Evidence, context: Context) -> Outcome | None:
+    """What was measured of the window: samples of accesses before bytes, which hold prefetches and page moves too."""
+    if context.outcome is not None:
+        return context.outcome
+    if seen.slow_traffic_share is not None:
+        return Outcome(seen.slow_traffic_share, "memory_traffic")
+    return None
+
+
+def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Outcome) -> Verdict:
+    """The verdict of a window whose share of slow accesses is known."""
+    goes_up, goes_down = seen.promoted > seen.few_pages, seen.demoted > seen.few_pages
+    if outcome.is_good:
+        exchange = judge_exchange(seen, context, ledger) if goes_up and goes_down else None
+        if exchange is not None and exchange.word == "futile_ping_pong":
+            return _with(exchange, outcome)
+        return _good(seen, outcome, goes_up=goes_up, goes_down=goes_down)
+    if off := why_not_promoting(seen, context):
+        text = f"{_capital(outcome.text)}, and nothing brings those pages back: {off}."
+        spilled = Sign("allocations_spilled", seen.spilled, "allocations")
+        return Verdict("spill", text, "certain", (outcome.sign, *_flows(seen), spilled))
+    if ledger.total("promoted_pages") is None:
+        text = f"{_capital(outcome.text)}, and the kernel counts no promotions."
+        return Verdict("spill", text, "possible", (outcome.sign,), runner_up="stalled")
+    refused = judge_refused(seen, context)
+    if refused is not None:
+        return _with(refused, outcome)
+    return _bad(seen, outcome, goes_up=goes_up)
+
+
+def _bad(seen: Evidence, outcome: Outcome, *, goes_up: bool) -> Verdict:
+    """Many slow accesses on a kernel that promotes: what the moves buy is how far placement is from chance."""
+    signs = (outcome.sign, *_flows(seen), *_scanned(seen))
+    share = seen.slow_share
+    over_chance = None if not share else outcome.slow_share / share
+    if over_chance is not None:
+        signs = (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
+    better = over_chance is not None and over_chance < CHANCE
+    if goes_up and better:
+        text = (
+            f"{_capital(outcome.text)} and holds {share:.0%} of the memory: the hot set moves, and promotion follows."
+        )
+        return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
+    turnover = seen.turnover or 0.0
+    if goes_up and over_chance is not None and turnover >= TURNOVER_MIN:
+        text = (
+            f"{_capital(outcome.text)} and holds {share:.0%} of the memory, after the top tier turned over "
+            f"{turnover:.1f} times: the moves place pages hardly better than chance."
+        )
+        return Verdict("futile_ping_pong", text, "likely", signs, runner_up="following_phases")
+    text = f"{_capital(outcome.text)}, the settings promote, and {seen.promoted:,.0f} pages were promoted"
+    passes = seen.passes
+    if passes is not None and passes < 1.0:
+        text += f": the scanner went over {passes:.0%} of the slow memory"
+    return Verdict("stalled", f"{text}.", "likely", signs)
+
+
+def _good(seen: Evidence, outcome: Outcome, *, goes_up: bool, goes_down: bool) -> Verdict:
+    signs = (outcome.sign, *_flows(seen))
+    share = seen.slow_share
+    if not goes_up and not goes_down and share is not None and share < SLOW_SHARE_MIN:
+        return Verdict(
+            "fits", "No pages move between tiers and hardly any memory is on a slower one.", "certain", signs
+        )
+    if goes_up and goes_down:
+        text = f"Pages move both ways and {outcome.text}: other pages become hot, and promotion follows."
+        return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
+    if goes_down:
+        text = f"{seen.demoted:,.0f} pages were demoted, hardly any came back, and {outcome.text}."
+        return Verdict("harmless_demotion", text, "certain", signs)
+    return Verdict("healthy", f"{_capital(outcome.text)}.", "certain", signs)
+
+
+def _with(verdict: Verdict, outcome: Outcome) -> Verdict:
+    return Verdict(
+        verdict.word,
+        f"{verdict.explanation.removesuffix('.')}; {outcome.text}.",
+        verdict.confidence,
+        (outcome.sign, *verdict.evidence),
+        verdict.against,
+        verdict.runner_up,
+    )
+
+
+def _flows(seen: Evidence) -> tuple[Sign, ...]:
+    return (
+        Sign("promoted_of_resident", seen.promoted / seen.resident, "ratio"),
+        Sign("demoted_of_resident", seen.demoted / seen.resident, "ratio"),
+    )
+
+
+def _scanned(seen: Evidence) -> tuple[Sign, ...]:
+    return () if seen.passes is None else (Sign("scan_passes", seen.passes, "passes"),)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

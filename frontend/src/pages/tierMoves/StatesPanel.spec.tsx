@@ -1,0 +1,39 @@
+import { screen, within } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { ledger } from '../../mock-api/ledger/tierMoves'
+import { renderBare } from '../../mock-api/render'
+import { StatesPanel } from './StatesPanel'
+
+function show(found: Parameters<typeof StatesPanel>[0]['ledger']) {
+  renderBare(<StatesPanel ledger={found} />)
+  return screen.getByTestId('tiering-states')
+}
+
+describe('StatesPanel', () => {
+  it('says how long each state held and draws when', () => {
+    const panel = show(ledger('host-1'))
+    const states = within(panel).getByRole('list', { name: 'How long each state held' })
+    expect(states.textContent).toContain('healthy60 % · 3 h 36 min')
+    expect(states.textContent).toContain('ping-pong40 % · 2 h 24 min')
+    const stretches = within(panel).getByRole('img', { name: 'States over time' }).children
+    expect([...stretches].map((stretch) => stretch.getAttribute('data-state'))).toEqual(['healthy', 'futile_ping_pong'])
+    expect((stretches[1] as HTMLElement).style.left).toBe('60%')
+  })
+
+  it('lists the services of a host that has several', () => {
+    const service = { service_id: 's1', verdict: 'stalled', explanation: 'Slow memory serves 40 %.', states: [] }
+    const services = [
+      { ...service, service: 'shop/redis' },
+      { ...service, service_id: 's2', service: 'shop/web', verdict: 'healthy' },
+    ]
+    const rows = within(show({ ...ledger('host-1'), services })).getAllByRole('row')
+    expect(rows.map((row) => row.textContent)).toEqual(['shop/redisstalled', 'shop/webhealthy'])
+  })
+
+  it('draws no ribbon where nothing was judged', () => {
+    const found = ledger('host-1')
+    const panel = show({ ...found, ping_pong: { ...found.ping_pong, verdict: 'not_known', states: [], ribbon: [] } })
+    expect(within(panel).queryByRole('img', { name: 'States over time' })).toBeNull()
+    expect(panel.textContent).toContain('not known')
+  })
+})

@@ -1,0 +1,29 @@
+"""Keeps the bytes at fast and slow memory beside tier moves, and says `not_known` where no verdict is possible."""
+
+from alembic import op
+from sqlalchemy import text
+
+from tierscope.storage import tables
+from tierscope.storage.base.ddl import add_missing_columns, drop_columns
+
+revision = "0023"
+down_revision = "0022"
+branch_labels = None
+depends_on = None
+
+_ADDED = ("fast_traffic_bytes", "slow_traffic_bytes")
+_RENAME = text("UPDATE host_recent SET verdict = :after WHERE verdict = :before")
+
+
+def upgrade() -> None:
+    """Adds the columns, null in the rows of before, and renames the word."""
+    connection = op.get_bind()
+    add_missing_columns(connection, tables.tier_moves, _ADDED)
+    connection.execute(_RENAME, {"before": "not_enough_data", "after": "not_known"})
+
+
+def downgrade() -> None:
+    """Drops them, and takes the word back."""
+    connection = op.get_bind()
+    connection.execute(_RENAME, {"before": "not_known", "after": "not_enough_data"})
+    drop_columns(connection, tables.tier_moves, _ADDED)
