@@ -1,4 +1,4 @@
-"""Keeps the bytes at fast and slow memory beside tier moves, and says `not_known` where no verdict is possible."""
+"""Keeps bytes at fast and slow memory, and sampled loads from them, beside tier moves, and says `not_known` where no verdict is possible."""
 
 from alembic import op
 from sqlalchemy import text
@@ -11,7 +11,7 @@ down_revision = "0022"
 branch_labels = None
 depends_on = None
 
-_ADDED = ("fast_traffic_bytes", "slow_traffic_bytes")
+_ADDED = ("fast_traffic_bytes", "slow_traffic_bytes", "fast_loads", "slow_loads")
 _RENAME = text("UPDATE host_recent SET verdict = :after WHERE verdict = :before")
 
 

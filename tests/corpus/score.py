@@ -75,7 +75,7 @@ def judge_corpus(directory: Path, *, measured: bool) -> Iterator[Told]:
             context = Context(
                 balancing=PROMOTES,
                 promote_limit_mib_per_s=UNLIMITED_MIB_PER_S,
-                outcome=Outcome(slow, "page_samples") if measured else None,
+                outcome=Outcome(slow, "sampled_loads") if measured else None,
             )
             yield Told(name, interval["state"], slow, judge(ledger.rows(inside), context).word)
 

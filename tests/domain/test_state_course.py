@@ -109,6 +109,19 @@ def test_service_takes_its_hosts_word_where_it_makes_most_of_the_moves() -> None
     assert service(10) == "stalled"
 
 
+def test_services_own_loads_decide_and_its_hosts_counters_say_why() -> None:
+    own, host = hours(0.02), hours(0.02)
+    for key in ("promoted_pages", "demoted_pages"):
+        own.present[:, COLUMN_INDEX[key]] = False
+    for key, amount in (("fast_loads", 60), ("slow_loads", 40)):
+        own.present[:, COLUMN_INDEX[key]] = True
+        own.values[:, COLUMN_INDEX[key]] = amount
+    context = Context(balancing=2)
+    assert follow(host, lambda _: context).verdict.word == "healthy"
+    found = follow(own, lambda _: context, around=host).verdict
+    assert (found.word, found.evidence[0].name) == ("stalled", "slow_share_of_sampled_loads")
+
+
 def test_size_of_the_memory_beside_a_service_changes_no_word() -> None:
     words = {course(hours(0.3, 0.3, top_pages=PAGES * factor)).verdict.word for factor in (1, 10, 100)}
     assert words == {"stalled"}

@@ -403,7 +403,7 @@ def test_spilled_memory_that_nobody_uses_is_healthy() -> None:
 
 def test_sampled_accesses_come_before_bytes() -> None:
     ledger = made({**QUIET, **traffic(0.01)})
-    assert judge(ledger, Context(balancing=2, outcome=Outcome(0.4, "page_samples"))).word == "stalled"
+    assert judge(ledger, Context(balancing=2, outcome=Outcome(0.4, "sampled_loads"))).word == "stalled"
 
 
 @pytest.mark.parametrize("factor", [10, 100])
@@ -436,6 +436,46 @@ def test_bytes_at_memory_are_told_apart_by_node_and_device() -> None:
     # Controllers that do not see the slow memory measure no share.
     assert places(nodes[:2], frozenset({1})) == [(), ()]
     assert places(nodes, frozenset()) == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "slow_pages", "word"),
+    [
+        (150, 50, SLOW_PAGES, "stalled"),
+        (190, 10, SLOW_PAGES, "healthy"),
+        # Too few to tell, or from a processor that may not tell slow memory apart: bytes decide.
+        (100, 99, SLOW_PAGES, "healthy"),
+        (1000, 0, SLOW_PAGES, "healthy"),
+        (1000, 0, 0, "fits"),
+    ],
+)
+def test_sampled_loads_of_a_service_come_before_the_bytes_of_its_host(
+    fast: int, slow: int, slow_pages: int, word: str
+) -> None:
+    ledger = made({**moves(), **traffic(0.01)}, n=10, slow_pages=slow_pages)
+    for key, amount in (("fast_loads", fast), ("slow_loads", slow)):
+        ledger.present[:, COLUMN_INDEX[key]] = True
+        ledger.values[0, COLUMN_INDEX[key]] = amount
+    found = judge(ledger, Context(balancing=2))
+    assert found.word == word
+    sampled = fast + slow >= 200 and (slow > 0 or slow_pages == 0)
+    assert found.evidence[0].name == f"slow_share_of_{'sampled_loads' if sampled else 'memory_traffic'}"
+
+
+def test_loads_are_told_apart_by_what_served_them() -> None:
+    scope = "service:host/shop"
+    keys = [f"{scope}|served_loads|loads_{what}" for what in ("cache", "cxl", "dram_local", "dram_remote", "pmem")]
+
+    def served(nodes: list[dict[str, object]]) -> list[set[str]]:
+        plan = plan_service(keys, [scope], read_machine({"nodes": nodes}).tiers)
+        columns = [plan.columns[COLUMN_INDEX[key]] for key in ("fast_loads", "slow_loads")]
+        assert all(column.trust in ("sampled", "not_supported") for column in columns)
+        return [{keys[place].rsplit("_", 1)[1] for place in column.plus} for column in columns]
+
+    near, far = {"id": 0, "cpulist": "0-31", "tier_class": "dram"}, {"id": 1, "cpulist": "", "tier_class": "cxl"}
+    assert served([near, far]) == [{"local"}, {"cxl", "pmem", "remote"}]
+    assert served([near, {**near, "id": 2}, far]) == [{"local", "remote"}, {"cxl", "pmem"}]
+    assert served([near]) == [set(), set()]
 
 
 def test_node_without_processors_is_slow_whatever_its_tier() -> None:

@@ -62,7 +62,9 @@ def _same(*names: str, any_of: bool = False, note: str = "") -> _Both:
 
 
 _TRAFFIC = ("read_bytes", "write_bytes")
+_SERVED = "Of the loads that a sampler saw memory serve; caches are left out."
 _WHOLE_HOST = "Of the whole host: memory controllers do not tell whose accesses they serve."
+_OF_SERVICES = "Samplers measure services: see those of the host."
 _TPP_CANDIDATES = "TPP counts promotion decisions (hint faults), not pages, and before the hotness test."
 _TPP_EVENTS = "TPP counts one event per successful promotion, a huge page too: a lower bound in pages."
 
@@ -307,6 +309,20 @@ COLUMNS: tuple[Column, ...] = (
         service=Terms(_TRAFFIC, note=_WHOLE_HOST),
     ),
     Column(
+        "fast_loads",
+        "Sampled loads from fast memory",
+        "loads",
+        Terms((), trust="not_supported", note=_OF_SERVICES),
+        service=Terms(("loads_dram_local", "loads_dram_remote"), source="served_loads", trust="sampled", note=_SERVED),
+    ),
+    Column(
+        "slow_loads",
+        "Sampled loads from slow memory",
+        "loads",
+        Terms((), trust="not_supported", note=_OF_SERVICES),
+        service=Terms(("loads_cxl", "loads_pmem"), source="served_loads", trust="sampled", note=_SERVED),
+    ),
+    Column(
         "top_resident_bytes",
         "Resident on the top tier",
         "bytes",
@@ -328,3 +344,5 @@ COLUMN_KEYS: tuple[str, ...] = tuple(column.key for column in COLUMNS)
 COLUMN_INDEX: dict[str, int] = {key: index for index, key in enumerate(COLUMN_KEYS)}
 TRAFFIC = ("fast_traffic_bytes", "slow_traffic_bytes")
 """Bytes at memory controllers: what measures how many accesses are slow. Of a service, those of its whole hosts."""
+LOADS = ("fast_loads", "slow_loads")
+"""Sampled loads by what served them: the same of a service alone."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from tierscope.domain.ledger.evidence import MIN_INTERVALS
 from tierscope.domain.ledger.ledger import Ledger
+from tierscope.domain.ledger.outcome import sampled_outcome
 from tierscope.domain.ledger.verdict import judge
 from tierscope.domain.ledger.words import Context, Verdict, Word, gravity
 
@@ -63,7 +64,8 @@ def follow(
     """Judge a window of a ledger part by part.
 
     `context_of` says what else is known of a part. `around`: of a service's ledger that of its host, whose counters
-    tell more; what they say holds for a service that makes most of the host's moves, or whose moves are not counted.
+    tell more; what they say of a cause holds for a service that makes most of the host's moves, or whose moves are not
+    counted. The service's own share of slow accesses decides where it is measured.
     Parts begin at multiples of their length on the clock, so that two windows agree on what they share; a part with
     too few intervals goes to the one before it.
     """
@@ -109,7 +111,8 @@ def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger
     counted = part.total("promoted_pages") is not None or part.total("demoted_pages") is not None
     if counted and own.word != "not_known" and _weight(part) < MOSTLY * _weight(host):
         return own
-    found = judge(host, context_of(host))
+    context = context_of(host)
+    found = judge(host, replace(context, outcome=sampled_outcome(part) or context.outcome))
     return own if found.word == "not_known" else found
 
 
@@ -141,7 +144,7 @@ def _parts(ledger: Ledger, most_parts: int) -> list[slice]:
 
 
 def _part_seconds(ledger: Ledger) -> float:
-    measured = np.isfinite(ledger.column("slow_traffic_bytes")).any()
+    measured = any(np.isfinite(ledger.column(key)).any() for key in ("slow_traffic_bytes", "slow_loads"))
     return PART_SECONDS if measured else BLIND_PART_SECONDS
 
 

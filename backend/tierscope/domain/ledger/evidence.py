@@ -41,8 +41,8 @@ class Evidence:
     `hot_share`: of the slow pages that were touched, those touched soon after the scanner armed them; `hot_share_late`:
     the same in the second half; `hot_share_spread`: how far its parts lie apart, over their median;
     `hot_share_balance`: how much more it falls than rises, -1..1. `huge`: huge pages are among the candidates.
-    `slow_traffic_share`: bytes at slow memory, of those at all memory. `effort`: pages that reclaim looked at or passed
-    over for each that was demoted. `paused`: share of time without promotions; `scan_paused`: without scanning.
+    `effort`: pages that reclaim looked at or passed over for each that was demoted. `paused`: share of time without
+    promotions; `scan_paused`: without scanning.
     """
 
     intervals: int
@@ -65,7 +65,6 @@ class Evidence:
     reclaimed: float
     limit_reclaimed: float
     spilled: float
-    slow_traffic_share: float | None
     effort: float | None
     hot_share: float | None
     hot_share_late: float | None
@@ -188,7 +187,6 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
         reclaimed=some("reclaimed_pages"),
         limit_reclaimed=_limit_reclaimed(some),
         spilled=some("allocation_spill"),
-        slow_traffic_share=_slow_traffic(ledger),
         effort=_effort(amount),
         hot_share=None if hot is None else hot[0],
         hot_share_late=None if hot is None else hot[1],
@@ -230,14 +228,6 @@ def _limit_reclaimed(some: Callable[[str], float]) -> float:
     hidden = some("direct_scan_pages") < 0.1 * direct
     unstalled = some("direct_reclaim_stalls") == 0
     return max(some("limit_reclaimed_pages"), some("demoted_proactive_pages") + (direct if hidden or unstalled else 0))
-
-
-def _slow_traffic(ledger: Ledger) -> float | None:
-    """Over all intervals in which both were counted: accesses are slow while memory fills, too."""
-    fast, slow = ledger.column("fast_traffic_bytes"), ledger.column("slow_traffic_bytes")
-    known = np.isfinite(fast) & np.isfinite(slow)
-    total = float((fast + slow)[known].sum())
-    return float(slow[known].sum()) / total if total > 0 else None
 
 
 def _effort(amount: Callable[[str], float | None]) -> float | None:

@@ -50,7 +50,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
     sizes = [float(node.get("memory_bytes") or 0) for node in nodes if int(node["id"]) in top]
     demotion = _knob(body, _DEMOTION)
     return Machine(
-        tiers=Tiers(top, bool(top), _slow_nodes(nodes, top)),
+        tiers=_tiers(nodes, top),
         top_bytes=sum(sizes) or None,
         promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
         balancing=_whole(_knob(body, _BALANCING)),
@@ -66,6 +66,12 @@ def _top_nodes(body: Mapping[str, Any], nodes: list[Mapping[str, Any]]) -> froze
         return frozenset(int(node) for node in ranked[0]["nodes"])
     fast = frozenset(int(node["id"]) for node in nodes if node.get("tier_class") in FAST_TIERS)
     return fast or (frozenset({int(nodes[0]["id"])}) if len(nodes) == 1 else frozenset())
+
+
+def _tiers(nodes: list[Mapping[str, Any]], top: frozenset[int]) -> Tiers:
+    slow = _slow_nodes(nodes, top)
+    near = {int(node["id"]) for node in nodes if node.get("cpulist")}
+    return Tiers(top, bool(top), slow, remote_is_slow=bool(slow) and len(near) == 1 and not near & slow)
 
 
 def _slow_nodes(nodes: list[Mapping[str, Any]], top: frozenset[int]) -> frozenset[int]:

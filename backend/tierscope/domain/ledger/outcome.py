@@ -4,6 +4,9 @@ The mechanism is told by flows over the memory of the subject itself, none of th
 or stand. docs/method/verdicts.md gives the reasons.
 """
 
+import numpy as np
+
+from tierscope.domain.ledger.columns import LOADS, TRAFFIC
 from tierscope.domain.ledger.evidence import Evidence
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.rules import (
@@ -19,13 +22,40 @@ CHANCE = 2 / 3
 """Slow accesses over the share of memory that is slow, from which pages lie about where chance would put them [A]."""
 
 
-def measured_outcome(seen: Evidence, context: Context) -> Outcome | None:
+LOADS_MIN = 200
+"""Sampled loads from memory from which their slow share is told: its standard error is then below 2.2 points at 10 %."""
+
+
+def measured_outcome(ledger: Ledger, context: Context) -> Outcome | None:
     """What was measured of the window: samples of accesses before bytes, which hold prefetches and page moves too."""
     if context.outcome is not None:
         return context.outcome
-    if seen.slow_traffic_share is not None:
-        return Outcome(seen.slow_traffic_share, "memory_traffic")
-    return None
+    sampled = sampled_outcome(ledger)
+    if sampled is not None:
+        return sampled
+    fast, slow = _both(ledger, TRAFFIC)
+    return Outcome(slow / (fast + slow), "memory_traffic") if fast + slow > 0 else None
+
+
+def sampled_outcome(ledger: Ledger) -> Outcome | None:
+    """What sampled loads say of the service that the ledger is of; None where they are too few.
+
+    None as well where no load at all came from slow memory that holds some: not every processor tells it apart.
+    """
+    fast, slow = _both(ledger, LOADS)
+    if fast + slow < LOADS_MIN:
+        return None
+    top, below = _both(ledger, ("top_resident_bytes", "slow_resident_bytes"))
+    if slow == 0 and not (top > 0 and below < SLOW_SHARE_MIN * (top + below)):
+        return None
+    return Outcome(slow / (fast + slow), "sampled_loads")
+
+
+def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
+    """Sums over all intervals in which both were counted: accesses are slow while memory fills, too."""
+    one, other = (ledger.column(key) for key in keys)
+    known = np.isfinite(one) & np.isfinite(other)
+    return float(one[known].sum()), float(other[known].sum())
 
 
 def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Outcome) -> Verdict:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.ledger.columns import COLUMNS, TRAFFIC, Column, Dialect, Terms, Trust
+from tierscope.domain.ledger.columns import COLUMNS, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
 NO_TRAFFIC = "No counters of bytes at both fast and slow memory."
+NO_SLOW_NODE = "The host has no slow node."
 NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
 _NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
+_REMOTE = "loads_dram_remote"
 _CXL_BYTES = re.compile(r"^host\|cxl_pmu\|(?:read|write)_bytes\[")
 _TPP_MARKS = (
     "pgpromote_candidate_demoted",
@@ -30,11 +32,13 @@ class Tiers:
     """Which NUMA nodes form the top tier. `known` is False where the host did not say and all nodes count as top.
 
     `slow_nodes`: nodes whose accesses are slow. A node without processors is one though the kernel ranks it with DRAM.
+    `remote_is_slow`: one node alone has processors, and all others are slow.
     """
 
     top_nodes: frozenset[int]
     known: bool
     slow_nodes: frozenset[int] = frozenset()
+    remote_is_slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers) -> Pl
             columns.append(_plan_service_gauge(column, index, scopes, tiers))
         elif column.key in TRAFFIC:
             columns.append(_plan_traffic(column, index, tiers, of_service=True))
+        elif column.key in LOADS:
+            columns.append(_plan_loads(column, index, tiers, scopes))
         elif column.service is None:
             note = "The kernel keeps no such counter per cgroup."
             columns.append(ColumnPlan(column, (), (), (), "not_supported", note))
@@ -179,6 +185,17 @@ def _plan_traffic(column: Column, index: dict[str, int], tiers: Tiers, *, of_ser
         return ColumnPlan(column, (), (), terms.names, "not_supported", NO_TRAFFIC)
     wanted = fast if column.key == "fast_traffic_bytes" else slow + devices
     return ColumnPlan(column, tuple(wanted), (), terms.names, "bound" if of_service else "partial", terms.note)
+
+
+def _plan_loads(column: Column, index: dict[str, int], tiers: Tiers, scopes: Sequence[str]) -> ColumnPlan:
+    """Sampled loads that memory served. Remote DRAM is slow where no other node than the slow ones is remote."""
+    terms = column.service or column.host
+    if not tiers.slow_nodes:
+        return ColumnPlan(column, (), (), terms.names, "not_supported", NO_SLOW_NODE)
+    names = [name for name in terms.names if name != _REMOTE]
+    if tiers.remote_is_slow == (column.key == "slow_loads"):
+        names.append(_REMOTE)
+    return _plan_terms(column, replace(terms, names=tuple(names)), index, scopes)
 
 
 def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_bytes: int) -> ColumnPlan:

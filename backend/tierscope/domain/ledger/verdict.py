@@ -41,7 +41,7 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     )
     if pressed is not None:
         return pressed
-    outcome = measured_outcome(seen, context)
+    outcome = measured_outcome(ledger, context)
     if outcome is not None:
         return judge_outcome(seen, context, ledger, outcome)
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None

@@ -33,11 +33,11 @@ class Sign:
     unit: str
 
 
-Source = Literal["memory_traffic", "page_samples"]
+Source = Literal["memory_traffic", "sampled_loads"]
 
 GOOD_SLOW_SHARE = 0.10
 """Slow accesses below this share are a good outcome [A]."""
-_SOURCE_TEXT = {"memory_traffic": "of the bytes at memory", "page_samples": "of the sampled accesses"}
+_SOURCE_TEXT = {"memory_traffic": "of the bytes at memory", "sampled_loads": "of the sampled loads from memory"}
 
 
 @dataclass(frozen=True, slots=True)
