@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from tierscope.domain.alerts.rules import LabelMatcher, Rule, Scope, check_rule,
 from tierscope.domain.alerts.templates import check_template, fill
 from tierscope.domain.alerts.units import parse_literal, parse_seconds, write_seconds, write_value
 from tierscope.domain.alerts.vocabulary import DERIVED
+from tierscope.domain.ledger.words import Word
+from tierscope.usecases.alerts.judging import find_steps
 from tierscope.usecases.alerts.rules import shipped_rules
 
 HOLE = math.nan
@@ -203,7 +206,8 @@ def levels(answers: str, timing: Timing, recovers: str | None = None) -> str:
         ("0110111", Timing(for_minutes=3), "oppoppf"),
         ("01?11", Timing(for_minutes=3), "opppf"),
         ("1010001", Timing(keep_minutes=3), "fffffof"),
-        ("101011", Timing(n=3, m=5), "ooooff"),
+        ("101011", Timing(n=3, m=5), "ppppff"),
+        ("0100000", Timing(n=3, m=5), "opppppo"),
         ("1?????1", Timing(for_minutes=2, no_data_minutes=5), "pppppnp"),
         ("1?????0", Timing(no_data="keep", no_data_minutes=3), "ffffffo"),
         ("1?????0", Timing(no_data="alert", no_data_minutes=3), "fffnnno"),
@@ -213,6 +217,45 @@ def levels(answers: str, timing: Timing, recovers: str | None = None) -> str:
 )
 def test_states(answers: str, timing: Timing, expected: str) -> None:
     assert levels(answers, timing) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("verdict == stalled", Timing(n=20, m=30)),
+        ("ping_pong_state >= warn and swap_used_ratio > 5%", Timing(n=20, m=30)),
+        ("psi_some_ratio > 5%", Timing(for_minutes=30)),
+    ],
+)
+def test_rules_on_states_fire_once_a_state_held_two_thirds_of_the_time(expression: str, expected: Timing) -> None:
+    assert require_rule(Rule("a", expression, for_seconds=1800)).timing == expected
+    # Longer ones, and those that say what counts, mean what they say.
+    assert require_rule(Rule("a", expression, for_seconds=7200)).timing == Timing(for_minutes=120)
+    assert require_rule(Rule("a", expression, for_seconds=600, n=3, m=5)).timing == Timing(10, n=3, m=5)
+
+
+def test_a_state_that_comes_and_goes_fires() -> None:
+    timing = require_rule(Rule("a", "verdict == stalled", for_seconds=360)).timing
+    assert levels("101101", timing) == "pppppf"
+    assert levels("1010101010", timing) == "p" * 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_between_words_that_are_far_apart_are_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = [0, *np.cumsum(rng.integers(12, 80, 6)).tolist()]
+    words: list[Word] = []
+    for place, (first, end) in enumerate(pairwise(edges)):
+        words += ["stalled" if place % 2 else "healthy"] * (end - first)
+    asked: list[int] = []
+
+    def word_at(place: int) -> Word:
+        asked.append(place)
+        return words[place]
+
+    assert find_steps(len(words), 10, word_at) == words
+    assert len(asked) <= len(words) / 10 + 2 + 4 * len(edges)
+    assert find_steps(1, 1, word_at) == words[:1]
 
 
 def test_a_dead_band_keeps_what_fires_between_its_thresholds() -> None:

@@ -40,7 +40,7 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How a condition becomes a state. Minutes of answers; `n` of the newest `m` must hold."""
+    """How a condition becomes a state. Minutes of answers; `n` of the newest `m` must hold, for `for_minutes` on end."""
 
     for_minutes: int = 0
     keep_minutes: int = 0
@@ -97,7 +97,7 @@ def step(states: States, holds: Truth, recovers: Truth | None, timing: Timing) -
     resolves = recovered & (clear >= timing.keep_minutes)
     new = level.copy()
     new[idle & known] = _OK
-    new[idle & hit] = _PENDING
+    new[idle & known & (bits != 0)] = _PENDING
     new[fires] = _FIRING
     new[resolves] = _OK
     held[resolves] = 0

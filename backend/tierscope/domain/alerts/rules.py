@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Literal
 
 from tierscope.domain.alerts.checking import check_expression
@@ -18,6 +19,10 @@ from tierscope.domain.base.vocabulary import Severity
 MatchOperator = Literal["=", "!=", "=~", "!~"]
 INTERVAL_SECONDS = 60
 MAX_FOR_SECONDS = 7 * 86_400
+STATES = frozenset({"verdict", "ping_pong_state"})
+"""Inputs that are words which can come and go from minute to minute."""
+HELD_OF_FOR = 2 / 3
+"""Share of its `for` in which a rule on states has to hold [A]."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
 _LABEL = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _MAX_LABEL_TEXT = 500
@@ -116,15 +121,22 @@ def check_rule(rule: Rule) -> tuple[CheckedRule | None, list[RuleProblem]]:
         problems.append(error.problem)
     if problems or condition is None:
         return None, problems
-    timing = Timing(
-        for_minutes=rule.for_seconds // INTERVAL_SECONDS,
+    return CheckedRule(rule, condition, recovery, _timing(rule, condition)), []
+
+
+def _timing(rule: Rule, condition: Condition) -> Timing:
+    """A state that comes and goes does not begin anew each time: its `for` is the minutes of which it held a share."""
+    minutes, n, m = rule.for_seconds // INTERVAL_SECONDS, rule.n, rule.m
+    if m == 1 and condition.inputs & STATES and 1 < minutes <= MAX_COUNTED:
+        minutes, n, m = 0, ceil(HELD_OF_FOR * minutes), minutes
+    return Timing(
+        for_minutes=minutes,
         keep_minutes=rule.keep_firing_for_seconds // INTERVAL_SECONDS,
-        n=rule.n,
-        m=rule.m,
+        n=n,
+        m=m,
         no_data=rule.no_data,
         no_data_minutes=max(rule.no_data_after_seconds // INTERVAL_SECONDS, 1),
     )
-    return CheckedRule(rule, condition, recovery, timing), []
 
 
 def require_rule(rule: Rule) -> CheckedRule:

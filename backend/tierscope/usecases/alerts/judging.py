@@ -1,8 +1,9 @@
 """The state of ping-pong and the verdict of each new interval, as of its end: what the host's page shows then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from tierscope.domain.ledger.states import (
     no_more,
     scale_spans,
 )
-from tierscope.domain.ledger.verdict import Verdict
+from tierscope.domain.ledger.verdict import Verdict, Word
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.ledger.rows import read_ledger, recorded_seconds
 from tierscope.usecases.ledger.ping_pong_beside import BesideReads
@@ -34,7 +35,7 @@ from tierscope.usecases.ledger.recent import RECENT_ROWS, judge_recent
 LEAD = timedelta(hours=2)
 """How long before the new intervals the fold of states begins: as long as that of the host's page."""
 MANY = 240
-"""More new intervals than these were loaded at once: of them every tenth is given a verdict."""
+"""Of more new intervals than these, loaded at once, every tenth is judged, and those between two different verdicts."""
 _SPARSE = 10
 
 
@@ -120,11 +121,36 @@ class IntervalJudge:
 
     def _verdicts(self, rows: Ledger, places: list[int]) -> Floats:
         """Verdicts on the newest hour before the end of each interval."""
-        every = _SPARSE if len(places) > MANY else 1
-        found = np.full(len(places), np.nan)
-        for number, place in enumerate(places):
-            if self.last_verdict is None or number % every == every - 1 or number == len(places) - 1:
-                newest = rows.rows(slice(max(place + 1 - RECENT_ROWS, 0), place + 1))
-                self.last_verdict = judge_recent(newest, self.facts)
-            found[number] = verdict_number(self.last_verdict.word)
-        return found
+        if not places:
+            return np.zeros(0)
+        judged: dict[int, Verdict] = {}
+
+        def word_at(number: int) -> Word:
+            newest = rows.rows(slice(max(places[number] + 1 - RECENT_ROWS, 0), places[number] + 1))
+            judged[number] = judge_recent(newest, self.facts)
+            return judged[number].word
+
+        words = find_steps(len(places), _SPARSE if len(places) > MANY else 1, word_at)
+        self.last_verdict = judged[len(places) - 1]
+        return np.array([verdict_number(word) for word in words])
+
+
+def find_steps(count: int, every: int, word_at: Callable[[int], Word]) -> list[Word]:
+    """`count` words, of which every so many and the last are asked for, and by halves those between two that differ.
+
+    Between two equal ones nothing is asked: what came and went there is not found.
+    """
+    looked_at = [*range(0, count - 1, every), count - 1]
+    known = {place: word_at(place) for place in looked_at}
+    pairs = list(pairwise(looked_at))
+    while pairs:
+        first, end = pairs.pop()
+        middle = (first + end) // 2
+        if middle == first:
+            continue
+        if known[first] == known[end]:
+            known.update(dict.fromkeys(range(first + 1, end), known[first]))
+            continue
+        known[middle] = word_at(middle)
+        pairs += [(first, middle), (middle, end)]
+    return [known[place] for place in range(count)]
