@@ -1,4 +1,7 @@
-"""Keeps bytes at fast and slow memory, and sampled loads from them, beside tier moves, and says `not_known` where no verdict is possible."""
+"""Keeps bytes at fast and slow memory and sampled loads beside tier moves.
+
+A host without a verdict says `not_known`.
+"""
 
 from alembic import op
 from sqlalchemy import text

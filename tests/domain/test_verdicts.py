@@ -462,6 +462,46 @@ def test_sampled_loads_of_a_service_come_before_the_bytes_of_its_host(
     assert found.evidence[0].name == f"slow_share_of_{'sampled_loads' if sampled else 'memory_traffic'}"
 
 
+@pytest.mark.parametrize(
+    ("slow_share", "word", "confidence"),
+    [(0.4, "one_tier", "certain"), (0.05, "healthy", "certain"), (None, "one_tier", "possible")],
+)
+def test_memory_without_processors_in_the_tier_of_dram_is_named_unless_few_use_it(
+    slow_share: float | None, word: str, confidence: str
+) -> None:
+    nodes = [
+        {"id": 0, "cpulist": "0-31", "tier_class": "dram", "memory_bytes": 2**30},
+        {"id": 1, "cpulist": "", "memory_bytes": 2**30},
+    ]
+    together = [{"rank": 4, "nodes": [0, 1]}]
+    apart = [{"rank": 4, "nodes": [0]}, {"rank": 961, "nodes": [1]}]
+    found = judge(
+        made({**moves(), **({} if slow_share is None else traffic(slow_share))}, n=10),
+        read_machine({"nodes": nodes, "tiers": together}).context(limit_events=None),
+    )
+    assert (found.word, found.confidence) == (word, confidence)
+    assert not read_machine({"nodes": nodes, "tiers": apart}).context(limit_events=None).one_tier
+
+
+@pytest.mark.parametrize("slow_share", [0.4, None])
+@pytest.mark.parametrize(
+    ("room_ratio", "demoted", "word"),
+    [(1.02, 0, "slow_tier_full"), (1.5, 0, "promotion_failing"), (1.02, 50, "promotion_failing")],
+)
+def test_nothing_is_promoted_where_the_slow_tier_has_no_room_for_what_would_go_down(
+    slow_share: float | None, room_ratio: float, demoted: int, word: str
+) -> None:
+    flows = {**moves(promoted=1, demoted=demoted, candidates=100), "hint_faults": 200, "pte_updates": 400}
+    context = Context(
+        balancing=2,
+        demotion=True,
+        promote_limit_mib_per_s=UNLIMITED,
+        slow_bytes=room_ratio * SLOW_PAGES * 4096,
+    )
+    found = judge(made({**flows, **({} if slow_share is None else traffic(slow_share))}, n=10), context)
+    assert found.word == word
+
+
 def test_loads_are_told_apart_by_what_served_them() -> None:
     scope = "service:host/shop"
     keys = [f"{scope}|served_loads|loads_{what}" for what in ("cache", "cxl", "dram_local", "dram_remote", "pmem")]

@@ -22,8 +22,9 @@ WORDS = {
         "swap_pressure",
         "stalled",
     )
-} | {"limit_reclaim": "limit_reclaim"}
-"""The product's verdicts in the twin's words. The twin has no limits of cgroups: `limit_reclaim` is always wrong."""
+} | {"one_tier": "spill", "slow_tier_full": "promotion_failing", "limit_reclaim": "limit_reclaim"}
+"""The product's verdicts in the twin's words, which are fewer. It has no limits of cgroups."""
+STATES = tuple(word for word in dict.fromkeys(WORDS.values()) if word != "limit_reclaim")
 NOT_KNOWN = "not_known"
 FINE = ("fits", "healthy", "harmless_demotion")
 """Verdicts that say that nothing is wrong."""
@@ -37,7 +38,7 @@ NEVER = "state: called fits, healthy or harmless with 30 % slow accesses"
 RECALL = "state: recall of {state}"
 GOALS = (
     Goal(ACCURACY, "share", 0.90),
-    *(Goal(RECALL.format(state=word), "share", 0.80) for word in WORDS if word != "limit_reclaim"),
+    *(Goal(RECALL.format(state=word), "share", 0.80) for word in STATES),
     Goal(OUTCOME, "share"),
     Goal(UNKNOWN, "share", 0.10, at_most=True),
     Goal(NEVER, "share", 0.0, at_most=True),

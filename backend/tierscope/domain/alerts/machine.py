@@ -40,7 +40,7 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How a condition becomes a state. Minutes of answers; `n` of the newest `m` must hold, for `for_minutes` on end."""
+    """How a condition becomes a state. Minutes of answers; `n` of the newest `m` hold, for `for_minutes` on end."""
 
     for_minutes: int = 0
     keep_minutes: int = 0

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from tierscope.domain.ledger import Tiers
-from tierscope.domain.ledger.machine import read_machine
+from tierscope.domain.ledger.machine import Machine, read_machine
 
 HostState = Literal["reporting", "late", "silent", "retired"]
 
@@ -34,6 +34,7 @@ class HostFacts:
     demotion: bool | None
     balancing: int | None
     promote_limit_mib_per_s: float | None
+    machine: Machine
 
     @property
     def tiering_off(self) -> bool | None:
@@ -64,6 +65,7 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
         demotion=machine.demotion,
         balancing=machine.balancing,
         promote_limit_mib_per_s=machine.promote_limit_mib_per_s,
+        machine=machine,
     )
 
 

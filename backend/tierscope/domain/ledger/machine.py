@@ -19,6 +19,7 @@ class Machine:
 
     tiers: Tiers
     top_bytes: float | None
+    slow_bytes: float | None
     promote_limit_mib_per_s: float | None
     balancing: int | None
     demotion: bool | None
@@ -38,6 +39,8 @@ class Machine:
             limit_events,
             balancing=self.balancing,
             demotion=self.demotion,
+            slow_bytes=self.slow_bytes,
+            one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
             page_bytes=self.page_bytes,
         )
 
@@ -47,11 +50,13 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
     body = inventory or {}
     nodes = [node for node in body.get("nodes", ()) if node.get("id") is not None]
     top = _top_nodes(body, nodes)
-    sizes = [float(node.get("memory_bytes") or 0) for node in nodes if int(node["id"]) in top]
+    sizes = {int(node["id"]): float(node.get("memory_bytes") or 0) for node in nodes}
+    top_bytes = sum(size for node, size in sizes.items() if node in top)
     demotion = _knob(body, _DEMOTION)
     return Machine(
         tiers=_tiers(nodes, top),
-        top_bytes=sum(sizes) or None,
+        top_bytes=top_bytes or None,
+        slow_bytes=(sum(sizes.values()) - top_bytes or None) if top else None,
         promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
         balancing=_whole(_knob(body, _BALANCING)),
         demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),

@@ -23,7 +23,7 @@ CHANCE = 2 / 3
 
 
 LOADS_MIN = 200
-"""Sampled loads from memory from which their slow share is told: its standard error is then below 2.2 points at 10 %."""
+"""Sampled loads from memory from which their slow share is told: at 10 % its standard error is then 2.1 points."""
 
 
 def measured_outcome(ledger: Ledger, context: Context) -> Outcome | None:
@@ -66,6 +66,12 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
         if exchange is not None and exchange.word == "futile_ping_pong":
             return _with(exchange, outcome)
         return _good(seen, outcome, goes_up=goes_up, goes_down=goes_down)
+    if context.one_tier:
+        text = (
+            f"{_capital(outcome.text)}: the kernel ranks memory without processors in one tier with DRAM, so no page "
+            "is demoted or promoted."
+        )
+        return Verdict("one_tier", text, "certain", (outcome.sign, *_flows(seen)))
     if off := why_not_promoting(seen, context):
         text = f"{_capital(outcome.text)}, and nothing brings those pages back: {off}."
         spilled = Sign("allocations_spilled", seen.spilled, "allocations")

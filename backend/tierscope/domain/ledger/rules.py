@@ -29,6 +29,8 @@ REFUSED_FACTOR = 3.0
 MOSTLY_REFUSED = 5.0
 """The same where no limit is known to bind: a full top tier refuses too, and each try counts again."""
 FAILED_SHARE = 0.10
+FULL_SHARE = 0.95
+"""Of the slower tiers: with more on them demotion finds no free page there [A]."""
 UNBOUND_LIMIT_MIB_PER_S = 65536.0
 """The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
 LIMIT_REACHED = 0.25
@@ -164,6 +166,8 @@ def judge_refused(seen: Evidence, context: Context) -> Verdict | None:
     reached = _limit_reached(seen, context)
     if reached is not None and limit is not None:
         signs = (*signs, Sign("candidates_over_limit", reached, "ratio"), Sign("promotion_limit", limit, "MiB/s"))
+    if full := _slow_tier_full(seen, context, signs):
+        return full
     if seen.failed >= FAILED_SHARE * max(seen.promoted, FAILED_SHARE * found):
         return _failing(seen, signs, "likely")
     if reached is not None and reached >= LIMIT_REACHED:
@@ -207,6 +211,31 @@ def _failing(seen: Evidence, signs: tuple[Sign, ...], confidence: Confidence) ->
         confidence,
         signs,
     )
+
+
+def _slow_tier_full(seen: Evidence, context: Context, signs: tuple[Sign, ...]) -> Verdict | None:
+    """Promotion needs a free page in the top tier, and demotion, which makes one, a free page below it."""
+    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or seen.demoted > seen.few_pages:
+        return None
+    full = seen.slow_pages * context.page_bytes / context.slow_bytes
+    if full < FULL_SHARE:
+        return None
+    text = (
+        f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted: "
+        f"the slower tier is {full:.0%} full, so {_pages(seen.demoted)} pages were demoted to make room in the top tier."
+    )
+    return Verdict("slow_tier_full", text, "likely", (Sign("slow_tier_full", full, "ratio"), *signs))
+
+
+def judge_one_tier(context: Context) -> Verdict | None:
+    """The kernel ranks memory without processors with DRAM: it neither demotes to it nor promotes from it."""
+    if not context.one_tier:
+        return None
+    text = (
+        "The kernel ranks memory without processors in one tier with DRAM, so no page is demoted or promoted; how many "
+        "accesses it serves is not known. Counters of the memory controllers would tell."
+    )
+    return Verdict("one_tier", text, "possible", runner_up="not_known")
 
 
 def _two_way(seen: Evidence) -> bool:

@@ -12,6 +12,7 @@ from tierscope.domain.ledger.rules import (
     LIMIT_OF_RECLAIM,
     judge_exchange,
     judge_limit,
+    judge_one_tier,
     judge_one_way,
     judge_refused,
     judge_stalled,
@@ -48,7 +49,8 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     if blind and seen.slow_pages:
         return Verdict("not_known", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain")
     found = (
-        judge_still(seen, context)
+        judge_one_tier(context)
+        or judge_still(seen, context)
         or judge_refused(seen, context)
         or judge_exchange(seen, context, ledger)
         or judge_stalled(seen)

@@ -19,6 +19,8 @@ Word = Literal[
     "swap_pressure",
     "limit_reclaim",
     "stalled",
+    "one_tier",
+    "slow_tier_full",
     "not_known",
 ]
 Confidence = Literal["certain", "likely", "possible"]
@@ -69,7 +71,8 @@ class Context:
 
     `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
     ledger's rows, NaN where missing. `outcome`: what was measured of slow accesses elsewhere than in the ledger.
-    `slow_file_share`: share of file cache in what is resident on slower tiers.
+    `slow_file_share`: share of file cache in what is resident on slower tiers. `slow_bytes`: size of these tiers.
+    `one_tier`: nodes without processors are in the tier of those with some.
     """
 
     dram_bytes: float | None = None
@@ -80,6 +83,8 @@ class Context:
     throughput: Floats | None = None
     outcome: Outcome | None = None
     slow_file_share: float | None = None
+    slow_bytes: float | None = None
+    one_tier: bool = False
     page_bytes: int = PAGE_BYTES
 
 
@@ -96,12 +101,14 @@ class Verdict:
 
 
 _GRAVITY: tuple[Word, ...] = (
+    "slow_tier_full",
     "promotion_failing",
     "futile_ping_pong",
     "swap_pressure",
     "limiter_bound",
     "limit_reclaim",
     "stalled",
+    "one_tier",
     "spill",
     "following_phases",
     "harmless_demotion",

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.host_facts import HostFacts
-from tierscope.domain.ledger import Context, Ledger, Plan, Verdict, block_ledger, judge, plan_host
+from tierscope.domain.ledger import Ledger, Plan, Verdict, block_ledger, judge, plan_host
 from tierscope.domain.ledger.course import newest_part
 from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.recent import read_recent
@@ -37,14 +37,7 @@ def judge_recent(ledger: Ledger | None, facts: HostFacts) -> Verdict:
     """The verdict on the newest ten minutes of a host, or hour where nothing measures how many accesses are slow."""
     if ledger is None:
         return Verdict("not_known", "No two samples of counters arrived recently.", "certain")
-    context = Context(
-        facts.dram_bytes,
-        facts.promote_limit_mib_per_s,
-        balancing=facts.balancing,
-        demotion=facts.demotion,
-        page_bytes=facts.page_bytes,
-    )
-    return judge(newest_part(ledger), context)
+    return judge(newest_part(ledger), facts.machine.context(limit_events=None))
 
 
 def _from_live(session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int, HostFacts]) -> dict[int, Ledger]:

@@ -49,6 +49,16 @@ const verdicts: Record<string, VerdictText> = {
     meaning: 'Hot pages stay on slow memory, and the kernel does not promote them.',
     tone: 'critical',
   },
+  one_tier: {
+    label: 'one tier',
+    meaning: 'The kernel ranks memory without processors with DRAM: no page is demoted or promoted.',
+    tone: 'warning',
+  },
+  slow_tier_full: {
+    label: 'slow tier full',
+    meaning: 'Hot pages are not promoted: DRAM is full, and the slow tier has no room for what would be demoted.',
+    tone: 'critical',
+  },
   tiering_off: {
     label: 'tiering disabled',
     meaning: 'The host has slower tiers, but nothing moves pages between them.',
