@@ -222,7 +222,7 @@ def _slow_tier_full(seen: Evidence, context: Context, signs: tuple[Sign, ...]) -
         return None
     text = (
         f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted: "
-        f"the slower tier is {full:.0%} full, so {_pages(seen.demoted)} pages were demoted to make room in the top tier."
+        f"the slower tier is {full:.0%} full, so {_pages(seen.demoted)} pages were demoted to make room above."
     )
     return Verdict("slow_tier_full", text, "likely", (Sign("slow_tier_full", full, "ratio"), *signs))
 
