@@ -90,6 +90,7 @@ mod tests {
             ("[heat]\nbackends = [\"pebs\", \"pebs\"]\n", "line 2", "once"),
             ("[heat]\nprograms = [\"\"]\n", "line 2", "not empty"),
             ("[heat]\nprograms = [\"pid:x\"]\n", "line 2", "pid:1234"),
+            ("[heat]\nopt_in_variable = \"A=1\"\n", "line 2", "TIERSCOPE_HEAT"),
             ("[heat]\nmax_process_mib = 0\n", "line 2", "1 to"),
             ("[heat.sampling]\nperiod_events = 3\n", "line 2", "20 to"),
             (

@@ -91,8 +91,8 @@ impl HeatCollector {
         Self {
             writes: WriteTracking::new(root.clone(), &settings.write_tracking),
             empty_rounds: 0,
+            targets: Targets::new(&settings, &root),
             chain: FallbackChain::new(root, names, &settings.chain()),
-            targets: Targets::new(&settings),
             settings,
             view: View::default(),
         }

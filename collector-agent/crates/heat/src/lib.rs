@@ -9,6 +9,7 @@ pub mod backend;
 pub mod candidates;
 mod chain;
 pub mod collector;
+mod consent;
 pub mod damon_guard;
 mod damon_pages;
 mod damon_panel;

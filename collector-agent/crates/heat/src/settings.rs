@@ -35,8 +35,11 @@ pub struct Heat {
     pub executables: Vec<String>,
     /// Programs whose pages are sampled: by path, name, text of the command line, or `pid:<id>`.
     pub programs: Vec<String>,
+    /// Processes that were started with this variable set to 1, on, true or yes are listed as if named under `programs`.
+    /// Without it no environment is read.
+    pub opt_in_variable: Option<String>,
     /// Back ends in the order in which they are tried; without it [`DEFAULT_BACKENDS`], or [`PAGE_BACKENDS`] where
-    /// programs are named.
+    /// programs are named or may ask.
     pub backends: Option<Vec<String>>,
     /// Patterns for paths of executables whose writes are tracked: they pay for it at their first write to each page.
     pub write_tracking: Vec<String>,
@@ -56,6 +59,7 @@ impl Default for Heat {
             cgroups: Vec::new(),
             executables: Vec::new(),
             programs: Vec::new(),
+            opt_in_variable: None,
             backends: None,
             write_tracking: Vec::new(),
             max_process_mib: DEFAULT_RSS_LIMIT_BYTES >> 20,
@@ -71,7 +75,7 @@ impl Heat {
         if let Some(backends) = &self.backends {
             return backends.clone();
         }
-        let chain: &[&str] = if self.programs.is_empty() {
+        let chain: &[&str] = if self.programs.is_empty() && self.opt_in_variable.is_none() {
             &DEFAULT_BACKENDS
         } else {
             &PAGE_BACKENDS
@@ -101,6 +105,11 @@ mod tests {
         assert_eq!(heat.chain(), DEFAULT_BACKENDS);
         heat.programs = vec!["redis-server".to_owned()];
         assert_eq!(heat.chain(), PAGE_BACKENDS);
+        let asked = Heat {
+            opt_in_variable: Some("MEASURE_ME".to_owned()),
+            ..Heat::default()
+        };
+        assert_eq!(asked.chain(), PAGE_BACKENDS);
         heat.backends = Some(vec!["referenced".to_owned()]);
         assert_eq!(heat.chain(), ["referenced"], "what the owner names stands");
         let known = tierscope_host::collectors::backend_names();

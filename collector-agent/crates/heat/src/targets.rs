@@ -1,4 +1,5 @@
-//! Which processes are measured for heat: those that the owner lists, by pid, control group, executable or program.
+//! Which processes are measured for heat: those that the owner lists, by pid, control group, executable or program, and
+//! those that ask for it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tierscope_host::services::{Process, service_name};
+use tierscope_rootfs::Root;
 use tierscope_sample::service::matches_glob;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::HeatProcess;
+use crate::consent::Consent;
 use crate::programs::{Pattern, is_named};
 use crate::settings::{Heat, HeatProcesses};
 
@@ -29,11 +32,12 @@ pub(crate) struct Targets {
     cgroups: Vec<Pattern>,
     executables: Vec<Pattern>,
     programs: Vec<Pattern>,
+    consent: Option<Consent>,
 }
 
 impl Targets {
-    /// The list of the settings; an empty one where nobody is to be measured.
-    pub(crate) fn new(heat: &Heat) -> Self {
+    /// The list of the settings, over processes below `root`; an empty one where nobody is to be measured.
+    pub(crate) fn new(heat: &Heat, root: &Root) -> Self {
         let is_off = heat.processes == HeatProcesses::None;
         let patterns = |setting: &'static str, texts: &[String]| -> Vec<Pattern> {
             let texts = if is_off { &[] } else { texts };
@@ -44,6 +48,9 @@ impl Targets {
             cgroups: patterns("cgroups", &heat.cgroups),
             executables: patterns("executables", &heat.executables),
             programs: patterns("programs", &heat.programs),
+            consent: (heat.opt_in_variable.as_deref())
+                .filter(|_| !is_off)
+                .map(|variable| Consent::new(root.clone(), variable)),
         }
     }
 
@@ -97,6 +104,9 @@ impl Targets {
         for pattern in &mut self.programs {
             let places = pattern.program(found);
             take(pattern, places);
+        }
+        if let Some(consent) = &mut self.consent {
+            matched.extend(consent.places(found));
         }
         matched
     }
@@ -183,7 +193,7 @@ mod tests {
     }
 
     fn pids(heat: &Heat) -> Vec<u32> {
-        Targets::new(heat)
+        Targets::new(heat, &Root::new("/does/not/exist"))
             .choose(&found())
             .0
             .iter()
@@ -222,7 +232,7 @@ mod tests {
             ..Heat::default()
         };
         assert_eq!(pids(&heat), [2, 3]);
-        let mut targets = Targets::new(&heat);
+        let mut targets = Targets::new(&heat, &Root::live());
         assert!(targets.warnings().is_empty(), "nothing was tried yet");
         targets.choose(&found());
         let warnings = targets.warnings();
@@ -236,7 +246,7 @@ mod tests {
             processes: HeatProcesses::None,
             ..heat
         };
-        let mut off = Targets::new(&off);
+        let mut off = Targets::new(&off, &Root::live());
         assert_eq!(off.choose(&found()), (Vec::new(), None));
         assert!(off.warnings().is_empty());
     }
@@ -249,7 +259,7 @@ mod tests {
             pids_file: Some(file.path().to_owned()),
             ..Heat::default()
         };
-        let (chosen, problem) = Targets::new(&heat).choose(&found());
+        let (chosen, problem) = Targets::new(&heat, &Root::live()).choose(&found());
         assert_eq!(problem, None);
         let services: Vec<_> = chosen
             .iter()
@@ -266,6 +276,48 @@ mod tests {
             pids_file: Some("/does/not/exist".into()),
             ..Heat::default()
         };
-        assert_eq!(Targets::new(&missing).choose(&found()), (Vec::new(), None));
+        let mut targets = Targets::new(&missing, &Root::live());
+        assert_eq!(targets.choose(&found()), (Vec::new(), None));
+    }
+
+    #[test]
+    fn processes_are_measured_that_were_started_with_the_variable_and_no_environment_is_read_without_it() {
+        let root = tempfile::tempdir().expect("a directory");
+        let environ = |pid: u32, bytes: &[u8]| {
+            let directory = root.path().join(format!("proc/{pid}"));
+            fs::create_dir_all(&directory).expect("made");
+            fs::write(directory.join("environ"), bytes).expect("written");
+        };
+        environ(1, b"PATH=/bin\0MEASURE_ME=0\0");
+        environ(2, b"X_MEASURE_ME=1\0MEASURE_ME=On\0\xff\xfe");
+        let heat = |variable: Option<&str>, processes| Heat {
+            opt_in_variable: variable.map(str::to_owned),
+            processes,
+            ..Heat::default()
+        };
+        let chosen = |heat: &Heat| -> Vec<u32> {
+            let (chosen, problem) = Targets::new(heat, &Root::new(root.path())).choose(&found());
+            assert_eq!(problem, None);
+            chosen.iter().map(|process| process.key.pid).collect()
+        };
+        assert_eq!(chosen(&heat(Some("MEASURE_ME"), HeatProcesses::Listed)), [2]);
+        assert!(chosen(&heat(Some("MEASURE_ME"), HeatProcesses::None)).is_empty());
+        assert!(chosen(&heat(None, HeatProcesses::Listed)).is_empty());
+    }
+
+    #[test]
+    fn a_process_is_asked_once_and_another_with_its_pid_anew() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().join("proc/2/environ");
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(&path, b"MEASURE_ME=1").expect("written");
+        let mut consent = Consent::new(Root::new(root.path()), "MEASURE_ME");
+        let first = [process(2, "/usr/bin/cache", "/a")];
+        assert_eq!(consent.places(&first), [0]);
+        fs::write(&path, b"MEASURE_ME=no").expect("written");
+        assert_eq!(consent.places(&first), [0]);
+        let mut later = first;
+        later[0].start_time += 1;
+        assert!(consent.places(&later).is_empty());
     }
 }

@@ -143,6 +143,11 @@ fn check_heat(config: &Config) -> Checked {
         "heat.programs",
         "write a path, a name, text of a command line, or pid:1234",
     )?;
+    require(
+        heat.opt_in_variable.as_deref().is_none_or(is_variable),
+        "heat.opt_in_variable",
+        "write the name of an environment variable, such as TIERSCOPE_HEAT",
+    )?;
     check_patterns(&heat.cgroups, "heat.cgroups")?;
     check_patterns(&heat.write_tracking, "heat.write_tracking")?;
     require(
@@ -150,6 +155,15 @@ fn check_heat(config: &Config) -> Checked {
         "heat.max_process_mib",
         "use 1 to 67108864",
     )
+}
+
+/// Whether a text can be the name of an environment variable, as POSIX has it.
+fn is_variable(text: &str) -> bool {
+    let mut letters = text.bytes();
+    letters
+        .next()
+        .is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
+        && letters.all(|letter| letter == b'_' || letter.is_ascii_alphanumeric())
 }
 
 fn check_sampling(sampling: &SamplingSettings) -> Checked {
