@@ -389,3 +389,35 @@ fn a_named_program_is_measured_and_a_name_that_fits_nobody_is_said_everywhere() 
     );
     terminate(agent);
 }
+
+#[test]
+fn a_program_that_asks_by_its_variable_is_measured_and_others_are_not() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    let (sender, taken) = channel();
+    serve(listener, sender);
+    let sleep = |name: &str, value: &str| {
+        let link = directory.path().join(name);
+        std::os::unix::fs::symlink("/bin/sleep", &link).expect("linked");
+        let program = Command::new(&link)
+            .arg("1000")
+            .env("TIERSCOPE_TEST_HEAT", value)
+            .spawn();
+        Program(program.expect("sleep is part of every system"))
+    };
+    let _asks = sleep("asks", "1");
+    let _does_not = sleep("does-not", "0");
+    let settings = "[[services]]\nname = \"asks\"\nexe = \"*/sleep\"\ncmdline = \"*asks *\"\n\
+                    [[services]]\nname = \"does-not\"\nexe = \"*/sleep\"\ncmdline = \"*does-not *\"\n\
+                    [heat]\nopt_in_variable = \"TIERSCOPE_TEST_HEAT\"\n[guard]\ncpu_max_ratio = 1.0\n";
+    let agent = start_with(&server, directory.path(), settings);
+    let rows = std::iter::from_fn(|| taken.recv_timeout(PATIENCE).ok())
+        .map(|batch| batch.content.heat)
+        .find(|heat| !heat.is_empty());
+    let rows = rows.expect("heat arrives");
+    let services: std::collections::BTreeSet<String> =
+        rows.iter().map(|row| row.service.to_string()).collect();
+    assert_eq!(services.into_iter().collect::<Vec<_>>(), ["host/asks"]);
+    terminate(agent);
+}
