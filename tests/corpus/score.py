@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from corpus.packing import unpack
+from corpus.truth import read_log
 from factories.kernel_lab import counters_of
-from tierscope.domain.ledger import Context, Ledger, Tiers, build_ledger, judge
+from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, build_ledger, judge
 from tierscope.domain.ledger.plan import plan_host
-from tierscope.domain.ledger.words import Outcome
 
 PROMOTES = 2
 UNLIMITED_MIB_PER_S = 65536.0
@@ -53,30 +53,43 @@ class Told:
         return self.word in _FINE
 
 
-def read_ledger(path: Path) -> Ledger:
-    """The host's ledger of a packed recording: node 0 is DRAM."""
-    times_s, keys, values, present = counters_of(unpack(path))
+def read_ledger(path: Path, *, measured: bool) -> Ledger:
+    """The host's ledger of a packed recording: node 0 is DRAM. `measured`: with accesses by what served them."""
+    files = unpack(path)
+    times_s, keys, values, present = counters_of(files)
     tiers = Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1}))
     plan = plan_host(keys, tiers, page_bytes=4096)
-    return build_ledger(times_s, np.zeros(len(times_s), np.int64), values, present, plan)
+    ledger = build_ledger(times_s, np.zeros(len(times_s), np.int64), values, present, plan)
+    if measured:
+        _count_accesses(ledger, read_log(files["workload.log"]))
+    return ledger
+
+
+def _count_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> None:
+    """Fill the columns of sampled loads from the load's log, where it has a second of the interval."""
+    rows = [(row["ts"], row["ops_s"], row["slow_frac"]) for row in seconds if "slow_frac" in row]
+    at_s, accesses, slow = (np.array(column) for column in zip(*rows, strict=True))
+    place = np.searchsorted(ledger.times_s, at_s)
+    inside = (place < len(ledger)) & (at_s > (ledger.times_s - ledger.dt_seconds)[np.minimum(place, len(ledger) - 1)])
+    for key, amounts in (("slow_loads", accesses * slow), ("fast_loads", accesses * (1.0 - slow))):
+        column = COLUMN_INDEX[key]
+        sums = np.bincount(place[inside], weights=amounts[inside], minlength=len(ledger))
+        ledger.values[:, column] = np.rint(sums)
+        ledger.present[:, column] = np.bincount(place[inside], minlength=len(ledger)) > 0
 
 
 def judge_corpus(directory: Path, *, measured: bool) -> Iterator[Told]:
     """Judge each interval of each recording that has a state. `measured`: with the share of slow accesses."""
     recordings: dict[str, Any] = json.loads((directory / "truth.json").read_text(encoding="utf-8"))["recordings"]
     for name, intervals in sorted(recordings.items()):
-        ledger = read_ledger(directory / f"{name}.tar.zst")
+        ledger = read_ledger(directory / f"{name}.tar.zst", measured=measured)
         begins_s = ledger.times_s - ledger.dt_seconds
         for interval in intervals:
             if interval["state"] is None or interval["slow_access_ratio"] is None:
                 continue
             inside = (begins_s >= interval["begin_s"] - _EDGE_S) & (ledger.times_s <= interval["end_s"] + _EDGE_S)
             slow = float(interval["slow_access_ratio"])
-            context = Context(
-                balancing=PROMOTES,
-                promote_limit_mib_per_s=UNLIMITED_MIB_PER_S,
-                outcome=Outcome(slow, "sampled_loads") if measured else None,
-            )
+            context = Context(balancing=PROMOTES, promote_limit_mib_per_s=UNLIMITED_MIB_PER_S)
             yield Told(name, interval["state"], slow, judge(ledger.rows(inside), context).word)
 
 

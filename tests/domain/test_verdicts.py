@@ -388,6 +388,30 @@ def test_slow_accesses_decide_good_or_bad_and_flows_say_why(
     assert found.evidence[0].value == pytest.approx(slow_share)
 
 
+@pytest.mark.parametrize(("late_share", "word"), [(0.45, "stalled"), (0.30, "following_phases")])
+def test_slow_accesses_that_fall_while_pages_are_promoted_follow_phases(late_share: float, word: str) -> None:
+    ledger = made(moves(promoted=10, candidates=10), n=10)
+    for key in ("slow_traffic_bytes", "fast_traffic_bytes"):
+        ledger.present[:, COLUMN_INDEX[key]] = True
+        ledger.values[:5, COLUMN_INDEX[key]] = traffic(0.5)[key]
+        ledger.values[5:, COLUMN_INDEX[key]] = traffic(late_share)[key]
+    assert judge(ledger, Context(balancing=2)).word == word
+    for key in ("promoted_pages", "promotion_candidates_pages"):
+        ledger.values[:, COLUMN_INDEX[key]] = 0
+    assert judge(ledger, Context(balancing=2)).word == "stalled"
+
+
+@pytest.mark.parametrize(
+    ("slow_share", "slow_pages", "word"),
+    [(0.09, SLOW_PAGES, "following_phases"), (0.09, SLOW_PAGES // 10, "futile_ping_pong")],
+)
+def test_moves_that_place_pages_far_better_than_chance_are_not_called_futile(
+    slow_share: float, slow_pages: int, word: str
+) -> None:
+    ledger = made({**EXCHANGE, **traffic(slow_share)}, slow_pages=slow_pages)
+    assert judge(ledger, Context()).word == word
+
+
 @pytest.mark.parametrize("balancing", [0, 1, 2, None])
 @pytest.mark.parametrize("promoted", [0, 5, 300])
 @pytest.mark.parametrize("slow_pages", [0, 100, SLOW_PAGES])

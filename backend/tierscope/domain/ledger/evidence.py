@@ -12,6 +12,7 @@ import numpy as np
 
 from tierscope.domain.counters.monotonic import Bools, Floats
 from tierscope.domain.ledger.ledger import Ledger
+from tierscope.domain.ledger.ping_pong import HUGE_PAGES
 
 MIN_INTERVALS = 5
 STEADY_BAND = 0.10
@@ -27,7 +28,6 @@ PAUSE_SHARE = 0.05
 FAULTS_MIN = 100
 """Hint faults in a part from which its hot share is a share and not noise."""
 PARTS_MIN = 3
-HUGE_PAGES = 512
 HUGE_SIGN = 1.05
 """Candidates per hint fault above which some faults must have been on huge pages."""
 SPREAD = (25.0, 75.0)

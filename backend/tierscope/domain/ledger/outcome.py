@@ -20,6 +20,10 @@ from tierscope.domain.ledger.words import Context, Outcome, Sign, Verdict
 
 CHANCE = 2 / 3
 """Slow accesses over the share of memory that is slow, from which pages lie about where chance would put them [A]."""
+FAR_BELOW_CHANCE = 1 / 5
+"""The same below which moves both ways keep the hot set where it should be, whatever else they move [A]."""
+FALLS = 4 / 5
+"""Slow accesses in the second half of a window over those in the first up to which they fall [A]."""
 
 
 LOADS_MIN = 200
@@ -51,6 +55,14 @@ def sampled_outcome(ledger: Ledger) -> Outcome | None:
     return Outcome(slow / (fast + slow), "sampled_loads")
 
 
+def slow_shares_by_half(ledger: Ledger) -> tuple[float, float] | None:
+    """The measured share of slow accesses in the first and in the second half of the rows."""
+    half = len(ledger.times_s) // 2
+    halves = [measured_outcome(ledger.rows(rows), Context()) for rows in (slice(0, half), slice(half, None))]
+    early, late = halves
+    return None if early is None or late is None or early.source != late.source else (early.slow_share, late.slow_share)
+
+
 def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
     """Sums over all intervals in which both were counted: accesses are slow while memory fills, too."""
     one, other = (ledger.column(key) for key in keys)
@@ -63,7 +75,9 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     goes_up, goes_down = seen.promoted > seen.few_pages, seen.demoted > seen.few_pages
     if outcome.is_good:
         exchange = judge_exchange(seen, context, ledger) if goes_up and goes_down else None
-        if exchange is not None and exchange.word == "futile_ping_pong":
+        over_chance = _over_chance(seen, outcome)
+        placed = over_chance is not None and over_chance < FAR_BELOW_CHANCE
+        if exchange is not None and exchange.word == "futile_ping_pong" and not placed:
             return _with(exchange, outcome)
         return _good(seen, outcome, goes_up=goes_up, goes_down=goes_down)
     if context.one_tier:
@@ -82,17 +96,29 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     refused = judge_refused(seen, context)
     if refused is not None:
         return _with(refused, outcome)
-    return _bad(seen, outcome, goes_up=goes_up)
+    return _bad(seen, outcome, slow_shares_by_half(ledger), goes_up=goes_up)
 
 
-def _bad(seen: Evidence, outcome: Outcome, *, goes_up: bool) -> Verdict:
+def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
+    """Slow accesses over what pages placed by chance would have of them."""
+    return None if not seen.slow_share else outcome.slow_share / seen.slow_share
+
+
+def _bad(seen: Evidence, outcome: Outcome, halves: tuple[float, float] | None, *, goes_up: bool) -> Verdict:
     """Many slow accesses on a kernel that promotes: what the moves buy is how far placement is from chance."""
     signs = (outcome.sign, *_flows(seen), *_scanned(seen))
     share = seen.slow_share
-    over_chance = None if not share else outcome.slow_share / share
+    over_chance = _over_chance(seen, outcome)
     if over_chance is not None:
         signs = (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
     better = over_chance is not None and over_chance < CHANCE
+    if goes_up and not better and halves is not None and halves[1] < FALLS * halves[0]:
+        text = (
+            f"{_capital(outcome.text)}, {halves[1]:.1%} in the second half after {halves[0]:.1%} in the first: "
+            f"{seen.promoted:,.0f} pages were promoted, and promotion gains on the hot set."
+        )
+        falling = Sign("slow_share_second_half", halves[1], "ratio")
+        return Verdict("following_phases", text, "likely", (*signs, falling), runner_up="futile_ping_pong")
     if goes_up and better:
         text = (
             f"{_capital(outcome.text)} and holds {share:.0%} of the memory: the hot set moves, and promotion follows."

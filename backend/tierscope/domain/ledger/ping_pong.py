@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from tierscope.domain.ledger.ledger import Ledger
+
 PAGE_BYTES = 4096
+HUGE_PAGES = 512
+OFF_LISTS = 0.02
+"""Pages of a tier that are on none of its LRU lists, over those that are: on their way there, or locked [A]."""
 MOVE_SECONDS = 3e-6
 """CPU time of moving one 4 KiB page. Assumption, to be measured per machine."""
 FAULT_SECONDS = 1e-6
@@ -63,26 +70,38 @@ def measure_tpp(
     )
 
 
+def count_returns(ledger: Ledger, page_bytes: int = PAGE_BYTES) -> int:
+    """Promoted pages of a ledger that must have been demoted within it; 0 where that cannot be told.
+
+    From any interval on: pages that were promoted, less those that were on the slow tier at its end and those that were
+    allocated there since. The largest of these differences counts, so that memory that fills at first does no harm. An
+    allocation off its node is one event, of up to 512 pages where huge pages are scanned.
+    """
+    allocations, slow = ledger.column("allocation_spill"), ledger.column("slow_resident_bytes")
+    each = HUGE_PAGES if np.nansum(ledger.column("huge_pte_updates")) > 0 else 1
+    promoted = np.nan_to_num(ledger.column("promoted_pages"))
+    # What follows each interval; where allocations were not counted, nothing before is told.
+    since = np.append(np.cumsum((promoted - each * allocations)[:0:-1])[::-1], 0.0)
+    beyond = since - (1.0 + OFF_LISTS) * slow / page_bytes
+    return max(int(np.nanmax(beyond)), 0) if np.isfinite(beyond).any() else 0
+
+
 def bound_churn(
     *,
     promoted_pages: int,
     demoted_pages: int,
     seconds: float,
     dram_bytes: float | None,
-    slow_pages_at_start: int | None = None,
-    allocated_slow: int = 0,
+    returned_pages: int = 0,
     top_resident_pages: float | None = None,
 ) -> Bounded:
-    """Bounds of the round trips within the window. Without the slow tier's size the lower bound is 0."""
+    """Bounds of the round trips within the window. `returned_pages`: those of `count_returns`."""
     churn = min(promoted_pages, demoted_pages)
-    returned = 0
-    if slow_pages_at_start is not None:
-        returned = max(0, promoted_pages - slow_pages_at_start - allocated_slow)
     per_s = churn / seconds
     gib = dram_bytes / 2**30 if dram_bytes else None
     moved = promoted_pages + demoted_pages
     return Bounded(
-        round_trip_pages_lo=min(returned, churn),
+        round_trip_pages_lo=min(returned_pages, churn),
         round_trip_pages_hi=churn,
         churn_pages_per_s=per_s,
         churn_pages_per_s_per_gib=per_s / gib if gib else None,

@@ -218,6 +218,8 @@ def view_ping_pong(found: GatheredWindow) -> PingPong:
         demoted=total("demoted_pages"),
         candidates=total("promotion_candidates_pages"),
         candidates_demoted=total("candidates_demoted"),
+        returned=0,  # of a service nothing counts the pages that are allocated on slow memory
+        churn=int(np.minimum(totals.sums[promoted], totals.sums[demoted])[counting].sum()),
         seconds=float(totals.seconds[promoted][counting].max()),
         dram_bytes=found.top_bytes,
         n_hosts=int(counting.sum()),

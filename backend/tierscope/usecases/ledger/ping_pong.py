@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
-from tierscope.domain.ledger import Sign, Verdict, bound_churn, measure_tpp, move_bytes_per_s
+from tierscope.domain.ledger import Bounded, Sign, Verdict, bound_churn, count_returns, measure_tpp, move_bytes_per_s
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
@@ -59,12 +59,17 @@ class PingPong:
 
 @dataclass(frozen=True, slots=True)
 class MoveSums:
-    """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them."""
+    """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them.
+
+    `returned` and `churn` are sums of the hosts' own bounds: no page goes round between two hosts.
+    """
 
     promoted: int
     demoted: int
     candidates: int
     candidates_demoted: int
+    returned: int
+    churn: int
     seconds: float
     dram_bytes: float | None
     n_hosts: int
@@ -160,16 +165,15 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
 
 
 def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPong:
-    found = bound_churn(
-        promoted_pages=sums.promoted, demoted_pages=sums.demoted, seconds=sums.seconds, dram_bytes=sums.dram_bytes
-    )
-    lo, hi = found.round_trip_pages_lo, found.round_trip_pages_hi
+    lo, hi = sums.returned, sums.churn
     share = (lo / sums.promoted, hi / sums.promoted) if sums.promoted else None
-    per_s = found.churn_pages_per_s
+    per_s = hi / sums.seconds
+    gib = sums.dram_bytes / 2**30 if sums.dram_bytes else None
     return PingPong(
         kind="upper_bound",
         estimate="churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; "
-        "a page cannot have gone round without both, and a moving hot set has churn without ping-pong",
+        "a page cannot have gone round without both, and a moving hot set has churn without ping-pong; "
+        "at least: promoted pages beyond those that were on slow memory, or allocated there",
         ratio=tools.figure("ping_pong.churn_ratio/1", "ratio", share[1] if share else None, bounds=share),
         churn_pages_per_s=tools.figure(
             "ping_pong.churn_pages_per_s/1", "pages_per_s", per_s, bounds=(lo / sums.seconds, per_s)
@@ -177,8 +181,8 @@ def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Ping
         churn_pages_per_s_per_gib=tools.figure(
             "ping_pong.churn_pages_per_s_per_gib/1",
             "pages_per_s_per_gib",
-            found.churn_pages_per_s_per_gib,
-            bounds=(0.0, found.churn_pages_per_s_per_gib or 0.0),
+            per_s / gib if gib else None,
+            bounds=(lo / sums.seconds / gib, per_s / gib) if gib else None,
         ),
         tier_move_bytes_per_s=tools.figure(
             "tier_moves.bytes_per_s/1", "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
@@ -222,16 +226,29 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
     def total(key: str) -> int:
         return sum(part.ledger.total(key) or 0 for part in parts)
 
+    bounds = [_bound(part) for part in parts]
     known = [part.machine.top_bytes for part in parts if part.machine.top_bytes is not None]
     return MoveSums(
         promoted=total("promoted_pages"),
         demoted=total("demoted_pages"),
         candidates=total("promotion_candidates_pages"),
         candidates_demoted=total("candidates_demoted"),
+        returned=sum(bound.round_trip_pages_lo for bound in bounds),
+        churn=sum(bound.round_trip_pages_hi for bound in bounds),
         seconds=max(part.ledger.seconds("promoted_pages") for part in parts),
         dram_bytes=sum(known) if len(known) == len(parts) else None,
         n_hosts=len(parts),
         n_intervals=sum(len(part.ledger.times_s) for part in parts),
+    )
+
+
+def _bound(part: HostLedger) -> Bounded:
+    return bound_churn(
+        promoted_pages=part.ledger.total("promoted_pages") or 0,
+        demoted_pages=part.ledger.total("demoted_pages") or 0,
+        seconds=max(part.ledger.seconds("promoted_pages"), 1.0),
+        dram_bytes=part.machine.top_bytes,
+        returned_pages=count_returns(part.ledger, part.machine.page_bytes),
     )
 
 

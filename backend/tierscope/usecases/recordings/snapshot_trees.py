@@ -21,6 +21,7 @@ from tierscope.domain.ledger import (
     Verdict,
     bound_churn,
     build_ledger,
+    count_returns,
     plan_service,
     steady_intervals,
 )
@@ -119,7 +120,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         steady_intervals=int(steady.sum()),
         totals=tuple(_totals(ledger, plan, steady)),
         resets=tuple(Reset(at, cause, tuple(columns)) for at, cause, columns in list_resets(ledger)),
-        churn=_churn(ledger, machine.top_bytes),
+        churn=_churn(ledger, machine.top_bytes, machine.page_bytes),
         verdict=course.verdict,
         states=course.held,
         settings=_advise(read, ledger, course.verdict, limit_events, int(steady.sum())),
@@ -196,9 +197,15 @@ def _over(values: np.ndarray, *, gauge: bool) -> float | None:
     return float(np.median(known)) if gauge else float(known.sum())
 
 
-def _churn(ledger: Ledger, dram_bytes: float | None) -> Bounded | None:
+def _churn(ledger: Ledger, dram_bytes: float | None, page_bytes: int) -> Bounded | None:
     promoted, demoted = ledger.total("promoted_pages"), ledger.total("demoted_pages")
     seconds = ledger.seconds("promoted_pages")
     if promoted is None or demoted is None or seconds <= 0:
         return None
-    return bound_churn(promoted_pages=promoted, demoted_pages=demoted, seconds=seconds, dram_bytes=dram_bytes)
+    return bound_churn(
+        promoted_pages=promoted,
+        demoted_pages=demoted,
+        seconds=seconds,
+        dram_bytes=dram_bytes,
+        returned_pages=count_returns(ledger, page_bytes),
+    )

@@ -7,9 +7,29 @@ import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import classes from './PingPongPanel.module.css'
 
-const kinds = { measured: 'measured', upper_bound: 'upper bound', not_available: 'not available' } as const
+const kinds = { measured: 'measured', upper_bound: 'bounds', not_available: 'not available' } as const
 
-/** Ping-pong, always labelled as measured or as an upper bound, with what it is of. */
+/** What `at most` leaves open from here on: all of it. */
+const ALL = 0.995
+
+/** The share, or the bound of it that says something: at least, else at most, else that moves alone do not tell. */
+function Share({ pingPong: { kind, ratio } }: { pingPong: PingPong }) {
+  const least = ratio.interval?.lo ?? 0
+  if (kind !== 'upper_bound' || ratio.status !== 'ok') {
+    return <FigureText figure={ratio} label="Ping-pong share" />
+  }
+  if (least === 0 && (ratio.value ?? 0) >= ALL) {
+    return <span className={classes.most}>Counts of moves alone do not tell: any share is possible.</span>
+  }
+  return (
+    <>
+      <span className={classes.most}>{least > 0 ? 'at least' : 'at most'}</span>
+      <FigureText figure={least > 0 ? { ...ratio, value: least } : ratio} label="Ping-pong share" />
+    </>
+  )
+}
+
+/** Ping-pong, always labelled as measured or as bounds, with what it is of. */
 export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) {
   if (pingPong === undefined) {
     return (
@@ -34,10 +54,7 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
       testId="ping-pong"
     >
       <div className={classes.ratio}>
-        {pingPong.kind === 'upper_bound' && pingPong.ratio.status === 'ok' && (
-          <span className={classes.most}>at most</span>
-        )}
-        <FigureText figure={pingPong.ratio} label="Ping-pong share" />
+        <Share pingPong={pingPong} />
       </div>
       <p className={classes.estimate}>
         <Prose text={pingPong.estimate} />
