@@ -137,13 +137,14 @@ def _know(
     advice = advised.get(service.public_id)
     if advice is not None and asked.loss_target is not None and advice.loss_target > asked.loss_target:
         advice = None
-    need = dram_need(resident, stored.day.hot_bytes, advice)
+    # The plan adds the headroom that it is asked for, to DRAM as to all memory.
+    need = dram_need(resident, stored.day.hot_bytes, advice, headroom=0.0)
     if need is None:
         need, dram_by = resident, "neither heat nor advice: all in DRAM"
     elif advice is not None:
-        dram_by = f"ratio advice at a loss of {advice.loss_target:.0%}, at least the hot bytes with 10 % headroom"
+        dram_by = f"ratio advice at a loss of {advice.loss_target:.0%}, at least the hot bytes"
     else:
-        dram_by = "hot bytes with 10 % headroom"
+        dram_by = "hot bytes"
     growth = None if outlook is None else outlook.growth
     grows_by = (outlook.method or "") if outlook is not None and growth is not None else "no forecast: not grown"
     rate = None if growth is None or resident <= 0 else growth / resident
