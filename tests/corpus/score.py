@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,13 @@ NOT_KNOWN = "not_known"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One interval: its truth and what was said. `slow_access_ratio` is the truth's, 0 to 1."""
+    """One interval: its truth and what was said, with slow accesses `measured` or from counters alone.
+
+    `slow_access_ratio` is the truth's, 0 to 1.
+    """
 
     recording: str
+    measured: bool
     state: str
     slow_access_ratio: float
     word: str
@@ -53,20 +57,19 @@ class Told:
         return self.word in _FINE
 
 
-def read_ledger(path: Path, *, measured: bool) -> Ledger:
-    """The host's ledger of a packed recording: node 0 is DRAM. `measured`: with accesses by what served them."""
+def read_ledgers(path: Path) -> tuple[Ledger, Ledger]:
+    """The host's ledger of a packed recording, node 0 is DRAM: without accesses, and with them by what served them."""
     files = unpack(path)
     times_s, keys, values, present = counters_of(files)
     tiers = Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1}))
     plan = plan_host(keys, tiers, page_bytes=4096)
     ledger = build_ledger(times_s, np.zeros(len(times_s), np.int64), values, present, plan)
-    if measured:
-        _count_accesses(ledger, read_log(files["workload.log"]))
-    return ledger
+    return ledger, _with_accesses(ledger, read_log(files["workload.log"]))
 
 
-def _count_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> None:
-    """Fill the columns of sampled loads from the load's log, where it has a second of the interval."""
+def _with_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> Ledger:
+    """The same with the columns of sampled loads from the load's log, where it has a second of the interval."""
+    values, present = ledger.values.copy(), ledger.present.copy()
     rows = [(row["ts"], row["ops_s"], row["slow_frac"]) for row in seconds if "slow_frac" in row]
     at_s, accesses, slow = (np.array(column) for column in zip(*rows, strict=True))
     place = np.searchsorted(ledger.times_s, at_s)
@@ -74,30 +77,33 @@ def _count_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> N
     for key, amounts in (("slow_loads", accesses * slow), ("fast_loads", accesses * (1.0 - slow))):
         column = COLUMN_INDEX[key]
         sums = np.bincount(place[inside], weights=amounts[inside], minlength=len(ledger))
-        ledger.values[:, column] = np.rint(sums)
-        ledger.present[:, column] = np.bincount(place[inside], minlength=len(ledger)) > 0
+        values[:, column] = np.rint(sums)
+        present[:, column] = np.bincount(place[inside], minlength=len(ledger)) > 0
+    return replace(ledger, values=values, present=present)
 
 
-def judge_corpus(directory: Path, *, measured: bool) -> Iterator[Told]:
-    """Judge each interval of each recording that has a state. `measured`: with the share of slow accesses."""
+def judge_corpus(directory: Path) -> Iterator[Told]:
+    """Judge each interval of each recording that has a state, with the share of slow accesses and without."""
     recordings: dict[str, Any] = json.loads((directory / "truth.json").read_text(encoding="utf-8"))["recordings"]
     for name, intervals in sorted(recordings.items()):
-        ledger = read_ledger(directory / f"{name}.tar.zst", measured=measured)
-        begins_s = ledger.times_s - ledger.dt_seconds
+        ledgers = read_ledgers(directory / f"{name}.tar.zst")
+        begins_s = ledgers[0].times_s - ledgers[0].dt_seconds
         for interval in intervals:
             if interval["state"] is None or interval["slow_access_ratio"] is None:
                 continue
-            inside = (begins_s >= interval["begin_s"] - _EDGE_S) & (ledger.times_s <= interval["end_s"] + _EDGE_S)
+            inside = (begins_s >= interval["begin_s"] - _EDGE_S) & (ledgers[0].times_s <= interval["end_s"] + _EDGE_S)
             slow = float(interval["slow_access_ratio"])
             context = Context(balancing=PROMOTES, promote_limit_mib_per_s=UNLIMITED_MIB_PER_S)
-            yield Told(name, interval["state"], slow, judge(ledger.rows(inside), context).word)
+            for measured, ledger in zip((False, True), ledgers, strict=True):
+                word = judge(ledger.rows(inside), context).word
+                yield Told(name, measured, interval["state"], slow, word)
 
 
 def describe(directory: Path) -> str:
     """The scores in words: with and without the share of slow accesses, by kernel, and what was told of each state."""
-    lines = []
+    lines, every = [], list(judge_corpus(directory))
     for measured in (True, False):
-        told = list(judge_corpus(directory, measured=measured))
+        told = [one for one in every if one.measured == measured]
         lines.append(f"{'slow accesses measured' if measured else 'counters alone'}: {len(told)} intervals")
         for kernel in sorted({one.recording.partition("-")[0] for one in told}):
             own = [one for one in told if one.recording.startswith(f"{kernel}-")]
