@@ -25,6 +25,8 @@ __all__ = ["Context", "Sign", "Verdict", "Word", "judge", "steady_intervals"]
 
 FULL_PASS = 1.0
 """Passes of the scanner over the slow memory from which few hot pages found are few there [A]."""
+RESTED = 2 / 3
+"""Share of the window without scanning from which what was found is no sample of it [A]."""
 FEW_OUTSIDE = 0.08
 """Hot pages found outside the top tier, over its size, below which they are few [A]: the estimate can be too low."""
 
@@ -66,11 +68,13 @@ def _only_what_was_seen(seen: Evidence, found: Verdict) -> Verdict:
     if any(sign.name == "throughput_gain" for sign in found.evidence):
         return found
     passes, outside = seen.passes, max(seen.hot_outside or 0.0, seen.hot_outside_late or 0.0)
-    looked = passes is None or passes >= FULL_PASS
-    if looked and outside < FEW_OUTSIDE:
+    looked, rested = passes is None or passes >= FULL_PASS, seen.scan_paused > RESTED
+    if looked and not rested and outside < FEW_OUTSIDE:
         return found
     why = f"The scanner went over {passes or 0.0:.0%} of the slow memory in the window"
-    if looked:
+    if rested:
+        why += f" and rested for {seen.scan_paused:.0%} of it"
+    elif looked:
         why = f"Hot pages worth {outside:.0%} of the top tier may be outside of it"
     text = (
         f"{why}, and nothing measured how many accesses are slow. Counters of the memory controllers, page samples by "
