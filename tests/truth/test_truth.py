@@ -55,7 +55,7 @@ def test_a_wrong_truth_is_noticed(fleet: JudgedFleet) -> None:
     truth = copy.deepcopy(fleet.truth)
     for window in truth["windows"]:
         for kind in window["kinds"].values():
-            kind["hot"], kind["cold"] = kind["cold"], kind["hot"]
+            kind["hot"], kind["warm"], kind["cold"] = kind["cold"], kind["hot"], kind["warm"]
     rows = judge_all(observe(replace(fleet, truth=truth), heat_only=True), heat_only=True)
     assert [row.met for row in rows] == [False, False, True], render(rows)
 

@@ -71,7 +71,7 @@ describe('the service page', () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ scheme: 'frequency', from: '-1h' }))
     await userEvent.click(screen.getByRole('tab', { name: 'Tier moves' }))
     await waitFor(() => expect(router.state.location.search).toMatchObject({ tab: 'moves', scheme: 'frequency' }))
-    expect((await screen.findByTestId('ping-pong-kind')).textContent).toBe('upper bound')
+    expect((await screen.findByTestId('ping-pong-kind')).textContent).toBe('bounds')
     await userEvent.click(screen.getByRole('link', { name: 'Hosts' }))
     await screen.findByTestId('page-hosts')
     expect(router.state.location.search).toMatchObject({ from: '-1h' })
