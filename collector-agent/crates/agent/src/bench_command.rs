@@ -69,12 +69,7 @@ pub(crate) struct BenchArgs {
 
 impl BenchArgs {
     fn settings(&self) -> Result<Config> {
-        let mut config = self
-            .config
-            .as_deref()
-            .map(Config::read)
-            .transpose()?
-            .unwrap_or_default();
+        let mut config = Config::read_named(self.config.as_deref())?;
         config.server = self.server.clone().or(config.server);
         config.state_dir = self.state_dir.clone().unwrap_or(config.state_dir);
         config.join_token_file = self.join_token_file.clone().or(config.join_token_file);

@@ -7,12 +7,12 @@ pub(crate) mod guard;
 pub(crate) mod pause;
 pub(crate) mod priority;
 
-use tierscope_clock::SECOND_NS;
-use tierscope_heat::order::{HeatOrder, HeatScope};
+use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns};
+use tierscope_heat::order::{HeatCost, HeatOrder, HeatScope};
 use tierscope_rootfs::{Reader, Root};
 use tierscope_upload::Plan;
 
-use crate::bounds::budget::{Budget, HeatUse, Level, Usage};
+use crate::bounds::budget::{Budget, HeatUse, Level, Usage, resident_bytes};
 use crate::bounds::guard::{Guard, Reading};
 use crate::config::Config;
 
@@ -24,6 +24,8 @@ pub(crate) struct Bounds {
     reader: Reader,
     /// Why the guard pauses heat; `None` while it does not.
     busy: Option<String>,
+    /// Boot-time clock and the agent's processor time at the last measurement.
+    before: Option<(i64, i64)>,
 }
 
 impl Bounds {
@@ -35,6 +37,7 @@ impl Bounds {
             budget: Budget::new(config.budget.clone()),
             reader: Reader::new(root),
             busy: None,
+            before: None,
         }
     }
 
@@ -74,9 +77,24 @@ impl Bounds {
         number % every == 0
     }
 
-    /// Takes in what the agent used since the interval before.
-    pub(crate) fn note(&mut self, usage: Usage, heat: HeatUse) {
+    /// Measures what the agent used since the last measurement, and holds it against the budget.
+    pub(crate) fn measure(&mut self, heat: &HeatCost, queued_bytes: i64) -> Usage {
+        let now = (boottime_ns(), process_cpu_ns());
+        // The first one carries the start of the process, over no known time.
+        let before = self.before.replace(now).unwrap_or(now);
+        let usage = Usage {
+            elapsed_ns: now.0 - before.0,
+            cpu_ns: now.1 - before.1,
+            kernel_cpu_ns: heat.kernel_cpu_ns,
+            rss_bytes: resident_bytes(),
+            queued_bytes,
+        };
+        let heat = HeatUse {
+            active: heat.backend.is_some(),
+            has_cheaper: heat.has_cheaper,
+        };
         self.budget.note(usage, heat);
+        usage
     }
 
     /// How much the agent does, and why not more.
@@ -154,14 +172,14 @@ mod tests {
             has_cheaper: false,
         };
         for _ in 0..3 {
-            bounds.note(excess(), heat);
+            bounds.budget.note(excess(), heat);
         }
         assert!(
             matches!(bounds.order(&Plan::default()), HeatOrder::Stop(reason) if reason.contains("of a core"))
         );
         assert_eq!(bounds.standing().0, Level::NoHeat);
         assert!(bounds.is_counting(61 * SECOND_NS, 1));
-        bounds.note(excess(), HeatUse::default());
+        bounds.budget.note(excess(), HeatUse::default());
         let counted = (0..8).filter(|second| bounds.is_counting(second * SECOND_NS, 1));
         assert_eq!(counted.collect::<Vec<_>>(), [0, 4]);
     }

@@ -13,6 +13,11 @@ pub(crate) use check::Mistake;
 pub(crate) use settings::{Budget, Config, Guard, is_interval};
 
 impl Config {
+    /// Reads and checks the file that is named; the defaults where none is.
+    pub(crate) fn read_named(path: Option<&Path>) -> Result<Self> {
+        path.map_or_else(|| Ok(Self::default()), Self::read)
+    }
+
     /// Reads and checks a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| {

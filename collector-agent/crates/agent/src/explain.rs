@@ -77,18 +77,8 @@ struct Entry {
 
 /// Explains and prints.
 pub fn run(args: &ExplainArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let root = Root::new(&args.root);
-    anyhow::ensure!(
-        root.join("/proc").is_dir() || root.join("/sys").is_dir(),
-        "{} holds neither proc nor sys: give a directory that stands for the root of a host",
-        args.root.display()
-    );
-    let config = args
-        .config
-        .as_deref()
-        .map(Config::read)
-        .transpose()?
-        .unwrap_or_default();
+    let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
+    let config = Config::read_named(args.config.as_deref())?;
     let explanation = explain(&root, &config, candidates::CANDIDATES);
     if args.json {
         serde_json::to_writer(&mut *out, &explanation)?;

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
-use tierscope_heat::order::{HeatCost, Order};
+use tierscope_clock::{SECOND_NS, boottime_ns, rfc3339, wall_ns};
+use tierscope_heat::order::Order;
 use tierscope_host::names::NamePolicy;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
@@ -29,7 +29,6 @@ use tierscope_upload::Plan;
 use tierscope_wire::{Header, Origin, texts};
 
 use crate::bounds::Bounds;
-use crate::bounds::budget::{HeatUse, Usage};
 use crate::bounds::priority;
 use crate::config::Config;
 use crate::doctor;
@@ -37,7 +36,7 @@ use crate::explain::PageSource;
 use crate::live::LiveSource;
 use crate::run::stop_on_signals;
 use crate::source::Source as _;
-use crate::uplink::queue::{Queue, Standing, resident_bytes};
+use crate::uplink::queue::{Queue, Standing};
 use archive::Archive;
 use manifest::{EndedBy, Manifest, Missing, README, SCHEMA, missing_of};
 use raw_samples::RawSamples;
@@ -83,12 +82,7 @@ pub(crate) struct FieldkitArgs {
 impl FieldkitArgs {
     /// The settings in force: the owner's, for a host that sends nothing.
     fn settings(&self) -> Result<Config> {
-        let mut config = self
-            .config
-            .as_deref()
-            .map(Config::read)
-            .transpose()?
-            .unwrap_or_default();
+        let mut config = Config::read_named(self.config.as_deref())?;
         config.hostname = Some(self.hostname.clone());
         config.heat.programs.extend(self.programs.iter().cloned());
         config.check().map_err(|mistake| anyhow::anyhow!("{mistake}"))?;
@@ -101,12 +95,7 @@ impl FieldkitArgs {
 /// # Errors
 /// Where the root is no host, the settings are not right, or the file cannot be written.
 pub(crate) fn run(args: &FieldkitArgs, out: &mut impl Write) -> Result<()> {
-    let root = Root::new(&args.root);
-    ensure!(
-        root.join("/proc").is_dir() || root.join("/sys").is_dir(),
-        "{} holds neither proc nor sys: give a directory that stands for the root of a host",
-        args.root.display()
-    );
+    let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
     if args.out.is_dir() {
         bail!("{} is a directory: name a file with --out", args.out.display());
     }
@@ -153,8 +142,6 @@ struct Kit {
     texts: BTreeSet<String>,
     inventory: Option<Arc<Inventory>>,
     heat_backend: Option<&'static str>,
-    /// Boot-time clock and the agent's processor time when the last round ended.
-    before: Option<(i64, i64)>,
 }
 
 impl Kit {
@@ -193,7 +180,6 @@ impl Kit {
             texts: BTreeSet::new(),
             inventory: None,
             heat_backend: None,
-            before: None,
         })
     }
 
@@ -340,7 +326,7 @@ impl Kit {
             self.header.seq = batch.seq + 1;
         }
         self.add_snapshot(&files, end)?;
-        self.note(&heat, batch_bytes.cast_signed());
+        self.bounds.measure(&heat, batch_bytes.cast_signed());
         self.archive.flush()?;
         Ok(true)
     }
@@ -367,24 +353,6 @@ impl Kit {
             .add(&format!("{directory}/_recorder"), clocks.as_bytes())?;
         self.snapshots += 1;
         Ok(())
-    }
-
-    /// Holds what the agent used against its budget, as a running agent does.
-    fn note(&mut self, heat: &HeatCost, queued_bytes: i64) {
-        let now = (boottime_ns(), process_cpu_ns());
-        let before = self.before.replace(now).unwrap_or(now);
-        let usage = Usage {
-            elapsed_ns: now.0 - before.0,
-            cpu_ns: now.1 - before.1,
-            kernel_cpu_ns: heat.kernel_cpu_ns,
-            rss_bytes: resident_bytes(),
-            queued_bytes,
-        };
-        let heat = HeatUse {
-            active: heat.backend.is_some(),
-            has_cheaper: heat.has_cheaper,
-        };
-        self.bounds.note(usage, heat);
     }
 }
 

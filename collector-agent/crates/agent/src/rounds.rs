@@ -5,19 +5,19 @@ use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use tierscope_clock::{SECOND_NS, boottime_ns, process_cpu_ns, rfc3339, wall_ns};
+use tierscope_clock::{SECOND_NS, boottime_ns, rfc3339, wall_ns};
 use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::Plan;
 
 use crate::bounds::Bounds;
-use crate::bounds::budget::{HeatUse, Usage};
+use crate::bounds::budget::Usage;
 use crate::bounds::guard::GuardCount;
 use crate::config::{Config, is_interval};
 use crate::metrics::Ledger;
 use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
-use crate::uplink::queue::{Queue, Standing, resident_bytes};
+use crate::uplink::queue::{Queue, Standing};
 use crate::uplink::{Shared, Signal, lock};
 
 /// A collection this near to the interval's end stands for that end.
@@ -36,8 +36,6 @@ pub(crate) struct Rounds<'a> {
     /// Where `/metrics` finds the counters of tier moves; `None` where nobody asks for them.
     ledger: Option<Ledger>,
     guard_count: GuardCount,
-    /// Boot-time clock and the agent's processor time when the last round ended.
-    before: Option<(i64, i64)>,
     /// Whether the collectors have been told to rest.
     resting: bool,
 }
@@ -62,7 +60,6 @@ impl<'a> Rounds<'a> {
             bounds,
             ledger,
             guard_count: GuardCount::open(&config.state_dir, stream_id),
-            before: None,
             resting: false,
         }
     }
@@ -128,7 +125,7 @@ impl<'a> Rounds<'a> {
             return;
         }
         if !self.bounds.is_counting(end_wall_ns, interval_seconds) {
-            self.note(&HeatCost::default(), 0);
+            self.bounds.measure(&HeatCost::default(), 0);
             return;
         }
         let plan = lock(&self.shared.plan).clone();
@@ -164,7 +161,7 @@ impl<'a> Rounds<'a> {
             ledger.keep(&collection.sample);
         }
         let queued = self.queue.add(self.shared, collection, self.standing());
-        let usage = self.note(&heat_cost, *queued.as_ref().unwrap_or(&0));
+        let usage = self.bounds.measure(&heat_cost, *queued.as_ref().unwrap_or(&0));
         let error = queued.err().map(|error| format!("{error:#}"));
         let error = error.or_else(|| (!failures.is_empty()).then(|| failures.join("; ")));
         let bounds = self.bounds_status(usage);
@@ -200,26 +197,6 @@ impl<'a> Rounds<'a> {
             budget_reason: reason.to_owned(),
             guard_paused_intervals: self.guard_count.intervals(),
         }
-    }
-
-    /// Measures what the agent used since the round before, and holds it against the budget.
-    fn note(&mut self, heat: &HeatCost, queued_bytes: i64) -> Usage {
-        let now = (boottime_ns(), process_cpu_ns());
-        // The first round carries the start of the process, over no known time.
-        let before = self.before.replace(now).unwrap_or(now);
-        let usage = Usage {
-            elapsed_ns: now.0 - before.0,
-            cpu_ns: now.1 - before.1,
-            kernel_cpu_ns: heat.kernel_cpu_ns,
-            rss_bytes: resident_bytes(),
-            queued_bytes,
-        };
-        let heat = HeatUse {
-            active: heat.backend.is_some(),
-            has_cheaper: heat.has_cheaper,
-        };
-        self.bounds.note(usage, heat);
-        usage
     }
 
     /// What the status says of guard and budget.

@@ -83,12 +83,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// The settings in force.
     fn settings(self) -> Result<Config> {
-        let mut config = self
-            .config
-            .as_deref()
-            .map(Config::read)
-            .transpose()?
-            .unwrap_or_default();
+        let mut config = Config::read_named(self.config.as_deref())?;
         config.server = self.server.or(config.server);
         config.ca_file = self.ca_file.or(config.ca_file);
         config.state_dir = self.state_dir.unwrap_or(config.state_dir);

@@ -55,15 +55,6 @@ fn counters(path: &Path) -> Vec<CounterRow> {
     rows
 }
 
-fn value(row: &CounterRow, key: &str) -> Option<i64> {
-    let index = row
-        .layout
-        .keys()
-        .binary_search_by(|other| (**other).cmp(key))
-        .ok()?;
-    row.values[index]
-}
-
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../tests/data")
@@ -107,7 +98,7 @@ fn a_kit_of_this_host_holds_what_it_says() {
         .map(|time| grown(&members[&format!("{time}/proc/vmstat")]))
         .collect();
     for (row, copied) in rows.iter().zip(&copied) {
-        assert!(value(row, "host|vmstat|pgfault").unwrap() >= *copied);
+        assert!(row.value("host|vmstat|pgfault").unwrap() >= *copied);
     }
     assert!(copied.is_sorted());
     let tree = tree::open(&path).unwrap();
@@ -195,7 +186,7 @@ fn a_kit_of_a_recorded_host_copies_its_files() {
         .find_map(|line| line.strip_prefix("pgdemote_kswapd "))
         .unwrap();
     assert_eq!(
-        value(&counters(&path)[0], "host|vmstat|pgdemote_kswapd"),
+        counters(&path)[0].value("host|vmstat|pgdemote_kswapd"),
         Some(demoted.parse().unwrap())
     );
     assert_eq!(
@@ -304,7 +295,7 @@ fn nobody_gets_a_kit_that_says_what_root_would_add() {
     let members = members(&path);
     let manifest = json(&members, "manifest.json");
     assert_eq!(manifest["as_root"], false);
-    assert!(value(&counters(&path)[0], "host|vmstat|pgfault").is_some());
+    assert!(counters(&path)[0].value("host|vmstat|pgfault").is_some());
     let missing = manifest["missing"].as_array().unwrap();
     let hints = missing
         .iter()

@@ -99,15 +99,6 @@ fn vmstat(root: &Path) -> BTreeMap<String, i64> {
     text.lines().map(line).collect()
 }
 
-fn value(row: &CounterRow, key: &str) -> Option<i64> {
-    let index = row
-        .layout
-        .keys()
-        .binary_search_by(|other| (**other).cmp(key))
-        .ok()?;
-    row.values[index]
-}
-
 #[test]
 fn a_field_kit_arrives_as_an_imported_host_and_ends_now_when_it_is_old() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -139,7 +130,7 @@ fn a_field_kit_arrives_as_an_imported_host_and_ends_now_when_it_is_old() {
     let first = &batches[0].content.counters[0];
     let vmstat = vmstat(&root);
     assert_eq!(
-        value(first, "host|vmstat|pgfault"),
+        first.value("host|vmstat|pgfault"),
         Some(vmstat["host|vmstat|pgfault"])
     );
     let moved = replayed(
@@ -185,8 +176,10 @@ fn what_served_the_loads_of_a_perf_recording_arrives_as_counters_of_its_service(
     let counts: Vec<_> = rows
         .iter()
         .map(|row| {
-            let of =
-                |name: &str| value(row, &format!("service:shop/db|served_loads|loads_{name}")).expect("sent");
+            let of = |name: &str| {
+                row.value(&format!("service:shop/db|served_loads|loads_{name}"))
+                    .expect("sent")
+            };
             (of("dram_local"), of("cxl"), of("unknown"))
         })
         .collect();
@@ -221,7 +214,7 @@ fn the_ping_pong_recording_arrives_with_its_exact_differences() {
         vmstat(&tree.snapshots[rows.len() - 1].root),
     );
     for (key, last) in &last {
-        let sent = [rows[0], rows[rows.len() - 1]].map(|row| value(row, key).expect("sent"));
+        let sent = [rows[0], rows[rows.len() - 1]].map(|row| row.value(key).expect("sent"));
         assert_eq!(sent[1] - sent[0], last - first[key], "{key}");
     }
     assert!(last["host|vmstat|pgpromote_success"] > first["host|vmstat|pgpromote_success"]);

@@ -12,6 +12,21 @@ impl Root {
         Self(path.into())
     }
 
+    /// Takes a directory that somebody gave as the root of a host.
+    ///
+    /// # Errors
+    /// It holds neither `proc` nor `sys`, in words for that somebody.
+    pub fn named(path: &Path) -> Result<Self, String> {
+        let root = Self::new(path);
+        if root.join("/proc").is_dir() || root.join("/sys").is_dir() {
+            return Ok(root);
+        }
+        Err(format!(
+            "{} holds neither proc nor sys: give a directory that stands for the root of a host",
+            path.display()
+        ))
+    }
+
     /// The root of the running host.
     pub fn live() -> Self {
         Self::new("/")

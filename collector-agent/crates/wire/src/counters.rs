@@ -24,6 +24,13 @@ pub struct CounterRow {
 }
 
 impl CounterRow {
+    /// The value of a key; `None` where the layout has no such key, or the value is missing.
+    pub fn value(&self, key: &str) -> Option<i64> {
+        let keys = self.layout.keys();
+        let index = keys.binary_search_by(|other| (**other).cmp(key)).ok()?;
+        self.values[index]
+    }
+
     /// The row of a sample, whose values must be sorted by key and free of repeats.
     pub fn new(sample: &CounterSample, layouts: &mut LayoutCache) -> Self {
         let layout = layouts.layout_of(sample);

@@ -35,6 +35,17 @@ pub(crate) struct Usage {
     pub(crate) queued_bytes: i64,
 }
 
+/// Resident memory of this process; 0 where `/proc` does not tell.
+pub(crate) fn resident_bytes() -> i64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: i64 = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .unwrap_or(0);
+    pages * rustix::param::page_size() as i64
+}
+
 /// What heat is doing, which decides which steps would save anything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HeatUse {

@@ -37,12 +37,7 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if args.clean {
         return leftovers::clean_and_say(out);
     }
-    let root = Root::new(&args.root);
-    anyhow::ensure!(
-        root.join("/proc").is_dir() || root.join("/sys").is_dir(),
-        "{} holds neither proc nor sys: give a directory that stands for the root of a host",
-        args.root.display()
-    );
+    let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
     let mut reader = Reader::new(root);
     let examined = Examined::of(&mut reader, NamePolicy::plain());
     if args.json {

@@ -8,6 +8,7 @@ use tierscope_sample::inventory::Inventory;
 use tierscope_spool::Stats;
 use tierscope_wire::{CollectorCost, Content, CounterRow, Header, LayoutCache, Sealed, Sealer, SelfReport};
 
+use crate::bounds::budget::resident_bytes;
 use crate::source::Collection;
 use crate::uplink::{Shared, header, lock, spool_status};
 
@@ -174,15 +175,4 @@ fn steady(inventory: &Inventory) -> Inventory {
         .iter_mut()
         .for_each(|service| service.processes = 0);
     steady
-}
-
-/// Resident memory of this process; 0 where `/proc` does not tell.
-pub(crate) fn resident_bytes() -> i64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: i64 = statm
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse().ok())
-        .unwrap_or(0);
-    pages * rustix::param::page_size() as i64
 }

@@ -8,11 +8,7 @@ const IBS: u64 = 502;
 const SLOW: u64 = 503;
 
 fn tally(max_pages: usize) -> Tally {
-    let shape = SampleShape {
-        page_size: true,
-        raw: true,
-    };
-    let mut tally = Tally::new(shape.layout(), 4, SampleTable::new(max_pages));
+    let mut tally = Tally::new(SHAPE.layout(), 4, SampleTable::new(max_pages));
     tally.add_source(LOADS, 0, Meaning::Load);
     tally.add_source(STORES, 1, Meaning::Store);
     tally.add_source(IBS, 2, Meaning::IbsOp);
@@ -20,11 +16,12 @@ fn tally(max_pages: usize) -> Tally {
     tally
 }
 
+const SHAPE: SampleShape = SampleShape {
+    page_size: true,
+    raw: true,
+};
+
 fn sample(id: u64, pid: u32, address: u64, raw: &[u8]) -> Vec<u8> {
-    let shape = SampleShape {
-        page_size: true,
-        raw: true,
-    };
     let sample = Sample {
         id: Some(id),
         pid: Some(pid),
@@ -33,7 +30,7 @@ fn sample(id: u64, pid: u32, address: u64, raw: &[u8]) -> Vec<u8> {
         raw: Some(raw),
         ..Sample::default()
     };
-    build::sample(&shape.layout(), &sample)
+    build::sample(&SHAPE.layout(), &sample)
 }
 
 /// (address, loads, stores) of a process.
@@ -82,10 +79,6 @@ fn the_registers_of_ibs_say_it_where_the_event_does_not() {
 
 /// A sample that says what served it.
 fn served(id: u64, pid: u32, data_src: u64, raw: &[u8]) -> Vec<u8> {
-    let shape = SampleShape {
-        page_size: true,
-        raw: true,
-    };
     let sample = Sample {
         id: Some(id),
         pid: Some(pid),
@@ -94,7 +87,7 @@ fn served(id: u64, pid: u32, data_src: u64, raw: &[u8]) -> Vec<u8> {
         raw: Some(raw),
         ..Sample::default()
     };
-    build::sample(&shape.layout(), &sample)
+    build::sample(&SHAPE.layout(), &sample)
 }
 
 /// `perf_mem_data_src` of loads: local DRAM, remote DRAM and CXL, as the kernel's tables write them.
