@@ -141,20 +141,19 @@ def moved_hours(hourly: Floats, *, watched: int) -> tuple[Spot, ...]:
 
 def difference_means(hourly: Floats, span: int) -> Floats:
     """At each hour the mean of it and those after less that of those before, `span` hours each; NaN where unknown."""
+    means = _means_from(hourly, span)
+    found = np.full(len(hourly), np.nan)
+    found[span : len(means)] = means[span:] - means[: max(len(means) - span, 0)]
+    return found
+
+
+def _means_from(hourly: Floats, span: int) -> Floats:
+    """The mean of `span` hours from each place on that has so many; NaN where too few of them are known."""
     known = np.isfinite(hourly)
     sums = np.concatenate(([0.0], np.cumsum(np.where(known, hourly, 0.0))))
     counts = np.concatenate(([0], np.cumsum(known)))
-    n = len(hourly)
-    found = np.full(n, np.nan)
-    if n < 2 * span:
-        return found
-    places = np.arange(span, n - span + 1)
-    after_n, before_n = counts[places + span] - counts[places], counts[places] - counts[places - span]
-    enough = (after_n >= KNOWN * span) & (before_n >= KNOWN * span)
-    after = (sums[places + span] - sums[places]) / np.maximum(after_n, 1)
-    before = (sums[places] - sums[places - span]) / np.maximum(before_n, 1)
-    found[places] = np.where(enough, after - before, np.nan)
-    return found
+    n = counts[span:] - counts[:-span]
+    return np.where(n >= KNOWN * span, (sums[span:] - sums[:-span]) / np.maximum(n, 1), np.nan)
 
 
 def _limit(span: int, worth: float) -> float:
@@ -197,12 +196,8 @@ def _course_of_week(hourly: Floats) -> Floats:
 
 def _mean_around(hourly: Floats) -> Floats:
     """The mean of the seven days around each hour; NaN near the ends, and where too little is known."""
-    known = np.isfinite(hourly)
-    sums = np.concatenate(([0.0], np.cumsum(np.where(known, hourly, 0.0))))
-    counts = np.concatenate(([0], np.cumsum(known)))
+    means = _means_from(hourly, WEEK)
     found = np.full(len(hourly), np.nan)
-    n = counts[WEEK:] - counts[:-WEEK]
-    means = np.where(n >= KNOWN * WEEK, (sums[WEEK:] - sums[:-WEEK]) / np.maximum(n, 1), np.nan)
     found[WEEK // 2 : WEEK // 2 + len(means)] = means
     return found
 
