@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from tierscope.domain.ledger import Tiers
 from tierscope.domain.ledger.machine import Machine, read_machine
 
 HostState = Literal["reporting", "late", "silent", "retired"]
@@ -28,12 +27,7 @@ class HostFacts:
     memory_bytes: int | None
     dram_bytes: int | None
     tier_classes: tuple[str, ...]
-    tiers: Tiers
     n_tiers: int
-    page_bytes: int
-    demotion: bool | None
-    balancing: int | None
-    promote_limit_mib_per_s: float | None
     machine: Machine
 
     @property
@@ -41,9 +35,10 @@ class HostFacts:
         """Whether slower tiers exist and the kernel is told not to use them; None where it does not say."""
         if self.n_tiers <= 1:
             return False
-        if self.demotion is False or (self.balancing is not None and not self.balancing & _TIERING_BIT):
+        demotion, balancing = self.machine.demotion, self.machine.balancing
+        if demotion is False or (balancing is not None and not balancing & _TIERING_BIT):
             return True
-        return None if self.demotion is None or self.balancing is None else False
+        return None if demotion is None or balancing is None else False
 
 
 def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
@@ -54,18 +49,12 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     known = [size for size in sizes if size is not None]
     fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
     classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
-    machine = read_machine(body)
     return HostFacts(
         memory_bytes=sum(known) if known else None,
         dram_bytes=sum(size for size in fast if size is not None) if fast else None,
         tier_classes=tuple(sorted(classes, key=_speed)),
-        tiers=machine.tiers,
         n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),
-        page_bytes=machine.page_bytes,
-        demotion=machine.demotion,
-        balancing=machine.balancing,
-        promote_limit_mib_per_s=machine.promote_limit_mib_per_s,
-        machine=machine,
+        machine=read_machine(body),
     )
 
 

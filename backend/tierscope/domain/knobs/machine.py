@@ -30,8 +30,10 @@ def read_host(inventory: Body | None) -> Host:
     body = inventory or {}
     facts = read_facts(body)
     nodes = {int(node["id"]): node for node in body.get("nodes") or () if node.get("id") is not None}
-    top = [number for number in sorted(nodes) if number in facts.tiers.top_nodes]
-    slow = [number for number in sorted(nodes) if number not in facts.tiers.top_nodes and _size(nodes[number]) != 0]
+    top = [number for number in sorted(nodes) if number in facts.machine.tiers.top_nodes]
+    slow = [
+        number for number in sorted(nodes) if number not in facts.machine.tiers.top_nodes and _size(nodes[number]) != 0
+    ]
     benches = list(body.get("benches") or ())
     knobs = read_knobs(body)
     return Host(
@@ -43,7 +45,7 @@ def read_host(inventory: Body | None) -> Host:
         slow_nodes=tuple(slow),
         dram_bytes=facts.dram_bytes,
         slow_bytes=_total([_size(nodes[number]) for number in slow]),
-        unmovable_bytes=_unmovable(body, top, facts.page_bytes),
+        unmovable_bytes=_unmovable(body, top, facts.machine.page_bytes),
         dram_gb_per_s=_bandwidth(nodes, top, benches, "read"),
         slow_gb_per_s=_bandwidth(nodes, slow, benches, "read"),
         slow_write_gb_per_s=_bandwidth(nodes, slow, benches, "write"),
@@ -65,11 +67,11 @@ def list_subtracted(inventory: Body | None) -> tuple[SubtractedMemory, ...]:
     """What stays where it is, whatever is advised, in DRAM."""
     body = inventory or {}
     facts = read_facts(body)
-    rows = [row for row in body.get("unmovable") or () if row.get("node") in facts.tiers.top_nodes]
+    rows = [row for row in body.get("unmovable") or () if row.get("node") in facts.machine.tiers.top_nodes]
     named = (
         ("hugetlb", "hugetlb_bytes", 1, "Reserved huge pages are neither demoted nor promoted."),
         ("mlock", "mlocked_bytes", 1, "Locked memory is unevictable: it is not demoted."),
-        ("pinned", "pinned_pages", facts.page_bytes, "Pinned pages cannot be moved while devices use them."),
+        ("pinned", "pinned_pages", facts.machine.page_bytes, "Pinned pages cannot be moved while devices use them."),
     )
     found = []
     for what, field, unit, why in named:
@@ -87,7 +89,7 @@ _BINDINGS = (
 
 
 def _has_slow_tier(facts: HostFacts, slow: Sequence[int]) -> bool:
-    return facts.tiers.known and bool(slow) and facts.n_tiers > 1
+    return facts.machine.tiers.known and bool(slow) and facts.n_tiers > 1
 
 
 def _size(node: Body) -> int | None:

@@ -106,8 +106,7 @@ def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger
     own = judge(part, context_of(part))
     if around is None or not len(part.times_s):
         return own
-    start = float(part.times_s[0] - part.dt_seconds[0])
-    host = around.rows((around.times_s > start + 1e-3) & (around.times_s <= part.times_s[-1] + 1e-3))
+    host = around.during(part)
     counted = part.total("promoted_pages") is not None or part.total("demoted_pages") is not None
     if counted and own.word != "not_known" and _weight(part) < MOSTLY * _weight(host):
         return own
@@ -118,9 +117,8 @@ def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger
 
 def _weight(ledger: Ledger) -> float:
     """Pages moved; where none were, bytes on slow memory."""
-    moved = (ledger.total("promoted_pages") or 0) + (ledger.total("demoted_pages") or 0)
     slow = ledger.column("slow_resident_bytes")
-    return float(moved) or (float(np.nanmean(slow)) if np.isfinite(slow).any() else 0.0)
+    return float(ledger.moved_pages) or (float(np.nanmean(slow)) if np.isfinite(slow).any() else 0.0)
 
 
 def _parts(ledger: Ledger, most_parts: int) -> list[slice]:

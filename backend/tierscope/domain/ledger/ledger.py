@@ -11,6 +11,9 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS
 from tierscope.domain.ledger.plan import ColumnPlan, Plan, pick
 
+SAME_S = 1e-3
+"""Ends of intervals that lie so close are one: they were stored in microseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
@@ -44,6 +47,16 @@ class Ledger:
         place = COLUMN_INDEX[key]
         ok = self.present[:, place]
         return int(self.values[ok, place].sum()) if ok.any() else None
+
+    def during(self, other: "Ledger") -> "Ledger":
+        """The rows that end within the time of another ledger, which has rows."""
+        start_s = float(other.times_s[0] - other.dt_seconds[0])
+        return self.rows((self.times_s > start_s + SAME_S) & (self.times_s <= other.times_s[-1] + SAME_S))
+
+    @property
+    def moved_pages(self) -> int:
+        """Pages promoted and demoted in all intervals; none where they are not counted."""
+        return (self.total("promoted_pages") or 0) + (self.total("demoted_pages") or 0)
 
     def seconds(self, key: str) -> float:
         """Observed seconds of the column: the sum of its intervals that are present."""

@@ -10,6 +10,7 @@ from tierscope.domain.ledger.columns import LOADS, TRAFFIC
 from tierscope.domain.ledger.evidence import Evidence
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.rules import (
+    ONE_TIER,
     SLOW_SHARE_MIN,
     TURNOVER_MIN,
     judge_exchange,
@@ -24,21 +25,13 @@ FAR_BELOW_CHANCE = 1 / 5
 """The same below which moves both ways keep the hot set where it should be, whatever else they move [A]."""
 FALLS = 4 / 5
 """Slow accesses in the second half of a window over those in the first up to which they fall [A]."""
-
-
 LOADS_MIN = 200
 """Sampled loads from memory from which their slow share is told: at 10 % its standard error is then 2.1 points."""
 
 
 def measured_outcome(ledger: Ledger, context: Context) -> Outcome | None:
     """What was measured of the window: samples of accesses before bytes, which hold prefetches and page moves too."""
-    if context.outcome is not None:
-        return context.outcome
-    sampled = sampled_outcome(ledger)
-    if sampled is not None:
-        return sampled
-    fast, slow = _both(ledger, TRAFFIC)
-    return Outcome(slow / (fast + slow), "memory_traffic") if fast + slow > 0 else None
+    return context.outcome or sampled_outcome(ledger) or _traffic_outcome(ledger)
 
 
 def sampled_outcome(ledger: Ledger) -> Outcome | None:
@@ -55,12 +48,21 @@ def sampled_outcome(ledger: Ledger) -> Outcome | None:
     return Outcome(slow / (fast + slow), "sampled_loads")
 
 
-def slow_shares_by_half(ledger: Ledger) -> tuple[float, float] | None:
-    """The measured share of slow accesses in the first and in the second half of the rows."""
-    half = len(ledger.times_s) // 2
-    halves = [measured_outcome(ledger.rows(rows), Context()) for rows in (slice(0, half), slice(half, None))]
-    early, late = halves
-    return None if early is None or late is None or early.source != late.source else (early.slow_share, late.slow_share)
+def _traffic_outcome(ledger: Ledger) -> Outcome | None:
+    fast, slow = _both(ledger, TRAFFIC)
+    return Outcome(slow / (fast + slow), "memory_traffic") if fast + slow > 0 else None
+
+
+def _shares_that_fall(ledger: Ledger) -> tuple[float, float] | None:
+    """The shares of slow accesses in the first and in the second half of the rows, where they fall."""
+    half = len(ledger) // 2
+    early, late = (
+        sampled_outcome(part) or _traffic_outcome(part)
+        for part in (ledger.rows(slice(0, half)), ledger.rows(slice(half, None)))
+    )
+    if early is None or late is None or early.source != late.source or late.slow_share >= FALLS * early.slow_share:
+        return None
+    return early.slow_share, late.slow_share
 
 
 def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
@@ -81,11 +83,9 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
             return _with(exchange, outcome)
         return _good(seen, outcome, goes_up=goes_up, goes_down=goes_down)
     if context.one_tier:
-        text = (
-            f"{_capital(outcome.text)}: the kernel ranks memory without processors in one tier with DRAM, so no page "
-            "is demoted or promoted."
+        return Verdict(
+            "one_tier", f"{_capital(outcome.text)}: the {ONE_TIER}.", "certain", (outcome.sign, *_flows(seen))
         )
-        return Verdict("one_tier", text, "certain", (outcome.sign, *_flows(seen)))
     if off := why_not_promoting(seen, context):
         text = f"{_capital(outcome.text)}, and nothing brings those pages back: {off}."
         spilled = Sign("allocations_spilled", seen.spilled, "allocations")
@@ -96,7 +96,7 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     refused = judge_refused(seen, context)
     if refused is not None:
         return _with(refused, outcome)
-    return _bad(seen, outcome, slow_shares_by_half(ledger), goes_up=goes_up)
+    return _bad(seen, outcome, ledger, goes_up=goes_up)
 
 
 def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
@@ -104,26 +104,26 @@ def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
     return None if not seen.slow_share else outcome.slow_share / seen.slow_share
 
 
-def _bad(seen: Evidence, outcome: Outcome, halves: tuple[float, float] | None, *, goes_up: bool) -> Verdict:
+def _bad(seen: Evidence, outcome: Outcome, ledger: Ledger, *, goes_up: bool) -> Verdict:
     """Many slow accesses on a kernel that promotes: what the moves buy is how far placement is from chance."""
     signs = (outcome.sign, *_flows(seen), *_scanned(seen))
     share = seen.slow_share
     over_chance = _over_chance(seen, outcome)
     if over_chance is not None:
         signs = (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
-    better = over_chance is not None and over_chance < CHANCE
-    if goes_up and not better and halves is not None and halves[1] < FALLS * halves[0]:
-        text = (
-            f"{_capital(outcome.text)}, {halves[1]:.1%} in the second half after {halves[0]:.1%} in the first: "
-            f"{seen.promoted:,.0f} pages were promoted, and promotion gains on the hot set."
-        )
-        falling = Sign("slow_share_second_half", halves[1], "ratio")
-        return Verdict("following_phases", text, "likely", (*signs, falling), runner_up="futile_ping_pong")
-    if goes_up and better:
+    if goes_up and over_chance is not None and over_chance < CHANCE:
         text = (
             f"{_capital(outcome.text)} and holds {share:.0%} of the memory: the hot set moves, and promotion follows."
         )
         return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
+    if goes_up and (fall := _shares_that_fall(ledger)):
+        early, late = fall
+        text = (
+            f"{_capital(outcome.text)}, {late:.1%} in the second half after {early:.1%} in the first: "
+            f"{seen.promoted:,.0f} pages were promoted, and promotion gains on the hot set."
+        )
+        falling = Sign("slow_share_second_half", late, "ratio")
+        return Verdict("following_phases", text, "likely", (*signs, falling), runner_up="futile_ping_pong")
     turnover = seen.turnover or 0.0
     if goes_up and over_chance is not None and turnover >= TURNOVER_MIN:
         text = (

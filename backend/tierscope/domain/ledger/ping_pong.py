@@ -110,6 +110,21 @@ def bound_churn(
     )
 
 
+def bound_moves(ledger: Ledger, *, dram_bytes: float | None, page_bytes: int) -> Bounded | None:
+    """The bounds of a ledger's moves; None where promotions and demotions are not both counted."""
+    promoted, demoted = ledger.total("promoted_pages"), ledger.total("demoted_pages")
+    seconds = ledger.seconds("promoted_pages")
+    if promoted is None or demoted is None or seconds <= 0:
+        return None
+    return bound_churn(
+        promoted_pages=promoted,
+        demoted_pages=demoted,
+        seconds=seconds,
+        dram_bytes=dram_bytes,
+        returned_pages=count_returns(ledger, page_bytes),
+    )
+
+
 def move_bytes_per_s(promoted_pages: int, demoted_pages: int, seconds: float) -> float:
     """Tier-move traffic: every moved page once, bytes per second."""
     return (promoted_pages + demoted_pages) * PAGE_BYTES / seconds

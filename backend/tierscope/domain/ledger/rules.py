@@ -60,6 +60,7 @@ RETURNED_MAX = 0.10
 GAIN_HELPS = 0.10
 SHORT_PASSES = 1.0
 SHORT_INTERVALS = 20
+ONE_TIER = "kernel ranks memory without processors in one tier with DRAM, so no page is demoted or promoted"
 
 
 def judge_swap(seen: Evidence) -> Verdict | None:
@@ -231,10 +232,7 @@ def judge_one_tier(context: Context) -> Verdict | None:
     """The kernel ranks memory without processors with DRAM: it neither demotes to it nor promotes from it."""
     if not context.one_tier:
         return None
-    text = (
-        "The kernel ranks memory without processors in one tier with DRAM, so no page is demoted or promoted; how many "
-        "accesses it serves is not known. Counters of the memory controllers would tell."
-    )
+    text = f"The {ONE_TIER}; how many accesses it serves is not known. Counters of the memory controllers would tell."
     return Verdict("one_tier", text, "possible", runner_up="not_known")
 
 

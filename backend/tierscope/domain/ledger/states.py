@@ -184,21 +184,13 @@ def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Co
     """
     if not own.futile or own.sure or not len(part.times_s):
         return own
-    start = float(part.times_s[0] - part.dt_seconds[0])
-    inside = np.flatnonzero((host.times_s > start) & (host.times_s <= part.times_s[-1]))
-    if not len(inside):
-        return own
-    around = host.rows(slice(int(inside[0]), int(inside[-1]) + 1))
-    if _moved(part) < BALANCE_MIN * _moved(around):
+    around = host.during(part)
+    if not len(around) or part.moved_pages < BALANCE_MIN * around.moved_pages:
         return own
     found = judge_moves(around, host_context, 0, len(around.times_s))
     if found.verdict.word == "not_known":
         return own
     return found
-
-
-def _moved(ledger: Ledger) -> int:
-    return (ledger.total("promoted_pages") or 0) + (ledger.total("demoted_pages") or 0)
 
 
 def _judgements(ledger: Ledger, spans: Spans, judge_window: Callable[[int, int], Judgement]) -> list[Judgement | None]:

@@ -205,7 +205,11 @@ def _take_hosts(day: DayHours, block: HourBlock, fleet: Fleet, start_s: int) -> 
         rows = block.hosts == host
         hours = (block.starts_s[rows] - start_s) // _SECONDS_PER_HOUR
         facts = fleet.hosts[host].facts
-        fast = [i for node, i in nodes.items() if not facts.tiers.known or int(node) in facts.tiers.top_nodes]
+        fast = [
+            i
+            for node, i in nodes.items()
+            if not facts.machine.tiers.known or int(node) in facts.machine.tiers.top_nodes
+        ]
         one_tier = facts.n_tiers <= 1 or not fast
         free = column("host|meminfo|MemFree")[rows] if one_tier else block.values[rows][:, fast].sum(axis=1)
         _put(day.used, host, hours, used[rows])

@@ -64,7 +64,7 @@ def _describe_host(host: Summarised, now: datetime) -> str:
     psi = summary.psi_memory_some_ratio.value
     pressure = "" if psi is None else f" Memory pressure is {in_percent(psi)}."
     if host.facts.tiering_off and host.verdict.word in ("fits", "spill", "healthy", "not_known"):
-        off = "demotion is off" if host.facts.demotion is False else "NUMA balancing does not tier"
+        off = "demotion is off" if host.facts.machine.demotion is False else "NUMA balancing does not tier"
         return f"{before}{counted(host.facts.n_tiers, 'memory tier')}, and {off}: {host.verdict.explanation}{pressure}"
     grave = [finding for finding in summary.findings if finding.severity == "critical"]
     problem = f" Critical: {grave[0].cause}" if grave else ""

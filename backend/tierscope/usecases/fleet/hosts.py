@@ -131,7 +131,7 @@ class HostReads:
             cgroup_version=_text(body.get("cgroup_version")),
             boot_id=row.boot_id,
             inventory_at=host.inventory_at,
-            nodes=describe_nodes(body, block, page_bytes=host.facts.page_bytes),
+            nodes=describe_nodes(body, block, page_bytes=host.facts.machine.page_bytes),
             knobs=_knobs(host),
             collectors=view_collectors(_items(host, "collectors"), report),
             services=host.services,

@@ -100,4 +100,4 @@ def _is_grave(host: Summarised) -> bool:
 
 
 def _one_tier(host: Summarised) -> bool:
-    return host.facts.tiers.known and host.facts.n_tiers == 1
+    return host.facts.machine.tiers.known and host.facts.n_tiers == 1

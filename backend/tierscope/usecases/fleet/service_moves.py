@@ -52,4 +52,4 @@ def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:
 
 
 def _one_tier(host: Summarised) -> bool:
-    return host.facts.tiers.known and host.facts.n_tiers == 1
+    return host.facts.machine.tiers.known and host.facts.n_tiers == 1

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
-from tierscope.domain.ledger import Bounded, Sign, Verdict, bound_churn, count_returns, measure_tpp, move_bytes_per_s
+from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp, move_bytes_per_s
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
@@ -226,7 +226,11 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
     def total(key: str) -> int:
         return sum(part.ledger.total(key) or 0 for part in parts)
 
-    bounds = [_bound(part) for part in parts]
+    found = [
+        bound_moves(part.ledger, dram_bytes=part.machine.top_bytes, page_bytes=part.machine.page_bytes)
+        for part in parts
+    ]
+    bounds = [bound for bound in found if bound is not None]
     known = [part.machine.top_bytes for part in parts if part.machine.top_bytes is not None]
     return MoveSums(
         promoted=total("promoted_pages"),
@@ -239,16 +243,6 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
         dram_bytes=sum(known) if len(known) == len(parts) else None,
         n_hosts=len(parts),
         n_intervals=sum(len(part.ledger.times_s) for part in parts),
-    )
-
-
-def _bound(part: HostLedger) -> Bounded:
-    return bound_churn(
-        promoted_pages=part.ledger.total("promoted_pages") or 0,
-        demoted_pages=part.ledger.total("demoted_pages") or 0,
-        seconds=max(part.ledger.seconds("promoted_pages"), 1.0),
-        dram_bytes=part.machine.top_bytes,
-        returned_pages=count_returns(part.ledger, part.machine.page_bytes),
     )
 
 

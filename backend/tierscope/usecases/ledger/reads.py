@@ -25,7 +25,7 @@ from tierscope.usecases.ledger.answers import (
 )
 from tierscope.usecases.ledger.gathered import GatheredWindow, read_gathered, view_gathered, view_ping_pong
 from tierscope.usecases.ledger.ping_pong import PingPong, describe_ping_pong, view_held
-from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
+from tierscope.usecases.ledger.sources import HostLedger, ledgers_of, read_known
 
 MAX_ROWS = 20_000
 """Rows of single intervals that one request reads of a service."""
@@ -47,9 +47,10 @@ class LedgerReads:
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
             host = require_subject_host(session, host_id)
-            parts = read_ledgers(session, [host], window)
+            known = read_known(session, [host], window)
+            parts = ledgers_of(session, known, window)
             services = [
-                (service, _with_hosts(read_ledgers(session, [host], window, service), parts)[0])
+                (service, _with_hosts(ledgers_of(session, known, window, service), parts)[0])
                 for service in services_of_host(session, host.id)
             ]
         view = _view(host_id, host.origin, parts, window, max_points)
@@ -93,8 +94,9 @@ def _read_service(
         gathered = read_gathered(session, service.id, window)
         if gathered is not None:
             return gathered
-    own = [part for part in read_ledgers(session, hosts, window, service) if part.counts]
-    whole = read_ledgers(session, hosts, window)
+    known = read_known(session, hosts, window)
+    own = [part for part in ledgers_of(session, known, window, service) if part.counts]
+    whole = ledgers_of(session, known, window)
     return (_with_hosts(own, whole), None) if own else (whole, WHOLE_HOSTS)
 
 

@@ -48,13 +48,15 @@ def _from_live(session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int
     names = read_layouts(session, by_layout)
     keys: dict[int, set[str]] = {layout_id: set() for layout_id in by_layout}
     for layout_id, host_ids in by_layout.items():
-        for tiers, page_bytes in {(facts[host_id].tiers, facts[host_id].page_bytes) for host_id in host_ids}:
+        for tiers, page_bytes in {
+            (facts[host_id].machine.tiers, facts[host_id].machine.page_bytes) for host_id in host_ids
+        }:
             plan = plan_host(names[layout_id], tiers, page_bytes=page_bytes)
             keys[layout_id] |= {names[layout_id][place] for place in _places(plan)}
     blocks = read_recent(session, by_layout, {layout_id: sorted(wanted) for layout_id, wanted in keys.items()})
     found: dict[int, Ledger] = {}
     for host_id, block in blocks.items():
-        plan = plan_host(block.keys, facts[host_id].tiers, page_bytes=facts[host_id].page_bytes)
+        plan = plan_host(block.keys, facts[host_id].machine.tiers, page_bytes=facts[host_id].machine.page_bytes)
         found[host_id] = block_ledger(block, plan)
     return found
 

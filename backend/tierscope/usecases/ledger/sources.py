@@ -47,32 +47,55 @@ class HostLedger:
         return self.machine.context(rows.total("limit_events"))
 
 
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """What every ledger of a host over a window needs: `keys` it counts, `pending`: from when on rows may change."""
+
+    host: SubjectHost
+    machine: Machine
+    keys: tuple[str, ...]
+    pending: datetime | None
+
+
+def read_known(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> list[KnownHost]:
+    """What is the same for the ledgers of whole hosts and of all services on them."""
+    ids = [host.id for host in hosts]
+    inventories = newest_inventories(session, ids, window.end)
+    # Marks before ledgers: rows that a worker stores in between then only cost a needless computation.
+    pending: dict[int, datetime] = {}
+    for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
+        pending[host_id] = min(bucket, pending.get(host_id, bucket))
+    return [
+        KnownHost(host, read_machine(inventories.get(host.id)), _keys_in(session, host, window), pending.get(host.id))
+        for host in hosts
+    ]
+
+
 def read_ledgers(
     session: ReadSession, hosts: Sequence[SubjectHost], window: Window, service: SubjectService | None = None
 ) -> list[HostLedger]:
     """The ledgers of whole hosts, or of a service's cgroups on them. Hosts without counters have an empty one."""
-    ids = [host.id for host in hosts]
+    return ledgers_of(session, read_known(session, hosts, window), window, service)
+
+
+def ledgers_of(
+    session: ReadSession, known: Sequence[KnownHost], window: Window, service: SubjectService | None = None
+) -> list[HostLedger]:
+    """The same for hosts of which the rest is known."""
     scope = None if service is None else f"service:{service.namespace}/{service.name}"
-    inventories = newest_inventories(session, ids, window.end)
-    # Marks first: rows that a worker stores in between then only cost a needless computation.
-    pending: dict[int, datetime] = {}
-    for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
-        pending[host_id] = min(bucket, pending.get(host_id, bucket))
-    service_id = 0 if service is None else service.id
+    ids, service_id = [one.host.id for one in known], 0 if service is None else service.id
     stored = {part.host_id: part.ledger for part in read_ledger(session, ids, service_id, window.start, window.end)}
     found = []
-    for host in hosts:
-        machine = read_machine(inventories.get(host.id))
-        keys = _keys_in(session, host, window)
-        plan = machine.plan(keys, scope)
-        ledger = stored.get(host.id, concatenate([]))
+    for one in known:
+        plan = one.machine.plan(one.keys, scope)
+        ledger = stored.get(one.host.id, concatenate([]))
         if any(column.plus for column in plan.columns):
-            fresh_from = _fresh_from(ledger, pending.get(host.id), window)
-            fresh = compute_ledger(session, host.id, machine, (fresh_from, window.end), scope)
+            fresh_from = _fresh_from(ledger, one.pending, window)
+            fresh = compute_ledger(session, one.host.id, one.machine, (fresh_from, window.end), scope)
             if fresh is not None:
                 kept = ledger.rows(ledger.times_s <= fresh_from.timestamp())
                 ledger = concatenate([kept, fresh])
-        found.append(HostLedger(host, machine, plan, ledger))
+        found.append(HostLedger(one.host, one.machine, plan, ledger))
     return found
 
 

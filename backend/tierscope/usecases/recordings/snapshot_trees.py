@@ -19,9 +19,8 @@ from tierscope.domain.ledger import (
     Plan,
     Trust,
     Verdict,
-    bound_churn,
+    bound_moves,
     build_ledger,
-    count_returns,
     plan_service,
     steady_intervals,
 )
@@ -120,7 +119,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         steady_intervals=int(steady.sum()),
         totals=tuple(_totals(ledger, plan, steady)),
         resets=tuple(Reset(at, cause, tuple(columns)) for at, cause, columns in list_resets(ledger)),
-        churn=_churn(ledger, machine.top_bytes, machine.page_bytes),
+        churn=bound_moves(ledger, dram_bytes=machine.top_bytes, page_bytes=machine.page_bytes),
         verdict=course.verdict,
         states=course.held,
         settings=_advise(read, ledger, course.verdict, limit_events, int(steady.sum())),
@@ -144,7 +143,7 @@ def _count_limit_events(read: Snapshots, facts: HostFacts) -> int | None:
     """How often limits of memory were reached: the kernel counts up the tree, so the uppermost groups have it all."""
     scopes = {key.partition("|")[0] for key in read.keys if key.startswith("cgroup:/")}
     uppermost = sorted(scope for scope in scopes if scope != "cgroup:/" and scope.count("/") == 1)
-    return _ledger(read, plan_service(read.keys, uppermost, facts.tiers)).total("limit_events")
+    return _ledger(read, plan_service(read.keys, uppermost, facts.machine.tiers)).total("limit_events")
 
 
 def _slow_file_share(read: Snapshots, facts: HostFacts) -> float | None:
@@ -165,7 +164,7 @@ def _on_slow_node(key: str, names: set[str], facts: HostFacts) -> bool:
     scope, _, rest = key.partition("|")
     source, _, name = rest.partition("|")
     node = scope.removeprefix("node:")
-    slow = facts.tiers.known and node.isdigit() and int(node) not in facts.tiers.top_nodes
+    slow = facts.machine.tiers.known and node.isdigit() and int(node) not in facts.machine.tiers.top_nodes
     return slow and source == "vmstat" and name in names
 
 
@@ -195,17 +194,3 @@ def _over(values: np.ndarray, *, gauge: bool) -> float | None:
     if not len(known):
         return None
     return float(np.median(known)) if gauge else float(known.sum())
-
-
-def _churn(ledger: Ledger, dram_bytes: float | None, page_bytes: int) -> Bounded | None:
-    promoted, demoted = ledger.total("promoted_pages"), ledger.total("demoted_pages")
-    seconds = ledger.seconds("promoted_pages")
-    if promoted is None or demoted is None or seconds <= 0:
-        return None
-    return bound_churn(
-        promoted_pages=promoted,
-        demoted_pages=demoted,
-        seconds=seconds,
-        dram_bytes=dram_bytes,
-        returned_pages=count_returns(ledger, page_bytes),
-    )

@@ -83,7 +83,7 @@ def _from_counters(lines: HostLines | None, facts: HostFacts, length: int) -> Ho
     if lines is None:
         return None
     plan = plan_residency(
-        lines.names, facts.tiers, n_tiers=facts.n_tiers if _one_tier(facts) else max(facts.n_tiers, 2)
+        lines.names, facts.machine.tiers, n_tiers=facts.n_tiers if _one_tier(facts) else max(facts.n_tiers, 2)
     )
     return None if plan is None else HostResidency(lines.host, plan.source, sum_residency(plan, lines.values, length))
 
