@@ -193,3 +193,12 @@ def test_the_schema_is_published(client: httpx.Client) -> None:
     schema = client.get("/v1/scenarios/schema").json()
     assert schema["title"] == "ScenarioDocument"
     assert set(SPEC) == set(schema["properties"])
+
+
+def test_reclaimable_dram_says_what_is_missing_instead_of_a_cost(client: httpx.Client) -> None:
+    answer = client.get("/v1/tco/reclaimable").json()
+    assert answer["annual_cost"] is None
+    assert answer["cold_in_dram_bytes"]["value"] is None
+    assert answer["known_heat_ratio"]["status"] == "not_collected"
+    assert "price of DRAM" in answer["reason"]
+    assert client.get("/v1/tco/reclaimable?currency=x").status_code == 422

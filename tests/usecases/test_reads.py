@@ -27,6 +27,7 @@ from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
+from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.host_summaries import HostSummary
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.overview import FleetReads
@@ -250,8 +251,37 @@ def test_the_fleet_adds_up(context: ReadContext) -> None:
     assert len(promoted.values) == len(fleet.moves_axis.times)
     assert max(value for value in promoted.values if value is not None) == pytest.approx(20)
     assert promoted.values[0] is None
-    assert [line.name for line in fleet.worst_hosts] == ["c", "a", "b"]
+    reasons = [(cause.kind, cause.key, cause.severity, [host.name for host in cause.hosts]) for cause in fleet.causes]
+    assert ("state", "silent", "critical", ["c"]) in reasons
+    assert ("setting", "tiering_off", "warning", ["a", "b"]) in reasons
+    assert (fleet.hosts_in_need, fleet.hosts_critical) == (3, 3)
+    assert [cause.severity for cause in fleet.causes] == sorted(cause.severity for cause in fleet.causes)
+    assert "3 of 3 hosts need attention (3 critical)" in fleet.headline
     assert "silent" in fleet.headline
+
+
+def test_causes_are_the_same_whether_a_worker_has_summed_hosts_up_or_not(context: ReadContext) -> None:
+    for name in ("a", "b"):
+        feed(context, name=name, origin="simulated")
+    enrol(context.database, name="c")
+    before = FleetReads(context).overview(from_="-2h", to=None, max_points=10)
+    drain(context.database)
+    after = FleetReads(context).overview(from_="-2h", to=None, max_points=10)
+    assert after.causes == before.causes
+    assert (after.hosts_in_need, after.hosts_critical) == (before.hosts_in_need, before.hosts_critical)
+
+
+def test_the_grid_has_a_row_of_every_host(context: ReadContext) -> None:
+    feed(context, name="a", origin="simulated")
+    enrol(context.database, name="c")
+    grid = GridReads(context).read()
+    rows = {host.name: host for host in grid.hosts}
+    assert set(rows) == {"a", "c"}
+    assert (rows["a"].service, rows["a"].state) == ("cache", "reporting")
+    assert rows["a"].cold_ratio is not None
+    assert 0 <= rows["a"].cold_ratio <= 1
+    assert (rows["c"].service, rows["c"].cold_ratio, rows["c"].memory_bytes) == (None, None, None)
+    assert (rows["c"].state, rows["c"].verdict) == ("silent", "not_known")
 
 
 def test_an_empty_fleet_says_what_to_do(context: ReadContext) -> None:

@@ -327,6 +327,16 @@ class Alive(TypedDict):
     status: Literal["alive"]
 
 
+class AnnualCost(TypedDict):
+    """What the DRAM costs a year, before what would hold the cold memory instead; capital alone."""
+
+    currency: str
+    interval: Interval
+    life_years: float
+    price: Price
+    value: float
+
+
 class Arm(TypedDict):
     """One group of hosts."""
 
@@ -1107,14 +1117,26 @@ class FleetDocument(TypedDict):
     years: NotRequired[int]
 
 
+class FleetGrid(TypedDict):
+    """All hosts now, the largest first."""
+
+    at: str
+    hosts: list[GridHost]
+    hosts_shown: int
+    simulated: bool
+
+
 class FleetOverview(TypedDict):
     """The answer of /v1/fleet."""
 
+    causes: list[HostCause]
     cold_host_median: Figure
     cold_in_dram_bytes: Figure
     cold_ratio: Figure
     demotion_pages_per_s: Figure
     headline: str
+    hosts_critical: int
+    hosts_in_need: int
     hosts_late: int
     hosts_reporting: int
     hosts_silent: int
@@ -1136,7 +1158,6 @@ class FleetOverview(TypedDict):
     warm_host_median: Figure
     warm_ratio: Figure
     window: Window
-    worst_hosts: list[HostSummary]
 
 
 class FleetQuality(TypedDict):
@@ -1204,6 +1225,22 @@ class FunctionItem(TypedDict):
 
     meaning: str
     name: str
+
+
+class GridHost(TypedDict):
+    """A host. Numbers that nobody collected are null."""
+
+    cold_ratio: float | None
+    id: str
+    kernel: str | None
+    labels: dict[str, str]
+    memory_bytes: int | None
+    name: str
+    psi_memory_some_ratio: float | None
+    service: str | None
+    state: Literal["reporting", "late", "silent", "retired"]
+    tiering_off: bool | None
+    verdict: str
 
 
 class Group(TypedDict):
@@ -1301,6 +1338,18 @@ class HostAgentVersion(TypedDict):
     standing: Literal["current", "behind", "too_old", "ahead", "unknown"]
     supported: bool
     version: str | None
+
+
+class HostCause(TypedDict):
+    """One reason why hosts need attention. A host may have several."""
+
+    cause: str | None
+    fix: str | None
+    hosts: list[NamedHost]
+    key: str
+    kind: Literal["state", "verdict", "setting", "finding"]
+    n_hosts: int
+    severity: Literal["info", "warning", "critical"]
 
 
 class HostDetail(TypedDict):
@@ -1460,6 +1509,7 @@ class HostSummary(TypedDict):
     psi_memory_some_ratio: Figure
     services: list[str]
     state: Literal["reporting", "late", "silent", "retired"]
+    tiering_off: bool | None
     tiers: list[str]
     verdict: str
 
@@ -1905,6 +1955,13 @@ class NamedFigure(TypedDict):
 
     figure: Figure
     metric: str
+
+
+class NamedHost(TypedDict):
+    """A host as a link shows it."""
+
+    id: str
+    name: str
 
 
 class NewOwnToken(TypedDict):
@@ -2836,6 +2893,15 @@ class ReceiverSettings(TypedDict):
     user: NotRequired[str | None]
 
 
+class ReclaimableDram(TypedDict):
+    """Cold memory in DRAM, now. `known_heat_ratio` is the share of the hosts' memory that the bytes rest on."""
+
+    annual_cost: AnnualCost | None
+    cold_in_dram_bytes: Figure
+    known_heat_ratio: Figure
+    reason: str | None
+
+
 class Report(TypedDict):
     """A scheduled report with its newest sending."""
 
@@ -3324,8 +3390,10 @@ class ServiceSummary(TypedDict):
     """A line of the services table."""
 
     anon_ratio: Figure
+    cold_in_dram_bytes: Figure
     cold_ratio: Figure
     demotion_pages_per_s: Figure
+    hot_outside_dram_bytes: Figure
     hot_ratio: Figure
     id: str
     last_seen: str | None

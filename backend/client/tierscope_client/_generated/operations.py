@@ -1034,7 +1034,7 @@ class Client(Transport):
         self, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.FleetOverview:
         """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
-        hosts with problems.
+        why hosts need attention.
         """
         return cast(
             "models.FleetOverview",
@@ -1097,6 +1097,12 @@ class Client(Transport):
                 query={"kind": kind, "id": id, "metric": metric, "horizon_days": horizon_days},
             ),
         )
+
+    def read_grid(self) -> models.FleetGrid:
+        """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
+        cold share of every host, now; the largest first.
+        """
+        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid"))
 
     def read_health(self) -> models.Alive:
         """The process answers. Say that the process is alive; it does not look at the database."""
@@ -1322,6 +1328,12 @@ class Client(Transport):
     def read_readiness(self) -> models.Ready:
         """The service can take work. Say whether the database answers and has this release's schema."""
         return cast("models.Ready", self._json("GET", "/readyz"))
+
+    def read_reclaimable(self, *, currency: str | None = None) -> models.ReclaimableDram:
+        """DRAM of the fleet that holds cold memory, and what it costs a year. Cold memory in DRAM over all hosts, its
+        annual cost at the confirmed price, and the share of memory known.
+        """
+        return cast("models.ReclaimableDram", self._json("GET", "/v1/tco/reclaimable", query={"currency": currency}))
 
     def read_results(self, sweep_id: str) -> models.SweepResults:
         """Results of a sweep. The grid, the bound, the frontier of cost against loss, and the searches, of the runs

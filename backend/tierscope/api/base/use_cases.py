@@ -36,6 +36,7 @@ from tierscope.usecases.fleet.agent_plans import AgentPlans
 from tierscope.usecases.fleet.agent_versions import AgentVersionReads
 from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.fleet.events import Events
+from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.labels import Labels
 from tierscope.usecases.fleet.overview import FleetReads
@@ -72,6 +73,7 @@ from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.reads import TcoReads
+from tierscope.usecases.tco.reclaimable import ReclaimableReads
 from tierscope.usecases.tco.scenarios import Scenarios
 from tierscope.usecases.tiles.reads import TileReads
 
@@ -98,6 +100,8 @@ class _Reads:
         self.services = ServiceReads(context)
         self.service_metrics = ServiceMetricReads(context)
         self.fleet = FleetReads(context)
+        self.fleet_grid = GridReads(context)
+        self.reclaimable = ReclaimableReads(context)
         self.experiments = ExperimentReads(context)
         self.fleet_statistics = FleetStatisticsReads(context)
         self.simulator = SimulatorReads(context)

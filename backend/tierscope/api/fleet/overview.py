@@ -7,16 +7,24 @@ from fastapi import APIRouter, Depends, Request
 from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.usecases.fleet.grid import FleetGrid, GridReads
 from tierscope.usecases.fleet.overview import FleetOverview, FleetReads
 
 router = APIRouter(prefix="/v1/fleet", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[FleetReads, Depends(use(lambda held: held.fleet))]
+Grid = Annotated[GridReads, Depends(use(lambda held: held.fleet_grid))]
 
 
 @router.get("", summary="The whole installation on one screen")
 def read_fleet(
     request: Request, reads: Reads, from_: From = None, to: To = None, max_points: MaxPoints = 144
 ) -> Answer[FleetOverview]:
-    """Headline, figures, services over time, tier moves, memory pressure, hosts with problems."""
+    """Headline, figures, services over time, tier moves, memory pressure, why hosts need attention."""
     return answer(request, FleetOverview, reads.overview(from_=from_, to=to, max_points=max_points))
+
+
+@router.get("/grid", summary="Every host in a short row, for views that show them all")
+def read_grid(request: Request, reads: Grid) -> Answer[FleetGrid]:
+    """Size, service, labels, verdict, memory pressure and cold share of every host, now; the largest first."""
+    return answer(request, FleetGrid, reads.read())

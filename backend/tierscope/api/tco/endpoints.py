@@ -9,8 +9,10 @@ from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
+from tierscope.domain.tco.published import PRESET_CURRENCY
 from tierscope.usecases.tco.answers import TcoAnswer, TcoComparison
 from tierscope.usecases.tco.reads import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS, MOST_SHEET_DRAWS, TcoReads
+from tierscope.usecases.tco.reclaimable import ReclaimableDram, ReclaimableReads
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -35,6 +37,19 @@ class SheetRequest(Model):
 router = APIRouter(prefix="/v1/tco", tags=["tco"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[TcoReads, Depends(use(lambda held: held.tco))]
+
+
+Idle = Annotated[ReclaimableReads, Depends(use(lambda held: held.reclaimable))]
+
+
+@router.get("/reclaimable", summary="DRAM of the fleet that holds cold memory, and what it costs a year")
+def read_reclaimable(
+    request: Request,
+    reads: Idle,
+    currency: Annotated[str, Query(pattern=r"^[A-Z]{3}$", description="ISO 4217.")] = PRESET_CURRENCY,
+) -> Answer[ReclaimableDram]:
+    """Cold memory in DRAM over all hosts, its annual cost at the confirmed price, and the share of memory known."""
+    return answer(request, ReclaimableDram, reads.read(currency=currency))
 
 
 @router.post("/evaluate", summary="Cost a scenario")

@@ -47,8 +47,8 @@ class JoinedSources:
             join_classes([part.classes for part in placed]), tiers, join_margins([part.margins for part in placed])
         )
 
-    def host_median(self, rule: Rule, place: int) -> ServiceShare | None:
-        """The median over hosts of the share of a class in all memory of a host; None without memory."""
+    def host_ratios(self, rule: Rule, place: int) -> dict[int, float]:
+        """The share of a class in all memory of each host with any, by host."""
         parts: dict[int, float] = {}
         wholes: dict[int, float] = {}
         for source in self.sources:
@@ -56,7 +56,11 @@ class JoinedSources:
                 parts[host] = parts.get(host, 0.0) + value
             for host, value in source.host_resident().items():
                 wholes[host] = wholes.get(host, 0.0) + value
-        shares = [parts.get(host, 0.0) / whole for host, whole in wholes.items() if whole > 0]
+        return {host: parts.get(host, 0.0) / whole for host, whole in wholes.items() if whole > 0}
+
+    def host_median(self, rule: Rule, place: int) -> ServiceShare | None:
+        """The median over hosts of the share of a class in all memory of a host; None without memory."""
+        shares = list(self.host_ratios(rule, place).values())
         if not shares:
             return None
         middle = estimate_median(shares)

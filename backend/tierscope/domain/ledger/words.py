@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.counters.monotonic import Floats
 from tierscope.domain.ledger.ping_pong import PAGE_BYTES
 
@@ -116,6 +117,19 @@ _GRAVITY: tuple[Word, ...] = (
     "fits",
     "not_known",
 )
+
+VERDICT_SEVERITY: Final[Mapping[Word, Severity]] = {
+    "slow_tier_full": "critical",
+    "promotion_failing": "critical",
+    "futile_ping_pong": "critical",
+    "swap_pressure": "critical",
+    "stalled": "critical",
+    "limiter_bound": "warning",
+    "limit_reclaim": "warning",
+    "one_tier": "warning",
+    "spill": "warning",
+}
+"""The verdicts that call for someone."""
 
 
 def gravity(word: str) -> int:

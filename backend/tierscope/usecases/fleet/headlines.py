@@ -90,7 +90,7 @@ def describe_service(service: SummarisedService) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FleetNumbers:
-    """What the fleet's sentence is made of; `in_need` are hosts whose verdict or findings call for someone."""
+    """What the fleet's sentence is made of; `in_need` are hosts with any cause of attention, `critical` the worst."""
 
     heat: HeatFigures
     hosts: int
@@ -98,6 +98,7 @@ class FleetNumbers:
     late: int
     tiering_off: int
     in_need: int
+    critical: int
 
 
 def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
@@ -114,7 +115,9 @@ def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
         parts.append(f"{in_bytes(misplaced)} of hot memory lies outside DRAM")
     troubles = []
     if numbers.in_need:
-        troubles.append(f"{counted(numbers.in_need, 'host')} {'needs' if numbers.in_need == 1 else 'need'} attention")
+        of_them = f" ({numbers.critical} critical)" if numbers.critical else ""
+        need = "needs" if numbers.in_need == 1 else "need"
+        troubles.append(f"{numbers.in_need} of {counted(numbers.hosts, 'host')} {need} attention{of_them}")
     if numbers.tiering_off:
         troubles.append(f"tiering is disabled on {counted(numbers.tiering_off, 'host')} with slower tiers")
     if numbers.silent:

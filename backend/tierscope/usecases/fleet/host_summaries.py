@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, absent
 from tierscope.domain.fleet.host_facts import HostFacts, HostState, find_state, read_facts
 from tierscope.domain.ledger import Ledger, Verdict
@@ -42,6 +44,9 @@ class HostSummary:
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
     verdict: str
+    tiering_off: Annotated[
+        bool | None, Described("Whether it has a slower tier that the kernel is told not to use; null if not known.")
+    ]
     findings: tuple[Finding, ...]
     agent_version: str | None
 
@@ -125,6 +130,7 @@ def _recent_line(
         demotion_pages_per_s=moves.demotion,
         psi_memory_some_ratio=moves.psi,
         verdict=known.verdict if newest else "not_known",
+        tiering_off=known.tiering_off,
         findings=findings,
         agent_version=row.agent_version,
     )
@@ -157,6 +163,7 @@ def _line(
         demotion_pages_per_s=moves.demotion,
         psi_memory_some_ratio=moves.psi,
         verdict=verdict.word,
+        tiering_off=facts.tiering_off,
         findings=findings,
         agent_version=row.agent_version,
     )

@@ -13,13 +13,13 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.storage.fleet.causes import HostCause
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
-from tierscope.usecases.fleet.host_summaries import HostSummary
 from tierscope.usecases.fleet.overview_hosts import read_hosts_together
 from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
@@ -74,7 +74,12 @@ class FleetOverview:
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
     services: tuple[ServiceSummary, ...]
-    worst_hosts: tuple[HostSummary, ...]
+    hosts_in_need: Annotated[int, Described("Hosts with any cause of attention.")]
+    hosts_critical: Annotated[int, Described("Of these, hosts with a critical one.")]
+    causes: Annotated[
+        tuple[HostCause, ...],
+        Described("Why hosts need attention, now: the gravest first, then by how many hosts have it."),
+    ]
     matrix_axis: TimeAxis
     matrix: tuple[ServiceMatrixRow, ...]
     moves_axis: TimeAxis
@@ -107,7 +112,10 @@ class FleetReads:
         fleet_heat = fleet_figures(list(heats.values()), now=now)
         heat = fleet_heat.weighted
         moves, psi = move_series(minutes, hosts.ledgers, moves_grid)
-        numbers = FleetNumbers(heat, hosts.total, hosts.silent, hosts.late, hosts.tiering_off, hosts.grave)
+        attention = hosts.attention
+        numbers = FleetNumbers(
+            heat, hosts.total, hosts.silent, hosts.late, hosts.tiering_off, attention.n_hosts, attention.n_critical
+        )
         return FleetOverview(
             headline=describe_fleet(numbers, heat.resident_bytes),
             window=window,
@@ -130,7 +138,9 @@ class FleetReads:
             demotion_pages_per_s=hosts.moves.demotion,
             psi_memory_some_ratio=hosts.moves.psi,
             services=tuple(line.summary for line in lines),
-            worst_hosts=hosts.worst,
+            hosts_in_need=attention.n_hosts,
+            hosts_critical=attention.n_critical,
+            causes=attention.causes,
             matrix_axis=matrix_grid.axis(),
             matrix=_matrix(lines, over_time, matrix_grid),
             moves_axis=moves_grid.axis(),

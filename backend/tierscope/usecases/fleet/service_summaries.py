@@ -32,6 +32,8 @@ class ServiceSummary:
     hot_ratio: Figure
     warm_ratio: Figure
     cold_ratio: Figure
+    hot_outside_dram_bytes: Figure
+    cold_in_dram_bytes: Figure
     method: str | None
     promotion_pages_per_s: Figure
     demotion_pages_per_s: Figure
@@ -75,6 +77,8 @@ def _summarise(row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, now: 
         hot_ratio=figures.hot_ratio,
         warm_ratio=figures.warm_ratio,
         cold_ratio=figures.cold_ratio,
+        hot_outside_dram_bytes=figures.hot_outside_dram_bytes,
+        cold_in_dram_bytes=figures.cold_in_dram_bytes,
         method=heat.method.family if heat and heat.method and source is not None else None,
         promotion_pages_per_s=_of_hosts(found.moves.promotion),
         demotion_pages_per_s=_of_hosts(found.moves.demotion),

@@ -133,7 +133,12 @@ class Prices:
         """The confirmed price of each item in a currency."""
         with self._database.read() as session:
             rows = stored.prices_in_force(session, currency)
-        return {item: _view(row, in_force=True) for item, row in rows.items()}
+        return {item: view_in_force(row) for item, row in rows.items()}
+
+
+def view_in_force(row: "PriceRow") -> Price:
+    """A confirmed price as answers show it."""
+    return _view(row, in_force=True)
 
 
 def preset_views(item: PriceItem) -> tuple[Price, ...]:

@@ -734,9 +734,29 @@ export interface paths {
         };
         /**
          * The whole installation on one screen
-         * @description Headline, figures, services over time, tier moves, memory pressure, hosts with problems.
+         * @description Headline, figures, services over time, tier moves, memory pressure, why hosts need attention.
          */
         get: operations["read_fleet_v1_fleet_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fleet/grid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every host in a short row, for views that show them all
+         * @description Size, service, labels, verdict, memory pressure and cold share of every host, now; the largest first.
+         */
+        get: operations["read_grid_v1_fleet_grid_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2442,6 +2462,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tco/reclaimable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * DRAM of the fleet that holds cold memory, and what it costs a year
+         * @description Cold memory in DRAM over all hosts, its annual cost at the confirmed price, and the share of memory known.
+         */
+        get: operations["read_reclaimable_v1_tco_reclaimable_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tco/sheet": {
         parameters: {
             query?: never;
@@ -3303,6 +3343,24 @@ export interface components {
              * @constant
              */
             status: "alive";
+        };
+        /**
+         * AnnualCost
+         * @description What the DRAM costs a year, before what would hold the cold memory instead; capital alone.
+         */
+        AnnualCost: {
+            /** Currency */
+            currency: string;
+            /** @description From the bounds of the bytes and of the price. */
+            interval: components["schemas"]["Interval"];
+            /**
+             * Life Years
+             * @description The years that a purchase is spread over.
+             */
+            life_years: number;
+            price: components["schemas"]["Price"];
+            /** Value */
+            value: number;
         };
         /**
          * Arm
@@ -4869,16 +4927,51 @@ export interface components {
             years: number;
         };
         /**
+         * FleetGrid
+         * @description All hosts now, the largest first.
+         */
+        FleetGrid: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["GridHost"][];
+            /**
+             * Hosts Shown
+             * @description At most 10,000: the largest.
+             */
+            hosts_shown: number;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
          * FleetOverview
          * @description The answer of /v1/fleet.
          */
         FleetOverview: {
+            /**
+             * Causes
+             * @description Why hosts need attention, now: the gravest first, then by how many hosts have it.
+             */
+            causes: components["schemas"]["HostCause"][];
             cold_host_median: components["schemas"]["Figure"];
             cold_in_dram_bytes: components["schemas"]["Figure"];
             cold_ratio: components["schemas"]["Figure"];
             demotion_pages_per_s: components["schemas"]["Figure"];
             /** Headline */
             headline: string;
+            /**
+             * Hosts Critical
+             * @description Of these, hosts with a critical one.
+             */
+            hosts_critical: number;
+            /**
+             * Hosts In Need
+             * @description Hosts with any cause of attention.
+             */
+            hosts_in_need: number;
             /** Hosts Late */
             hosts_late: number;
             /** Hosts Reporting */
@@ -4911,8 +5004,6 @@ export interface components {
             warm_host_median: components["schemas"]["Figure"];
             warm_ratio: components["schemas"]["Figure"];
             window: components["schemas"]["Window"];
-            /** Worst Hosts */
-            worst_hosts: components["schemas"]["HostSummary"][];
         };
         /**
          * FleetQuality
@@ -5016,6 +5107,45 @@ export interface components {
             meaning: string;
             /** Name */
             name: string;
+        };
+        /**
+         * GridHost
+         * @description A host. Numbers that nobody collected are null.
+         */
+        GridHost: {
+            /**
+             * Cold Ratio
+             * @description Cold share of its memory with measured heat, 0..1.
+             */
+            cold_ratio: number | null;
+            /** Id */
+            id: string;
+            /** Kernel */
+            kernel: string | null;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Psi Memory Some Ratio */
+            psi_memory_some_ratio: number | null;
+            /**
+             * Service
+             * @description The service with most measured memory on it, else the first by name.
+             */
+            service: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "reporting" | "late" | "silent" | "retired";
+            /** Tiering Off */
+            tiering_off: boolean | null;
+            /** Verdict */
+            verdict: string;
         };
         /**
          * Group
@@ -5190,6 +5320,44 @@ export interface components {
             supported: boolean;
             /** Version */
             version: string | null;
+        };
+        /**
+         * HostCause
+         * @description One reason why hosts need attention. A host may have several.
+         */
+        HostCause: {
+            /**
+             * Cause
+             * @description Of a finding: what one of the hosts says.
+             */
+            cause: string | null;
+            /**
+             * Fix
+             * @description Of a finding: what to do about it.
+             */
+            fix: string | null;
+            /**
+             * Hosts
+             * @description The first five by name.
+             */
+            hosts: components["schemas"]["NamedHost"][];
+            /**
+             * Key
+             * @description `silent` or `late`; a verdict; `tiering_off`; or the id of a finding, by the kind of cause.
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "state" | "verdict" | "setting" | "finding";
+            /** N Hosts */
+            n_hosts: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warning" | "critical";
         };
         /**
          * HostDetail
@@ -5469,6 +5637,11 @@ export interface components {
              * @enum {string}
              */
             state: "reporting" | "late" | "silent" | "retired";
+            /**
+             * Tiering Off
+             * @description Whether it has a slower tier that the kernel is told not to use; null if not known.
+             */
+            tiering_off: boolean | null;
             /** Tiers */
             tiers: string[];
             /** Verdict */
@@ -6286,6 +6459,16 @@ export interface components {
             figure: components["schemas"]["Figure"];
             /** Metric */
             metric: string;
+        };
+        /**
+         * NamedHost
+         * @description A host as a link shows it.
+         */
+        NamedHost: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
         };
         /**
          * NewOwnToken
@@ -8077,6 +8260,21 @@ export interface components {
             user?: string | null;
         };
         /**
+         * ReclaimableDram
+         * @description Cold memory in DRAM, now. `known_heat_ratio` is the share of the hosts' memory that the bytes rest on.
+         */
+        ReclaimableDram: {
+            /** @description Null without the bytes, or without a confirmed price. */
+            annual_cost: components["schemas"]["AnnualCost"] | null;
+            cold_in_dram_bytes: components["schemas"]["Figure"];
+            known_heat_ratio: components["schemas"]["Figure"];
+            /**
+             * Reason
+             * @description Why there is no cost, and what to do.
+             */
+            reason: string | null;
+        };
+        /**
          * Report
          * @description A scheduled report with its newest sending.
          */
@@ -9142,8 +9340,10 @@ export interface components {
          */
         ServiceSummary: {
             anon_ratio: components["schemas"]["Figure"];
+            cold_in_dram_bytes: components["schemas"]["Figure"];
             cold_ratio: components["schemas"]["Figure"];
             demotion_pages_per_s: components["schemas"]["Figure"];
+            hot_outside_dram_bytes: components["schemas"]["Figure"];
             hot_ratio: components["schemas"]["Figure"];
             /** Id */
             id: string;
@@ -11024,6 +11224,7 @@ export type AlertSpan = components['schemas']['AlertSpan'];
 export type AlertSubject = components['schemas']['AlertSubject'];
 export type AlertTimeline = components['schemas']['AlertTimeline'];
 export type Alive = components['schemas']['Alive'];
+export type AnnualCost = components['schemas']['AnnualCost'];
 export type Arm = components['schemas']['Arm'];
 export type AuditRow = components['schemas']['AuditRow'];
 export type AutoArms = components['schemas']['AutoArms'];
@@ -11090,6 +11291,7 @@ export type Finding = components['schemas']['Finding'];
 export type Flatness = components['schemas']['Flatness'];
 export type Fleet = components['schemas']['Fleet'];
 export type FleetDocument = components['schemas']['FleetDocument'];
+export type FleetGrid = components['schemas']['FleetGrid'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetQuality = components['schemas']['FleetQuality'];
 export type FleetStatistics = components['schemas']['FleetStatistics'];
@@ -11097,6 +11299,7 @@ export type FleetYear = components['schemas']['FleetYear'];
 export type ForecastDay = components['schemas']['ForecastDay'];
 export type FrontierPoint = components['schemas']['FrontierPoint'];
 export type FunctionItem = components['schemas']['FunctionItem'];
+export type GridHost = components['schemas']['GridHost'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
 export type GroupMetric = components['schemas']['GroupMetric'];
@@ -11107,6 +11310,7 @@ export type HeatIndex = components['schemas']['HeatIndex'];
 export type HiddenLabel = components['schemas']['HiddenLabel'];
 export type HistoryDay = components['schemas']['HistoryDay'];
 export type HostAgentVersion = components['schemas']['HostAgentVersion'];
+export type HostCause = components['schemas']['HostCause'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
 export type HostHeat = components['schemas']['HostHeat'];
@@ -11165,6 +11369,7 @@ export type MissingInput = components['schemas']['MissingInput'];
 export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
+export type NamedHost = components['schemas']['NamedHost'];
 export type NewOwnToken = components['schemas']['NewOwnToken'];
 export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
@@ -11252,6 +11457,7 @@ export type Receiver = components['schemas']['Receiver'];
 export type ReceiverRequest = components['schemas']['ReceiverRequest'];
 export type ReceiverSecret = components['schemas']['ReceiverSecret'];
 export type ReceiverSettings = components['schemas']['ReceiverSettings'];
+export type ReclaimableDram = components['schemas']['ReclaimableDram'];
 export type Report = components['schemas']['Report'];
 export type ReportDestination = components['schemas']['ReportDestination'];
 export type ReportRequest = components['schemas']['ReportRequest'];
@@ -12876,6 +13082,38 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_grid_v1_fleet_grid_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetGrid"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -16442,6 +16680,43 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_reclaimable_v1_tco_reclaimable_get: {
+        parameters: {
+            query?: {
+                /** @description ISO 4217. */
+                currency?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReclaimableDram"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

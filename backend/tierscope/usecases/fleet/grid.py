@@ -1,0 +1,98 @@
+"""All hosts on one screen: how large each is, what it runs, and how it does."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from tierscope.domain.base.described import Described
+from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS, HostState
+from tierscope.domain.heat.joined import JoinedSources
+from tierscope.storage.fleet.grid import GridRow, read_grid
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_now
+from tierscope.usecases.ledger.recent import LEDGER_SPAN
+
+MOST_HOSTS = 10_000
+_COLD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GridHost:
+    """A host. Numbers that nobody collected are null."""
+
+    id: str
+    name: str
+    state: HostState
+    service: Annotated[str | None, Described("The service with most measured memory on it, else the first by name.")]
+    labels: dict[str, str]
+    kernel: str | None
+    memory_bytes: int | None
+    verdict: str
+    tiering_off: bool | None
+    psi_memory_some_ratio: float | None
+    cold_ratio: Annotated[float | None, Described("Cold share of its memory with measured heat, 0..1.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGrid:
+    """All hosts now, the largest first."""
+
+    at: datetime
+    hosts_shown: Annotated[int, Described("At most 10,000: the largest.")]
+    hosts: tuple[GridHost, ...]
+    simulated: bool
+
+
+class GridReads:
+    """The hosts of the whole installation, a short row each."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def read(self) -> FleetGrid:
+        """All hosts that are neither retired nor revoked, as they are now."""
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            rows = read_grid(
+                session,
+                late=now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS),
+                silent=now - timedelta(seconds=SILENT_SECONDS),
+                since=now - LEDGER_SPAN,
+                limit=MOST_HOSTS,
+            )
+            heats = read_heat_now(session, now=now)
+        sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
+        cold = JoinedSources(sources).host_ratios(RULE, _COLD) if sources else {}
+        largest = _largest_services(heats)
+        hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
+        return FleetGrid(now, len(hosts), hosts, any(row.origin == "simulated" for row in rows))
+
+
+def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:
+    names = dict(row.services)
+    service = names.get(largest) if largest is not None else None
+    return GridHost(
+        id=row.public_id,
+        name=row.name,
+        state=row.state,
+        service=service or next(iter(names.values()), None),
+        labels=row.labels,
+        kernel=row.kernel,
+        memory_bytes=row.memory_bytes,
+        verdict=row.verdict,
+        tiering_off=row.tiering_off,
+        psi_memory_some_ratio=row.psi_memory_some_ratio,
+        cold_ratio=cold,
+    )
+
+
+def _largest_services(heats: dict[int, HeatNow]) -> dict[int, int]:
+    """By host, the service with most measured memory on it."""
+    most: dict[int, tuple[float, int]] = {}
+    for service_id, heat in heats.items():
+        if heat.source is None:
+            continue
+        for host_id, resident in heat.source.host_resident().items():
+            if resident > most.get(host_id, (-1.0, 0))[0]:
+                most[host_id] = (resident, service_id)
+    return {host_id: service_id for host_id, (_, service_id) in most.items()}
