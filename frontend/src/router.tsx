@@ -9,7 +9,9 @@ import { readAdminSearch, readLoginSearch } from './lib/url/identityUrl'
 import {
   readAdviceSearch,
   readAgentsSearch,
+  readFleetSearch,
   readHostSearch,
+  readHostsSearch,
   readListSearch,
   readNewExperimentSearch,
   readQualitySearch,
@@ -58,7 +60,7 @@ const fleetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   component: FleetPage,
-  validateSearch: readListSearch,
+  validateSearch: readFleetSearch,
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -76,7 +78,7 @@ const hostsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/hosts',
   component: HostsPage,
-  validateSearch: readListSearch,
+  validateSearch: readHostsSearch,
 })
 const hostRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -15,7 +15,7 @@ import { TableView } from '../ui/tables/TableView'
 import { useChartTheme } from '../ui/theme/useChartTheme'
 import type { ChartFigure } from './chartFigure'
 import { downloadPng } from './chartImage'
-import { Plot, type RelayoutUpdate } from './Plot'
+import { Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
 import { timeZoomOf } from './timeZoom'
 import classes from './ChartPanel.module.css'
 
@@ -40,7 +40,7 @@ export interface ChartPanelProps {
   scrollZoom?: boolean
   onTimeZoom?: ((startSeconds: number, endSeconds: number) => void) | undefined
   onRelayout?: ((update: RelayoutUpdate) => void) | undefined
-  onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
+  onPointClick?: ((point: ClickedPoint) => void) | undefined
   /** Replaces the plot, for charts with more than a plot inside. */
   wrap?: (plot: ReactNode) => ReactNode
   /** Stands in the plot's place, for what is drawn as HTML; the figure then is what its picture shows. */

@@ -8,6 +8,13 @@ import classes from './Plot.module.css'
 /** A change of the view that the viewer made: axis ranges as Plotly names them, or drawn shapes. */
 export type RelayoutUpdate = Record<string, unknown>
 
+/** What was clicked: its place, or the id of a tile. */
+export interface ClickedPoint {
+  x: unknown
+  y: unknown
+  id?: unknown
+}
+
 interface PlotProps {
   figure: ChartFigure
   height: number
@@ -15,7 +22,7 @@ interface PlotProps {
   label: string
   scrollZoom?: boolean
   onRelayout?: ((update: RelayoutUpdate) => void) | undefined
-  onPointClick?: ((point: { x: unknown; y: unknown }) => void) | undefined
+  onPointClick?: ((point: ClickedPoint) => void) | undefined
 }
 
 type Api = typeof PlotlyApi
@@ -58,7 +65,7 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
     if (api === null || width === 0 || !isEventSource(target)) return
     if (onRelayout !== undefined) target.on('plotly_relayout', (update: RelayoutUpdate) => onRelayout(update))
     if (onPointClick !== undefined) {
-      target.on('plotly_click', (event: { points: { x: unknown; y: unknown }[] }) => {
+      target.on('plotly_click', (event: { points: ClickedPoint[] }) => {
         const point = event.points[0]
         if (point !== undefined) onPointClick(point)
       })

@@ -5,7 +5,8 @@
 import Plotly from 'plotly.js/lib/core'
 import bar from 'plotly.js/lib/bar'
 import heatmap from 'plotly.js/lib/heatmap'
+import treemap from 'plotly.js/lib/treemap'
 
-Plotly.register([bar, heatmap])
+Plotly.register([bar, heatmap, treemap])
 
 export { Plotly }

@@ -42,6 +42,12 @@ export function tierColour(tierClass: string): string {
 /** States of ping-pong; told apart by height or icon too. */
 export const stateColours = { ok: '#3f9c74', warn: '#d9922b', crit: '#c8352b' } as const
 
+/** How good a state is, as the fill of a tile with a word in it: told apart by lightness, too. */
+export const toneColours = {
+  light: { good: '#cfe3d8', info: '#b9d3ea', warning: '#f0b84f', critical: '#c8352b', neutral: '#dfe3e6' },
+  dark: { good: '#26453a', info: '#2c4a66', warning: '#b67a1e', critical: '#d0453b', neutral: '#39464f' },
+} as const
+
 /** Directions of tier moves: towards DRAM in its colour, away from it in CXL's. */
 export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '#8d98a3', failed: '#c2410c' } as const
 
@@ -159,3 +165,15 @@ export const inferno: [number, string][] = [
   [0.875, '#f9c932'],
   [1, '#fcffa4'],
 ]
+
+/** The colour of a scale at a place from 0 to 1, between its two nearest stops. */
+export function colourAt(scale: [number, string][], place: number): string {
+  const at = Math.min(1, Math.max(0, place))
+  const above = scale.findIndex(([stop]) => stop >= at)
+  const [to, end] = scale[Math.max(above, 0)] ?? [0, '#000000']
+  const [from, start] = scale[Math.max(above - 1, 0)] ?? [0, end]
+  const share = to === from ? 0 : (at - from) / (to - from)
+  const part = (colour: string, index: number) => Number.parseInt(colour.slice(index, index + 2), 16)
+  const mixed = [1, 3, 5].map((index) => Math.round(part(start, index) * (1 - share) + part(end, index) * share))
+  return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
+}

@@ -1231,6 +1231,7 @@ class GridHost(TypedDict):
     """A host. Numbers that nobody collected are null."""
 
     cold_ratio: float | None
+    finding_severity: Literal["info", "warning", "critical"] | None
     id: str
     kernel: str | None
     labels: dict[str, str]

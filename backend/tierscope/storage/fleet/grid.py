@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 
 
@@ -26,6 +27,7 @@ class GridRow:
     verdict: str
     tiering_off: bool | None
     psi_memory_some_ratio: float | None
+    finding_severity: Severity | None
 
 
 def read_grid(session: ReadSession, *, late: datetime, silent: datetime, since: datetime, limit: int) -> list[GridRow]:
@@ -37,6 +39,8 @@ def read_grid(session: ReadSession, *, late: datetime, silent: datetime, since: 
         " CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END AS verdict,"
         " CASE WHEN r.ended_at > :since AND r.psi_seconds > 0"
         " THEN least(greatest(r.psi_total / r.psi_seconds * 1e-6, 0), 1) END AS psi_memory_some_ratio,"
+        " (SELECT f.severity FROM findings f WHERE f.host_id = h.id AND f.until IS NULL AND f.severity <> 'info'"
+        "  ORDER BY f.severity LIMIT 1) AS finding_severity,"
         " ARRAY(SELECT s.id FROM host_services hs JOIN services s ON s.id = hs.service_id WHERE hs.host_id = h.id"
         "  ORDER BY s.name, s.id) AS service_ids,"
         " ARRAY(SELECT s.name FROM host_services hs JOIN services s ON s.id = hs.service_id WHERE hs.host_id = h.id"

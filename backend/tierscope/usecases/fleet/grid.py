@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from tierscope.domain.base.described import Described
+from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS, HostState
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.storage.fleet.grid import GridRow, read_grid
@@ -30,6 +31,7 @@ class GridHost:
     verdict: str
     tiering_off: bool | None
     psi_memory_some_ratio: float | None
+    finding_severity: Annotated[Severity | None, Described("Of its gravest finding; null without a warning.")]
     cold_ratio: Annotated[float | None, Described("Cold share of its memory with measured heat, 0..1.")]
 
 
@@ -82,6 +84,7 @@ def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:
         verdict=row.verdict,
         tiering_off=row.tiering_off,
         psi_memory_some_ratio=row.psi_memory_some_ratio,
+        finding_severity=row.finding_severity,
         cold_ratio=cold,
     )
 

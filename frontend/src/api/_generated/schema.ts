@@ -5118,6 +5118,11 @@ export interface components {
              * @description Cold share of its memory with measured heat, 0..1.
              */
             cold_ratio: number | null;
+            /**
+             * Finding Severity
+             * @description Of its gravest finding; null without a warning.
+             */
+            finding_severity: ("info" | "warning" | "critical") | null;
             /** Id */
             id: string;
             /** Kernel */

@@ -16,6 +16,15 @@ it('draws cold shares in per cent, the first service on top, and leaves what was
   expect(map.hoverongaps).toBe(false)
 })
 
+it('scales colours to the tens around the values', () => {
+  const narrow = { ...overview, matrix: overview.matrix.map((row) => ({ ...row, cold_ratio: [0.21, null, 0.28] })) }
+  const map = matrixFigure(narrow, chartThemes.dark).data[0] as { zmin: number; zmax: number }
+  expect([map.zmin, map.zmax]).toEqual([20, 30])
+  const level = { ...overview, matrix: overview.matrix.map((row) => ({ ...row, cold_ratio: [0.3] })) }
+  const flat = matrixFigure(level, chartThemes.dark).data[0] as { zmin: number; zmax: number }
+  expect([flat.zmin, flat.zmax]).toEqual([30, 40])
+})
+
 it('escapes service names on axes', () => {
   const layout = matrixFigure(overview, chartThemes.light).layout
   expect(JSON.stringify(layout.yaxis?.ticktext)).not.toContain('<b>')

@@ -8,6 +8,14 @@ import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 
 type Matrix = Pick<FleetOverview, 'matrix' | 'matrix_axis'>
 
+/** The tens of a per cent around all values: a scale of 0 to 100 hides what differs between 20 and 30. */
+function scaleEnds(ratios: (number | null)[]): { low: number; high: number } {
+  const percents = ratios.filter((ratio) => ratio !== null).map((ratio) => ratio * 100)
+  if (percents.length === 0) return { low: 0, high: 100 }
+  const low = Math.floor(Math.min(...percents) / 10) * 10
+  return { low, high: Math.max(low + 10, Math.ceil(Math.max(...percents) / 10) * 10) }
+}
+
 /** Services down, time across, cold share as colour; what was not measured stays hatched. */
 export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[] = noMarks): ChartFigure {
   const { times, window, step_seconds: step } = fleet.matrix_axis
@@ -16,6 +24,7 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
   const events = markShapes(theme, marks, start, end)
+  const ends = scaleEnds(rows.flatMap((row) => row.cold_ratio))
   return {
     data: [
       {
@@ -24,8 +33,8 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[
         x: times.map((time) => plotTime(time - half)),
         y: rows.map((row) => row.service_id),
         z: rows.map((row) => row.cold_ratio.map((ratio) => (ratio === null ? null : ratio * 100))),
-        zmin: 0,
-        zmax: 100,
+        zmin: ends.low,
+        zmax: ends.high,
         // The dark end is hot, the bright end cold: bright stretches are memory that could move.
         colorscale: cividis,
         hoverongaps: false,
@@ -38,7 +47,7 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[
           thickness: 8,
           outlinewidth: 0,
           tickfont: { size: 11, color: theme.dimmed },
-          tickvals: [0, 25, 50, 75, 100],
+          nticks: 5,
           xpad: 8,
         },
       },

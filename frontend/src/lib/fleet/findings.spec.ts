@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { byUrgency, groupByFinding, worstFinding } from './findings'
+import { byUrgency, worstFinding } from './findings'
 
 it('ranks findings by severity, then by confidence', () => {
   const findings = [
@@ -11,23 +11,4 @@ it('ranks findings by severity, then by confidence', () => {
   expect(byUrgency([...findings]).map(({ id }) => id)).toEqual(['c', 'b', 'd', 'a'])
   expect(worstFinding([...findings])?.id).toBe('c')
   expect(worstFinding([])).toBeNull()
-})
-
-const finding = (id: string, severity: 'info' | 'warning' | 'critical') => ({
-  id,
-  severity,
-  confidence: 'certain' as const,
-})
-
-it('puts each host under its worst finding, and the worst finding first', () => {
-  const groups = groupByFinding([
-    { name: 'a', findings: [finding('clock', 'warning')] },
-    { name: 'b', findings: [finding('clock', 'warning'), finding('ping-pong', 'critical')] },
-    { name: 'c', findings: [finding('clock', 'warning')] },
-    { name: 'd', findings: [] },
-  ])
-  expect(groups.map((group) => [group.finding.id, group.hosts.map((host) => host.name)])).toEqual([
-    ['ping-pong', ['b']],
-    ['clock', ['a', 'c']],
-  ])
 })

@@ -20,26 +20,3 @@ export function byUrgency<T extends Ranked>(findings: T[]): T[] {
 export function worstFinding<T extends Ranked>(findings: T[]): T | null {
   return byUrgency(findings)[0] ?? null
 }
-
-/** A finding with the hosts whose worst one it is. */
-export interface FindingGroup<Finding, Host> {
-  finding: Finding
-  hosts: Host[]
-}
-
-/** Hosts by their worst finding: the most severe first, then those that touch most hosts. */
-export function groupByFinding<F extends Ranked & { id: string }, H extends { findings: F[] }>(
-  hosts: H[],
-): FindingGroup<F, H>[] {
-  const groups = new Map<string, FindingGroup<F, H>>()
-  for (const host of hosts) {
-    const finding = worstFinding(host.findings)
-    if (finding === null) continue
-    const known = groups.get(finding.id)
-    if (known === undefined) groups.set(finding.id, { finding, hosts: [host] })
-    else known.hosts.push(host)
-  }
-  return [...groups.values()].sort(
-    (a, b) => severityRank[a.finding.severity] - severityRank[b.finding.severity] || b.hosts.length - a.hosts.length,
-  )
-}

@@ -13,7 +13,6 @@ export const terms = {
   hotOutside: 'Hot bytes outside DRAM: each access pays the slower tier’s latency.',
   coldInside: 'Cold bytes in DRAM: they could move to a slower tier.',
   pingPong: 'Pages that are demoted and promoted again within a short time.',
-  tieringOff: 'Hosts with a slower tier where nothing moves pages between tiers.',
   activeWithin: 'The share of resident bytes accessed at least once in the last N intervals.',
   promotionRate:
     'Pages accessed again after at least 120 s idle, per minute and page of the working set: the cost of treating them as cold.',

@@ -84,6 +84,18 @@ export interface ListSearch extends TimeSearch {
   state?: string | undefined
 }
 
+/** Parameters of the fleet page: its list, and how the hosts' tiles are grouped and coloured. */
+export interface FleetSearch extends ListSearch {
+  group?: string | undefined
+  colour?: 'cold' | 'psi' | undefined
+}
+
+/** Parameters of the hosts page: its list, narrowed to a service or to a cause of trouble. */
+export interface HostsSearch extends ListSearch {
+  service?: string | undefined
+  cause?: string | undefined
+}
+
 const adviceKinds = ['ratio', 'knob'] as const
 const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
 
@@ -179,6 +191,16 @@ export function readHostSearch(raw: RawSearch): HostSearch {
 /** A list page's part of a URL. */
 export function readListSearch(raw: RawSearch): ListSearch {
   return { ...readTimeSearch(raw), q: text(raw, 'q', 200), sort: text(raw, 'sort', 40), state: text(raw, 'state', 20) }
+}
+
+/** The fleet page's part of a URL. */
+export function readFleetSearch(raw: RawSearch): FleetSearch {
+  return { ...readListSearch(raw), group: text(raw, 'group', 100), colour: oneOf(raw, 'colour', ['cold', 'psi']) }
+}
+
+/** The hosts page's part of a URL. */
+export function readHostsSearch(raw: RawSearch): HostsSearch {
+  return { ...readListSearch(raw), service: text(raw, 'service'), cause: text(raw, 'cause', 100) }
 }
 
 /** The agents page's part of a URL. */

@@ -1,10 +1,54 @@
-import type { FleetOverview } from '../../api/_generated/schema'
+import type { FleetGrid, FleetOverview, ReclaimableDram } from '../../api/_generated/schema'
 import { figure, heatShare, mockWindow, timeAxis, wave } from '../figures'
+import { prices } from '../tco'
 import { hosts } from './hosts'
 import { services } from './services'
 
 const gib = 1024 ** 3
 const count = 72
+
+/** All hosts in short rows. */
+export function fleetGrid(): FleetGrid {
+  return {
+    at: mockWindow.end,
+    hosts_shown: hosts.length,
+    simulated: true,
+    hosts: hosts.map((host, index) => ({
+      id: host.id,
+      name: host.name,
+      state: host.state,
+      service: index % 2 === 0 ? 'redis' : 'postgres',
+      labels: host.labels,
+      kernel: host.kernel,
+      memory_bytes: index === 7 ? null : host.memory_bytes.value,
+      verdict: host.verdict,
+      tiering_off: host.tiering_off,
+      finding_severity: index === 5 ? 'warning' : null,
+      psi_memory_some_ratio: host.psi_memory_some_ratio.value,
+      cold_ratio: index === 3 ? null : 0.2 + index * 0.03,
+    })),
+  }
+}
+
+/** DRAM with cold memory; without a price there is no cost. */
+export function reclaimable(): ReclaimableDram {
+  const price = prices.find(({ item, in_force }) => item === 'dram' && in_force) ?? prices[0]
+  if (price === undefined) throw new Error('the price book is empty')
+  return {
+    cold_in_dram_bytes: figure('heat.cold_in_dram_bytes/1', 3.4 * 1024 * gib, 'bytes', {
+      interval: { lo: 3.1 * 1024 * gib, hi: 3.7 * 1024 * gib, level: 0.95, kind: 'confidence' },
+    }),
+    known_heat_ratio: figure('fleet.known_heat_ratio/1', 0.91, 'ratio', { n_hosts: 18 }),
+    annual_cost: {
+      value: 7660,
+      interval: { lo: 5710, hi: 10600, level: null, kind: 'range' },
+      currency: 'USD',
+      life_years: 5,
+      price,
+    },
+    reason: null,
+  }
+}
 
 /** The fleet as the API answers it. */
 export function fleet(): FleetOverview {
@@ -40,7 +84,37 @@ export function fleet(): FleetOverview {
     demotion_pages_per_s: figure('tier_moves.demoted_pages_per_s/1', 2544, 'pages_per_s', { n_hosts: 14 }),
     psi_memory_some_ratio: figure('psi.memory_some_ratio/1', 0.0071, 'ratio', { n_hosts: 18 }),
     services,
-    worst_hosts: hosts.filter((host) => host.findings.length > 0),
+    hosts_in_need: 6,
+    hosts_critical: 2,
+    causes: [
+      {
+        kind: 'verdict',
+        key: 'futile_ping_pong',
+        severity: 'critical',
+        cause: null,
+        fix: null,
+        n_hosts: 1,
+        hosts: [{ id: 'h-1', name: 'rack1-node01' }],
+      },
+      {
+        kind: 'state',
+        key: 'silent',
+        severity: 'critical',
+        cause: null,
+        fix: null,
+        n_hosts: 1,
+        hosts: [{ id: 'h-10', name: 'rack1-node10' }],
+      },
+      {
+        kind: 'finding',
+        key: 'clock-skew',
+        severity: 'warning',
+        cause: 'The clock is 3 s ahead.',
+        fix: 'Start chrony.',
+        n_hosts: 4,
+        hosts: hosts.slice(0, 4).map(({ id, name }) => ({ id, name })),
+      },
+    ],
     matrix_axis: timeAxis(count, 300),
     matrix: services.map((service, index) => ({
       service_id: service.id,

@@ -45,6 +45,7 @@ export const hosts: HostSummary[] = Array.from({ length: 18 }, (_, index): HostS
       : nothing('tier_moves.demoted_pages_per_s/1', 'pages_per_s', 'not_supported', 'One tier only.'),
     psi_memory_some_ratio: figure('psi.memory_some_ratio/1', 0.002 * index, 'ratio'),
     verdict: index === 0 ? 'futile_ping_pong' : tiered ? 'healthy' : 'fits',
+    tiering_off: tiered && index % 7 === 2,
     findings: index === 0 ? [clock, pingPong] : index % 6 === 5 ? [clock] : [],
     agent_version: index === 4 ? '0.0.9' : '0.1.0',
   }

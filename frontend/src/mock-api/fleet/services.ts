@@ -25,6 +25,8 @@ function service(
     hot_ratio: heatShare('heat.hot_ratio/1', hot),
     warm_ratio: heatShare('heat.warm_ratio/1', warm),
     cold_ratio: heatShare('heat.cold_ratio/1', 1 - hot - warm),
+    hot_outside_dram_bytes: figure('heat.hot_outside_dram_bytes/1', bytes * hot * 0.1, 'bytes', { n_hosts: 6 }),
+    cold_in_dram_bytes: figure('heat.cold_in_dram_bytes/1', bytes * (1 - hot - warm) * 0.6, 'bytes', { n_hosts: 6 }),
     method: 'abit',
     promotion_pages_per_s: figure('tier_moves.promoted_pages_per_s/1', bytes / gib / 3, 'pages_per_s', { n_hosts: 20 }),
     demotion_pages_per_s: figure('tier_moves.demoted_pages_per_s/1', bytes / gib / 2.5, 'pages_per_s', { n_hosts: 20 }),
@@ -41,6 +43,8 @@ const unmeasured: ServiceSummary = {
   hot_ratio: nothing('heat.hot_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
   warm_ratio: nothing('heat.warm_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
   cold_ratio: nothing('heat.cold_ratio/1', 'ratio', 'not_collected', 'Heat is not switched on for this service.'),
+  hot_outside_dram_bytes: nothing('heat.hot_outside_dram_bytes/1', 'bytes', 'not_collected', 'Heat is not measured.'),
+  cold_in_dram_bytes: nothing('heat.cold_in_dram_bytes/1', 'bytes', 'not_collected', 'Heat is not measured.'),
   psi_memory_some_ratio: nothing(
     'psi.memory_some_ratio/1',
     'ratio',

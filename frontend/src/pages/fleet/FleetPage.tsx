@@ -21,9 +21,13 @@ import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { useListSearch } from '../shell/useListSearch'
+import { CausesPanel } from './CausesPanel'
+import classes from './FleetPage.module.css'
 import { FleetStats } from './FleetStats'
+import { GridSection } from './GridSection'
+import { NextActionPanel } from './NextActionPanel'
+import { ReclaimablePanel } from './ReclaimablePanel'
 import { StatisticsPanels } from './StatisticsPanels'
-import { WorstHosts } from './WorstHosts'
 
 function moveColour(key: string): string {
   if (key.startsWith('promot')) return moveColours.promotion
@@ -59,7 +63,11 @@ export function FleetPage(): ReactNode {
         }
       />
       <Stack>
-        <FleetStats fleet={fleet} />
+        <div className={classes.answers}>
+          <ReclaimablePanel refreshMs={range.refreshMs} />
+          <CausesPanel fleet={fleet} />
+          <NextActionPanel refreshMs={range.refreshMs} />
+        </div>
         {fleet?.hosts_total === 0 && (
           <EmptyState
             title="No host reports yet"
@@ -73,8 +81,12 @@ export function FleetPage(): ReactNode {
           />
         )}
         <Columns stretch>
+          <GridSection refreshMs={range.refreshMs} height={300} />
           <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
-          <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+        </Columns>
+        <FleetStats fleet={fleet} />
+        <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+        <Columns stretch>
           <LinesChart
             name="fleet-moves"
             title="Tier moves"
@@ -115,9 +127,6 @@ export function FleetPage(): ReactNode {
           testId="fleet-services"
         >
           <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
-        </Panel>
-        <Panel title="Hosts that need attention" hint="by worst finding" flush testId="fleet-worst-hosts">
-          <WorstHosts hosts={fleet?.worst_hosts} />
         </Panel>
         <StatisticsPanels />
       </Stack>

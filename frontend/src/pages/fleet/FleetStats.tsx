@@ -5,7 +5,7 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'
 
-/** The headline figures of the fleet, each with its evidence. */
+/** The figures of the fleet now, whatever time range the page shows, each with its evidence. */
 export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
   const loud =
     fleet === undefined
@@ -15,7 +15,7 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
           fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
         ].filter((part) => part !== null)
   return (
-    <StatStrip label="Headline figures of the fleet" columns={5}>
+    <StatStrip label="The fleet now" caption="Now" columns={4}>
       <CountStat
         label="Hosts reporting"
         value={fleet?.hosts_reporting}
@@ -43,20 +43,8 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
         figure={fleet?.hot_outside_dram_bytes}
         swatch={tierColour('cxl')}
       />
-      <Stat
-        label={<Term name="coldInside">Cold in DRAM</Term>}
-        name="Cold bytes in DRAM"
-        figure={fleet?.cold_in_dram_bytes}
-        swatch={tierColour('dram')}
-      />
       <Stat label={<Term name="promotion">Promoted</Term>} name="Promotions" figure={fleet?.promotion_pages_per_s} />
       <Stat label={<Term name="demotion">Demoted</Term>} name="Demotions" figure={fleet?.demotion_pages_per_s} />
-      <CountStat
-        label={<Term name="tieringOff">Tiering disabled</Term>}
-        value={fleet?.hosts_tiering_off}
-        note={fleet?.hosts_tiering_off === 0 ? 'enabled on all tiered hosts' : 'hosts with an unused slower tier'}
-        warn={(fleet?.hosts_tiering_off ?? 0) > 0}
-      />
     </StatStrip>
   )
 }

@@ -86,6 +86,7 @@ export function StatisticsPanels() {
   if (load.problem !== null && found === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const unknown = found?.missing != null
   const missing = found?.missing?.reason ?? 'Hosts are compared hourly within their peer group.'
+  const noChange = found?.missing?.reason ?? 'Levels of services are compared hourly with those of the last three days.'
   return (
     <>
       <Panel
@@ -110,7 +111,7 @@ export function StatisticsPanels() {
           rows={found?.changes}
           rowKey={(row) => `${row.service_id} ${row.metric} ${row.at} ${row.found_by}`}
           skeletonRows={3}
-          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No change points'} next={missing} />}
+          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No change points'} next={noChange} />}
         />
       </Panel>
       <Panel

@@ -1,10 +1,13 @@
 import type { ReactNode } from 'react'
-import { SegmentedControl, TextInput } from '@mantine/core'
+import { SegmentedControl, Select, TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
 import { hostsQuery } from '../../api/queries/fleet/hosts'
+import { servicesQuery } from '../../api/queries/fleet/services'
 import { loadStateOf } from '../../api/queries/base/loadState'
+import { causeText, hasCause, writeCause } from '../../lib/fleet/causes'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -12,6 +15,8 @@ import { useListSearch } from '../shell/useListSearch'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LabelsUpload } from './labels/LabelsUpload'
 import { HostsTable } from './HostsTable'
+
+const route = getRouteApi('/hosts')
 
 function sentenceOf(hosts: HostSummary[]): string {
   const count = (state: string) => hosts.filter((host) => host.state === state).length
@@ -29,14 +34,40 @@ function matches(host: HostSummary, words: string): boolean {
     .every((word) => text.includes(word))
 }
 
-/** All hosts. */
+/** The causes of trouble that any host has, and the one chosen, as choices. */
+function causesOf(hosts: HostSummary[], chosen: string | undefined): { value: string; label: string }[] {
+  const causes = hosts.flatMap((host) => [
+    ...(host.state === 'silent' || host.state === 'late' ? [{ kind: 'state' as const, key: host.state }] : []),
+    { kind: 'verdict' as const, key: host.verdict },
+    ...(host.tiering_off === true ? [{ kind: 'setting' as const, key: 'tiering_off' }] : []),
+    ...host.findings
+      .filter(({ severity }) => severity !== 'info')
+      .map(({ id }) => ({ kind: 'finding' as const, key: id })),
+  ])
+  const named = new Map(causes.map((cause) => [writeCause(cause), causeText({ ...cause, cause: null }).label]))
+  if (chosen !== undefined && !named.has(chosen)) named.set(chosen, chosen)
+  return [...named].map(([value, label]) => ({ value, label })).sort((a, b) => a.label.localeCompare(b.label))
+}
+
+/** All hosts, the worst first. */
 export function HostsPage(): ReactNode {
   const { range } = useTimeRange()
-  const { q, sort, state, setQ, setSort, setState } = useListSearch('/hosts', 'name')
+  const { q, sort, state, setQ, setSort, setState } = useListSearch('/hosts', '-trouble')
+  const { service, cause } = route.useSearch()
+  const navigate = route.useNavigate()
+  const services = useQuery(servicesQuery(range.refreshMs))
+  const narrow = (next: { service?: string | undefined; cause?: string | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })
   const query = useQuery(hostsQuery(range.refreshMs))
   const load = loadStateOf(query)
   const all = query.data?.items
-  const shown = all?.filter((host) => matches(host, q) && (state === undefined || host.state === state))
+  const shown = all?.filter(
+    (host) =>
+      matches(host, q) &&
+      (state === undefined || host.state === state) &&
+      (service === undefined || host.services.includes(service)) &&
+      (cause === undefined || hasCause(host, cause)),
+  )
   if (load.problem !== null && all === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div data-testid="page-hosts">
@@ -51,6 +82,25 @@ export function HostsPage(): ReactNode {
               value={state ?? 'all'}
               onChange={(value) => setState(value === 'all' ? null : value)}
               data={['all', 'reporting', 'late', 'silent']}
+            />
+            <Select
+              aria-label="Cause of trouble"
+              placeholder="any cause"
+              clearable
+              w={170}
+              value={cause ?? null}
+              onChange={(value) => narrow({ cause: value ?? undefined })}
+              data={causesOf(all ?? [], cause)}
+            />
+            <Select
+              aria-label="Service"
+              placeholder="any service"
+              clearable
+              searchable
+              w={150}
+              value={service ?? null}
+              onChange={(value) => narrow({ service: value ?? undefined })}
+              data={(services.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
             />
             <TextInput
               aria-label="Filter hosts"

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
+import { troubleOf } from '../../lib/fleet/causes'
 import { worstFinding } from '../../lib/fleet/findings'
 import { verdictText } from '../../lib/text/verdicts'
 import type { Column } from '../../ui/tables/column'
@@ -88,9 +89,10 @@ function columnsAt(now: Date): Column<HostSummary>[] {
       cell: (host) => <FigureText figure={host.psi_memory_some_ratio} label={`Memory pressure of ${host.name}`} />,
     },
     {
-      key: 'verdict',
+      key: 'trouble',
       header: 'Verdict',
-      sortBy: (host) => host.verdict,
+      value: (host) => verdictText(host.verdict).label,
+      sortBy: troubleOf,
       cell: (host) => {
         const { label, meaning, tone } = verdictText(host.verdict)
         return <ToneTag tone={tone} label={label} meaning={meaning} />

@@ -77,6 +77,22 @@ const columns: Column<ServiceSummary>[] = [
     cell: (service) => <FigureText figure={service.cold_ratio} label={`Cold share of ${service.name}`} />,
   },
   {
+    key: 'coldInDram',
+    header: (
+      <>
+        Cold in
+        <br />
+        DRAM
+      </>
+    ),
+    name: 'Cold in DRAM',
+    numeric: true,
+    sortBy: (service) => service.cold_in_dram_bytes.value,
+    cell: (service) => (
+      <FigureText figure={service.cold_in_dram_bytes} label={`Cold memory of ${service.name} in DRAM`} />
+    ),
+  },
+  {
     key: 'promoted',
     header: (
       <>

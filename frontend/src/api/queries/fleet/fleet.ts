@@ -11,3 +11,23 @@ export function fleetQuery(range: TimeRange) {
     ...refreshing(range),
   })
 }
+
+/** Every host in a short row, now. */
+export function fleetGridQuery(refreshMs: number | null) {
+  return queryOptions({
+    queryKey: ['fleet-grid'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/grid', { signal })),
+    refetchInterval: refreshMs ?? false,
+    staleTime: 15_000,
+  })
+}
+
+/** DRAM of the fleet that holds cold memory, and what it costs a year, now. */
+export function reclaimableQuery(refreshMs: number | null) {
+  return queryOptions({
+    queryKey: ['reclaimable'],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/tco/reclaimable', { signal })),
+    refetchInterval: refreshMs ?? false,
+    staleTime: 15_000,
+  })
+}

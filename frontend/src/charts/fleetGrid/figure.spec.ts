@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { chartThemes, toneColours } from '../../lib/palette'
+import { fleetGrid } from '../../mock-api/fleet/fleet'
+import { fleetGridFigure, gridGroups } from './figure'
+
+interface Tiles {
+  ids: string[]
+  parents: string[]
+  values: number[]
+  labels: string[]
+  text: string[]
+  marker: { colors: string[] }
+}
+
+const grid = fleetGrid()
+const tilesOf = (group: string, colour: 'verdict' | 'cold' | 'psi') =>
+  fleetGridFigure(grid, group, colour, chartThemes.light).data[0] as unknown as Tiles
+
+it('puts every host of known size into its group, as large as its memory', () => {
+  const tiles = tilesOf('service', 'verdict')
+  const known = grid.hosts.filter((host) => host.memory_bytes !== null)
+  const hosts = tiles.ids.filter((id) => !id.startsWith('group:'))
+  expect(hosts).toEqual(known.map(({ id }) => id))
+  expect(tiles.parents[tiles.ids.indexOf('h-1')]).toBe('group:redis')
+  expect(tiles.values[tiles.ids.indexOf('h-1')]).toBe(grid.hosts[0]?.memory_bytes)
+})
+
+it('groups by any label', () => {
+  expect(gridGroups(grid).map(({ value }) => value)).toEqual(['service', 'kernel', 'label:rack', 'label:sku'])
+  const tiles = tilesOf('label:rack', 'verdict')
+  expect(new Set(tiles.parents)).toEqual(new Set(['', 'group:r1', 'group:r2', 'group:r3']))
+})
+
+it('says the worst that is known of a host, silence before a verdict of the time before it', () => {
+  const tiles = tilesOf('service', 'verdict')
+  expect(tiles.marker.colors[tiles.ids.indexOf('h-1')]).toBe(toneColours.light.critical)
+  expect(tiles.marker.colors[tiles.ids.indexOf('h-10')]).toBe(toneColours.light.critical)
+  expect(tiles.text[tiles.ids.indexOf('h-10')]).toBe('silent')
+  expect(tiles.text[tiles.ids.indexOf('h-3')]).toBe('tiering disabled')
+  expect(tiles.text[tiles.ids.indexOf('h-6')]).toBe('finding')
+})
+
+it('does not colour what nobody collected, and ends the scale where the values do', () => {
+  const figure = fleetGridFigure(grid, 'service', 'cold', chartThemes.light)
+  const [tiles, scale] = figure.data as unknown as [Tiles, { marker: { cmax: number } }]
+  expect(tiles.marker.colors[tiles.ids.indexOf('h-4')]).toBe(chartThemes.light.absent)
+  expect(tiles.text[tiles.ids.indexOf('h-4')]).toBe('not collected')
+  expect(scale.marker.cmax).toBe(80)
+})
+
+it('leaves the name of the group out of names in it', () => {
+  const named = { ...grid, hosts: grid.hosts.map((host, index) => ({ ...host, name: `redis-${index}` })) }
+  const tiles = fleetGridFigure(named, 'service', 'verdict', chartThemes.dark).data[0] as unknown as Tiles
+  expect(tiles.labels[tiles.ids.indexOf('h-1')]).toBe('0')
+  expect(tiles.labels[tiles.ids.indexOf('h-2')]).toBe('redis-1')
+})
+
+it('escapes names', () => {
+  const hostile = { ...grid, hosts: grid.hosts.map((host) => ({ ...host, name: '<b>x', service: '<i>s' })) }
+  const tiles = fleetGridFigure(hostile, 'service', 'verdict', chartThemes.dark).data[0] as unknown as Tiles
+  expect(tiles.labels.join('')).not.toContain('<')
+})

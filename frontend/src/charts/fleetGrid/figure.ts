@@ -1,0 +1,168 @@
+import type { FleetGrid } from '../../api/_generated/schema'
+import { cividis, colourAt, toneColours, type ChartTheme } from '../../lib/palette'
+import { plotText } from '../../lib/text/escape'
+import { verdictText } from '../../lib/text/verdicts'
+import { formatBytes, formatRatio } from '../../lib/units/units'
+import { baseLayout } from '../baseLayout'
+import type { ChartFigure } from '../chartFigure'
+
+type GridHost = FleetGrid['hosts'][number]
+
+/** By what tiles are coloured. */
+export const gridColours = ['verdict', 'cold', 'psi'] as const
+export type GridColour = (typeof gridColours)[number]
+
+const colourTitles: Record<Exclude<GridColour, 'verdict'>, string> = {
+  cold: 'cold, %',
+  psi: 'PSI some, %',
+}
+
+/** By what hosts can be grouped: their service, kernel, or any label that some have. */
+export function gridGroups(grid: FleetGrid): { value: string; label: string }[] {
+  const keys = [...new Set(grid.hosts.flatMap((host) => Object.keys(host.labels)))].sort()
+  return [
+    { value: 'service', label: 'service' },
+    { value: 'kernel', label: 'kernel' },
+    ...keys.map((key) => ({ value: `label:${key}`, label: key })),
+  ]
+}
+
+function groupOf(host: GridHost, group: string): string {
+  const name = group === 'service' ? host.service : group === 'kernel' ? host.kernel : host.labels[group.slice(6)]
+  return name ?? 'not known'
+}
+
+function ratioOf(host: GridHost, colour: GridColour): number | null {
+  return colour === 'cold' ? host.cold_ratio : host.psi_memory_some_ratio
+}
+
+/** The upper end of a scale in per cent: the next ten for shares, the next one for pressure, which is small. */
+function scaleEnd(values: (number | null)[], colour: GridColour): number {
+  const most = Math.max(0, ...values.map((value) => (value ?? 0) * 100))
+  const step = colour === 'psi' ? 1 : 10
+  return Math.max(step, Math.ceil(most / step) * step)
+}
+
+/** Hosts as tiles within their groups: as large as their memory, coloured by how they do. */
+export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColour, theme: ChartTheme): ChartFigure {
+  const sized = grid.hosts.filter((host) => host.memory_bytes !== null && host.memory_bytes > 0)
+  const groups = [...new Set(sized.map((host) => groupOf(host, group)))].sort()
+  const values = sized.map((host) => ratioOf(host, colour))
+  const end = scaleEnd(values, colour)
+  const colourOf = (host: GridHost): string => {
+    if (colour === 'verdict') return toneColours[theme.name][tileTone(host)]
+    const ratio = ratioOf(host, colour)
+    return ratio === null ? theme.absent : colourAt(cividis, (ratio * 100) / end)
+  }
+  return {
+    data: [
+      {
+        type: 'treemap',
+        branchvalues: 'remainder',
+        ids: [...groups.map((name) => `group:${name}`), ...sized.map((host) => host.id)],
+        labels: [...groups.map(plotText), ...sized.map((host) => plotText(shortName(host.name, groupOf(host, group))))],
+        parents: [...groups.map(() => ''), ...sized.map((host) => `group:${groupOf(host, group)}`)],
+        values: [...groups.map(() => 0), ...sized.map((host) => host.memory_bytes ?? 0)],
+        text: [...groups.map(() => ''), ...sized.map((host) => plotText(tileWord(host, colour)))],
+        customdata: [...groups.map((name) => plotText(name)), ...sized.map(hoverText)],
+        textinfo: 'label+text',
+        hovertemplate: '%{customdata}<extra></extra>',
+        textfont: { size: 11 },
+        tiling: { packing: 'squarify', pad: 1 },
+        pathbar: { visible: false },
+        marker: {
+          line: { width: 1, color: theme.surface },
+          pad: { t: 18, l: 2, r: 2, b: 2 },
+          colors: [...groups.map(() => theme.absent), ...sized.map(colourOf)],
+        },
+      } as unknown as ChartFigure['data'][number],
+      ...(colour === 'verdict' ? [] : [scaleOf(colourTitles[colour], end, theme)]),
+    ],
+    layout: {
+      ...baseLayout(theme),
+      margin: { l: 8, r: 8, t: 4, b: 8, pad: 0 },
+      xaxis: { visible: false },
+      yaxis: { visible: false },
+    },
+    table: {
+      columns: ['host', 'group', 'memory (B)', 'state', 'verdict', 'cold (ratio)', 'PSI some (ratio)'],
+      rows: grid.hosts.map((host) => [
+        host.name,
+        groupOf(host, group),
+        host.memory_bytes,
+        host.state,
+        host.verdict,
+        host.cold_ratio,
+        host.psi_memory_some_ratio,
+      ]),
+    },
+  }
+}
+
+/** What a tile says: the worst of the host's silence, verdict, settings and findings, as the list of causes has it. */
+function tileState(host: GridHost): { word: string; tone: keyof (typeof toneColours)['light'] } {
+  const verdict = verdictText(host.verdict)
+  if (host.state === 'silent') return { word: 'silent', tone: 'critical' }
+  if (verdict.tone === 'critical') return { word: verdict.label, tone: 'critical' }
+  if (host.finding_severity === 'critical') return { word: 'critical finding', tone: 'critical' }
+  if (verdict.tone === 'warning') return { word: verdict.label, tone: 'warning' }
+  if (host.state === 'late') return { word: 'late', tone: 'warning' }
+  if (host.tiering_off === true) return { word: 'tiering disabled', tone: 'warning' }
+  if (host.finding_severity === 'warning') return { word: 'finding', tone: 'warning' }
+  return { word: verdict.label, tone: verdict.tone }
+}
+
+/** How grave it is what a tile says. */
+export function tileTone(host: GridHost) {
+  return tileState(host).tone
+}
+
+/** A host's name without that of its group: the group's stands above its tiles. */
+function shortName(name: string, group: string): string {
+  const rest = name.startsWith(group) ? name.slice(group.length).replace(/^[-_.]+/, '') : name
+  return rest === '' ? name : rest
+}
+
+/** The colour bar alone: a treemap has one scale for numbers, and none for what nobody collected. */
+function scaleOf(title: string, end: number, theme: ChartTheme): ChartFigure['data'][number] {
+  return {
+    type: 'scatter',
+    mode: 'markers',
+    x: [null],
+    y: [null],
+    hoverinfo: 'skip',
+    showlegend: false,
+    marker: {
+      color: [0],
+      colorscale: cividis,
+      cmin: 0,
+      cmax: end,
+      showscale: true,
+      colorbar: {
+        title: { text: title, side: 'right', font: { size: 11 } },
+        thickness: 8,
+        outlinewidth: 0,
+        tickfont: { size: 11, color: theme.dimmed },
+        xpad: 8,
+      },
+    },
+  }
+}
+
+function tileWord(host: GridHost, colour: GridColour): string {
+  if (colour === 'verdict') return tileState(host).word
+  const ratio = ratioOf(host, colour)
+  return ratio === null ? 'not collected' : formatRatio(ratio)
+}
+
+function hoverText(host: GridHost): string {
+  const share = (name: string, ratio: number | null) =>
+    `${name}: ${ratio === null ? 'not collected' : formatRatio(ratio)}`
+  return [
+    `<b>${plotText(host.name)}</b>`,
+    `${host.memory_bytes === null ? 'memory not known' : formatBytes(host.memory_bytes)}, ${host.state}`,
+    plotText(verdictText(host.verdict).label),
+    share('cold', host.cold_ratio),
+    share('PSI some', host.psi_memory_some_ratio),
+  ].join('<br>')
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { causeText, hasCause, troubleOf, writeCause } from './causes'
+
+const well = { state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
+
+it('names causes by what the kernel does, by settings, and by findings', () => {
+  expect(causeText({ kind: 'verdict', key: 'futile_ping_pong', cause: null }).label).toBe('ping-pong')
+  expect(causeText({ kind: 'setting', key: 'tiering_off', cause: null }).label).toBe('tiering disabled')
+  expect(causeText({ kind: 'finding', key: 'clock-skew', cause: 'The clock is 3 s fast.' })).toEqual({
+    label: 'clock skew',
+    meaning: 'The clock is 3 s fast.',
+  })
+})
+
+it('finds the hosts of a cause by the address of its link', () => {
+  const cause = writeCause({ kind: 'finding', key: 'clock:skew' })
+  const host = { ...well, findings: [{ id: 'clock:skew', severity: 'warning' }] }
+  expect(hasCause(host, cause)).toBe(true)
+  expect(hasCause({ ...well, findings: [{ id: 'clock:skew', severity: 'info' }] }, cause)).toBe(false)
+  expect(hasCause(well, 'verdict:healthy')).toBe(true)
+  expect(hasCause(well, 'state:silent')).toBe(false)
+  expect(hasCause({ ...well, tiering_off: true }, 'setting:tiering_off')).toBe(true)
+  expect(hasCause(well, 'nonsense')).toBe(true)
+})
+
+it('puts hosts that nobody hears of, and grave ones, before those with a warning', () => {
+  const silent = { ...well, state: 'silent' }
+  const failing = { ...well, verdict: 'promotion_failing', tiering_off: true }
+  const off = { ...well, tiering_off: true }
+  const order = [well, off, silent, failing].sort((a, b) => troubleOf(b) - troubleOf(a))
+  expect(order).toEqual([failing, silent, off, well])
+})

@@ -1,0 +1,71 @@
+import { verdictText } from '../text/verdicts'
+
+/** What is needed of a cause to name it. */
+interface Cause {
+  kind: 'state' | 'verdict' | 'setting' | 'finding'
+  key: string
+  cause: string | null
+}
+
+/** What is needed of a host to tell whether a cause holds for it. */
+interface Suspect {
+  state: string
+  verdict: string
+  tiering_off: boolean | null
+  findings: { id: string; severity: string }[]
+}
+
+const words: Record<string, { label: string; meaning: string }> = {
+  silent: {
+    label: 'silent',
+    meaning: 'The agent has sent nothing for several minutes: what the host does is not known.',
+  },
+  late: { label: 'late', meaning: 'The newest report is older than two sending intervals.' },
+  tiering_off: {
+    label: 'tiering disabled',
+    meaning: 'The host has slower tiers, but the kernel is told not to move pages between them.',
+  },
+}
+
+/** A cause in words, and what it means. */
+export function causeText({ kind, key, cause }: Cause): { label: string; meaning: string } {
+  if (kind === 'verdict') return verdictText(key)
+  if (kind === 'finding') return { label: key.replaceAll(/[-_]/g, ' '), meaning: cause ?? '' }
+  return words[key] ?? { label: key.replaceAll('_', ' '), meaning: '' }
+}
+
+/** How an address names a cause: `verdict:stalled`, `state:silent`. */
+export function writeCause({ kind, key }: Pick<Cause, 'kind' | 'key'>): string {
+  return `${kind}:${key}`
+}
+
+/** Whether a cause, as an address names it, holds for a host; an address that names none holds for all. */
+export function hasCause(host: Suspect, cause: string): boolean {
+  const [kind, key = ''] = cause.split(/:(.*)/s)
+  switch (kind) {
+    case 'state':
+      return host.state === key
+    case 'verdict':
+      return host.verdict === key
+    case 'setting':
+      return key === 'tiering_off' && host.tiering_off === true
+    case 'finding':
+      return host.findings.some(({ id, severity }) => id === key && severity !== 'info')
+    default:
+      return true
+  }
+}
+
+const tones = { critical: 3, warning: 2, info: 1, neutral: 0.5, good: 0 } as const
+
+/** How badly a host does, for lists that begin with the worst: silence and grave verdicts before findings. */
+export function troubleOf(host: Suspect): number {
+  const state = host.state === 'silent' ? 3 : host.state === 'late' ? 2 : 0
+  const finding = host.findings.reduce(
+    (most, { severity }) => Math.max(most, severity === 'critical' ? 3 : severity === 'warning' ? 2 : 0),
+    0,
+  )
+  const parts = [state, tones[verdictText(host.verdict).tone], host.tiering_off === true ? 2 : 0, finding]
+  // The worst part decides; among equals, how much there is of it.
+  return Math.max(...parts) * 100 + parts.reduce((sum, part) => sum + part, 0)
+}

@@ -1,0 +1,66 @@
+import { Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { adviceQuery } from '../../api/queries/advice'
+import { loadStateOf } from '../../api/queries/base/loadState'
+import { formatBytes } from '../../lib/units/units'
+import { Panel } from '../../ui/layout/Panel'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { ProblemState } from '../../ui/states/ProblemState'
+import { Prose } from '../../ui/text/Prose'
+import classes from './FleetPage.module.css'
+
+/** What to do first: the open advice with most memory at stake, and what it rests on. */
+export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
+  const query = useQuery(adviceQuery({ kind: undefined, status: 'open' }, refreshMs))
+  const load = loadStateOf(query)
+  const cards = query.data?.items
+  const first = cards?.[0]
+  return (
+    <Panel
+      title="Next best action"
+      hint={cards === undefined ? 'of all open advice' : `of ${cards.length} open pieces of advice`}
+      testId="fleet-next-action"
+      flush
+    >
+      {cards === undefined && load.problem !== null ? (
+        <ProblemState problem={load.problem} onRetry={load.retry} />
+      ) : cards === undefined ? (
+        <div className={classes.note}>
+          <Skeleton height={96} />
+        </div>
+      ) : first === undefined ? (
+        <EmptyState title="No open advice" next="Advice is computed every hour, from page samples and counters." />
+      ) : (
+        <>
+          <div className={classes.action}>
+            <strong>
+              <Prose text={first.title} />
+            </strong>
+            <span className={classes.subject}>
+              {first.hosts > 1 ? `${first.hosts} hosts` : first.subject_name}
+              {first.stake_bytes !== null && `, ${formatBytes(first.stake_bytes)} in the wrong tier`}
+            </span>
+            <p>
+              <Prose text={first.sentence} />
+            </p>
+          </div>
+          <div className={classes.foot}>
+            {first.service_id !== null ? (
+              <Link to="/services/$serviceId" params={{ serviceId: first.service_id }} search={{ tab: 'advice' }}>
+                Why
+              </Link>
+            ) : first.host_id !== null ? (
+              <Link to="/hosts/$hostId" params={{ hostId: first.host_id }} search={{ tab: 'advice' }}>
+                Why
+              </Link>
+            ) : (
+              <span />
+            )}
+            <Link to="/advice">All advice</Link>
+          </div>
+        </>
+      )}
+    </Panel>
+  )
+}
