@@ -62,6 +62,10 @@ impl SimHost {
     pub(crate) fn start_at(&mut self, minute: i64, detailed_from: i64) {
         self.minute = minute;
         self.detailed_from = detailed_from;
+        // Its memory was measured before its history begins.
+        for bench in &mut self.inventory.benches {
+            bench.measured_wall_ns = minute * MINUTE_NS;
+        }
         let boot = |minute: i64, number: u32| {
             (
                 minute,

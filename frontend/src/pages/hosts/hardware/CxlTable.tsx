@@ -100,8 +100,8 @@ const columns: Column<CxlDevice>[] = [
   { key: 'firmware', header: 'Firmware', cell: (device) => device.firmware_version ?? unknown },
 ]
 
-/** CXL memory devices with their links and errors since boot. */
-export function CxlTable({ devices }: { devices: CxlDevice[] | undefined }) {
+/** CXL memory devices with their links and errors since boot. `hasTier`: the kernel shows a CXL tier. */
+export function CxlTable({ devices, hasTier }: { devices: CxlDevice[] | undefined; hasTier: boolean }) {
   return (
     <DataTable
       label="CXL memory devices"
@@ -109,7 +109,16 @@ export function CxlTable({ devices }: { devices: CxlDevice[] | undefined }) {
       rows={devices}
       rowKey={(device) => device.name}
       skeletonRows={2}
-      empty={<EmptyState title="No CXL memory devices" next="This host has none, or its kernel has no CXL driver." />}
+      empty={
+        hasTier ? (
+          <EmptyState
+            title="CXL devices not reported"
+            next="The host has a CXL tier, but its agent saw no device in /sys/bus/cxl: the kernel has no CXL driver, or the firmware set the memory up by itself."
+          />
+        ) : (
+          <EmptyState title="No CXL memory devices" next="This host has none, or its kernel has no CXL driver." />
+        )
+      }
     />
   )
 }

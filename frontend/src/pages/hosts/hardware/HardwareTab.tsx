@@ -32,7 +32,7 @@ export function HardwareTab({ host, load }: { host: HostDetail | undefined; load
         flush
         testId="cxl"
       >
-        <CxlTable devices={hardware?.cxl_devices} />
+        <CxlTable devices={hardware?.cxl_devices} hasTier={host?.summary.tiers.includes('cxl') ?? false} />
       </Panel>
       <Panel title="Unmovable memory" hint="memory that cannot move between tiers" flush testId="unmovable">
         <UnmovableTable nodes={hardware?.unmovable} />
