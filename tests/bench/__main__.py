@@ -15,6 +15,7 @@ from bench import (
     idle,
     ingest,
     instance_idle,
+    landing,
     memory,
     queries,
     recorded,
@@ -38,6 +39,7 @@ PARTS = (
     "ingest",
     "rollup",
     "page",
+    "landing",
     "queries",
     "remote_write",
     "memory",
@@ -58,6 +60,7 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "simulate": simulate.measure,
     "rollup": rollup.measure,
     "page": service_page.measure,
+    "landing": landing.measure,
     "queries": queries.measure,
     "remote_write": remote_write.measure,
     "alerts": alerts.measure,
@@ -104,7 +107,12 @@ def _plan(arguments: argparse.Namespace, mode: str) -> fleet_load.Plan:
 
 def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
     """The sections of a part; one that says why not where it cannot run here."""
-    reasons = {"collection": collection.unusable, "heat": heat.unusable, "sampling": sampling.unusable}
+    reasons = {
+        "collection": collection.unusable,
+        "heat": heat.unusable,
+        "landing": landing.unusable,
+        "sampling": sampling.unusable,
+    }
     reason = reasons[part]() if part in reasons else None
     if reason is not None:
         print(f"not run here: {part}, because {reason}", file=sys.stderr)

@@ -1,7 +1,7 @@
 import { ActionIcon, Skeleton } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { IconChartHistogram, IconTable } from '@tabler/icons-react'
-import { useCallback, useState, type ReactNode } from 'react'
+import { useCallback, useEffect, useState, type ReactNode } from 'react'
 import type { FigureValue } from '../lib/units/figure'
 import type { LoadState } from '../lib/loadState'
 import { EmptyState } from '../ui/states/EmptyState'
@@ -15,7 +15,7 @@ import { TableView } from '../ui/tables/TableView'
 import { useChartTheme } from '../ui/theme/useChartTheme'
 import type { ChartFigure } from './chartFigure'
 import { downloadPng } from './chartImage'
-import { Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
+import { loadPlotly, Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
 import { timeZoomOf } from './timeZoom'
 import classes from './ChartPanel.module.css'
 
@@ -59,6 +59,12 @@ export function ChartPanel(props: ChartPanelProps) {
   const [asTable, setAsTable] = useState(false)
   const theme = useChartTheme()
   const { ref: sizeRef, width } = useElementSize()
+
+  const plots = props.drawing === undefined
+  useEffect(() => {
+    // Where it fails, the plot tries again once there is something to draw.
+    if (plots) loadPlotly().catch(() => undefined)
+  }, [plots])
 
   const relayout = useCallback(
     (update: RelayoutUpdate) => {

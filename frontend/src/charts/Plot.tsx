@@ -36,7 +36,22 @@ function isEventSource(element: unknown): element is EventSource {
   return typeof element === 'object' && element !== null && 'on' in element && 'removeAllListeners' in element
 }
 
-/** A Plotly figure at a fixed height. Plotly itself is loaded when the first plot is shown. */
+let bundle: Promise<Api> | null = null
+
+/** Begins to load Plotly, so that it arrives beside the data and not after it. */
+export function loadPlotly(): Promise<Api> {
+  // A load that failed is tried again by the next plot.
+  bundle ??= import('./plotlyBundle').then(
+    (found) => found.Plotly,
+    (problem: unknown) => {
+      bundle = null
+      throw problem
+    },
+  )
+  return bundle
+}
+
+/** A Plotly figure at a fixed height. */
 export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick }: PlotProps) {
   const [api, setApi] = useState<Api | null>(null)
   const { ref: sizeRef, width } = useElementSize()
@@ -44,8 +59,8 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
 
   useEffect(() => {
     let gone = false
-    void import('./plotlyBundle').then((bundle) => {
-      if (!gone) setApi(() => bundle.Plotly)
+    void loadPlotly().then((loaded) => {
+      if (!gone) setApi(() => loaded)
     })
     return () => {
       gone = true
