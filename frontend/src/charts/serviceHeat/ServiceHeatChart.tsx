@@ -25,8 +25,8 @@ export function ServiceHeatChart({ fleet, load, onService }: ServiceHeatChartPro
       label="Memory by service and heat"
       hint={
         fleet !== undefined && fleet.services.length > shown
-          ? `the ${shown} largest of ${fleet.services.length}`
-          : undefined
+          ? `now; the ${shown} largest of ${fleet.services.length}`
+          : 'now'
       }
       load={load}
       figure={figure}

@@ -53,7 +53,12 @@ export function FleetPage(): ReactNode {
   return (
     <div data-testid="page-fleet">
       <Headline
-        kicker={<h1>Fleet</h1>}
+        kicker={
+          <>
+            <h1>Fleet</h1>
+            <span>now</span>
+          </>
+        }
         sentence={fleet?.headline}
         aside={
           <>
@@ -122,7 +127,7 @@ export function FleetPage(): ReactNode {
         </Columns>
         <Panel
           title="Services"
-          hint={fleet === undefined ? undefined : `${fleet.services.length} in this time range`}
+          hint={fleet === undefined ? undefined : `${fleet.services.length}, now`}
           flush
           testId="fleet-services"
         >
