@@ -97,6 +97,10 @@ def test_a_rule_is_checked_stored_judged_and_removed(client: httpx.Client, watch
     assert [change["to_state"] for change in detail["history"]] == ["pending", "firing"]
     values = next(series["values"] for series in detail["evidence"]["series"] if series["key"] == "value")
     assert 2000.0 in values
+    incident = client.get(f"/v1/alerts/{alert['id']}/incident", params={"max_points": 60}).json()
+    assert (incident["onset"]["fired_at"], len(incident["axis"]["times"]) <= 60) == (alert["fired_at"], True)
+    assert [row["status"] for row in incident["rows"] if row["key"] == "tier_moves"] == ["ok"]
+    assert client.get("/v1/alerts/a404/incident").status_code == 404
     window = {"from": watched.start.isoformat()}
     marks = client.get("/v1/alerts/marks", params={"host": host.id, **window}).json()
     assert [(mark["kind"], mark["to"]) for mark in marks] == [("fired", None)]

@@ -92,6 +92,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/alerts/timeline": "read:fleet",
     "GET /v1/alerts/marks": "read:fleet",
     "GET /v1/alerts/{alert_id}": "read:fleet",
+    "GET /v1/alerts/{alert_id}/incident": "read:fleet",
     "GET /v1/prices": "read:fleet",
     "POST /v1/prices": "write:scenarios",
     "POST /v1/prices/{price_id}/confirm": "write:scenarios",

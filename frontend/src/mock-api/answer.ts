@@ -1,5 +1,6 @@
 import { advice } from './advice'
 import { alertDetail, alertMarks, alerts, alertTimeline } from './alerts/alerts'
+import { incident } from './alerts/incident'
 import { capacity, capacityForecast, capacityPlan, reports } from './capacity'
 import { counter, counterNames } from './fleet/counters'
 import { curve } from './curve'
@@ -80,6 +81,10 @@ const routes: [RegExp, Handler][] = [
   [
     /^\/v1\/alerts\/([^/]+)$/,
     (id) => (alertDetail(id) === undefined ? notFound(`alert ${id}`) : json(alertDetail(id))),
+  ],
+  [
+    /^\/v1\/alerts\/([^/]+)\/incident$/,
+    (id) => (incident(id) === undefined ? notFound(`alert ${id}`) : json(incident(id))),
   ],
   [/^\/v1\/rules$/, () => json({ items: rules })],
   [/^\/v1\/rules\/vocabulary$/, () => json(vocabulary)],

@@ -1547,6 +1547,69 @@ class Imported(TypedDict):
     unchanged: list[str]
 
 
+class Incident(TypedDict):
+    """The time around an alert on one axis, what caused it, and whom it touched."""
+
+    alert_id: str
+    axis: TimeAxis
+    cause: IncidentCause
+    events: list[EventItem]
+    hosts: list[IncidentHost]
+    judged: Window
+    notes: list[str]
+    onset: IncidentOnset
+    origin: Literal["live", "import", "simulated"]
+    ribbon: list[StateStretch]
+    rows: list[IncidentRow]
+    services: list[ServiceState]
+    subject: AlertSubject
+    window: Window
+
+
+class IncidentCause(TypedDict):
+    """The gravest verdict of the hosts while the condition held."""
+
+    against: list[Sign]
+    evidence: list[Sign]
+    explanation: str
+    host_id: str | None
+    host_name: str | None
+    runner_up: str | None
+    verdict: str
+
+
+class IncidentHost(TypedDict):
+    """A host that the incident touched; of a service's own control groups where the host counts them."""
+
+    demotion_pages_per_s: Figure
+    explanation: str
+    host_id: str
+    host_name: str
+    promotion_pages_per_s: Figure
+    psi_memory_some_ratio: Figure
+    verdict: str
+
+
+class IncidentOnset(TypedDict):
+    """When it began, and why that is not one moment. Moments are ends of minutes."""
+
+    fired_at: str | None
+    held_at: str | None
+    pending_at: str | None
+    resolved_at: str | None
+    why: list[str]
+
+
+class IncidentRow(TypedDict):
+    """Lines that belong on one chart, on the axis of the answer."""
+
+    key: Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput"]
+    label: str
+    reason: str | None
+    series: list[Series]
+    status: Literal["ok", "not_collected", "not_supported", "not_enough_data"]
+
+
 class IngestAnswer(TypedDict):
     """What became of a batch. It is answered after the commit: `accepted` and `duplicate` both mean stored."""
 

@@ -1237,6 +1237,16 @@ class Client(Transport):
             ),
         )
 
+    def read_incident(self, alert_id: str, *, max_points: int | None = None) -> models.Incident:
+        """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
+        axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
+        hour after the alert, 48 hours at most.
+        """
+        return cast(
+            "models.Incident",
+            self._json("GET", f"/v1/alerts/{quote(alert_id, safe='')}/incident", query={"max_points": max_points}),
+        )
+
     def read_knob_advice(
         self, host_id: str, *, from_: str | None = None, to: str | None = None
     ) -> models.HostKnobAdvice:

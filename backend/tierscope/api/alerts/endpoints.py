@@ -4,18 +4,21 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import FILES, Format, answer_or_file
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.usecases.alerts.answers import Alert, AlertDetail, AlertMark, AlertTimeline
+from tierscope.usecases.alerts.incident import IncidentReads
+from tierscope.usecases.alerts.incident_answers import Incident
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
 
 router = APIRouter(prefix="/v1/alerts", tags=["alerts"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[AlertReads, Depends(use(lambda held: held.alerts))]
+Incidents = Annotated[IncidentReads, Depends(use(lambda held: held.incidents))]
 Host = Annotated[str | None, Query(description="Host id.")]
 Service = Annotated[str | None, Query(description="Service id: its own alerts and those of its hosts.")]
 Rule = Annotated[str | None, Query(description="Rule id.")]
@@ -70,3 +73,14 @@ def read_marks(
 def read_alert(request: Request, reads: Reads, alert_id: str) -> Answer[AlertDetail]:
     """An alert, every change of its state, and the minutes behind it."""
     return answer(request, AlertDetail, reads.show(alert_id))
+
+
+@router.get("/{alert_id}/incident", summary="What happened around an alert")
+def read_incident(
+    request: Request, incidents: Incidents, alert_id: str, max_points: MaxPoints = 240
+) -> Answer[Incident]:
+    """Tier moves, free memory, pressure, refaults, throughput and events on one axis; onset, cause, and who is touched.
+
+    The window begins well before the condition held and ends half an hour after the alert, 48 hours at most.
+    """
+    return answer(request, Incident, incidents.show(alert_id, max_points=max_points))

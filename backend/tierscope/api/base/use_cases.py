@@ -21,6 +21,7 @@ from tierscope.usecases.access.teams import Teams
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.access.users import Users
 from tierscope.usecases.alerts.backtest import Backtests
+from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.reads import AlertReads
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.base.context import ReadContext
@@ -107,6 +108,7 @@ class _Reads:
         self.simulator = SimulatorReads(context)
         self.sweeps = SweepReads(context)
         self.alerts = AlertReads(context)
+        self.incidents = IncidentReads(context)
         self.series = Series(context)
         self.alert_routes = AlertRoutes(context)
         self.capacity = CapacityReads(context)

@@ -30,9 +30,24 @@ class Grid:
         steps = np.ceil(np.round(times_s, 6) / self.step_s).astype(np.int64)
         return np.clip(steps - int(self.ends_s[0]) // self.step_s, 0, len(self.ends_s) - 1)
 
+    def means(self, times_s: Floats, values: Floats) -> Floats:
+        """The mean of the known values of each bucket [b], NaN where there is none; times must lie in the window."""
+        known = np.isfinite(values)
+        place = self.place(times_s[known])
+        counts = np.bincount(place, minlength=len(self))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums = np.bincount(place, weights=values[known], minlength=len(self))
+            out: Floats = np.where(counts > 0, sums / counts, np.nan)
+        return out
+
     def axis(self) -> TimeAxis:
         """The axis as the API answers it."""
         return TimeAxis(self.window, name_resolution(self.step_s), float(self.step_s), tuple(map(float, self.ends_s)))
+
+
+def grid_of(axis: TimeAxis) -> Grid:
+    """The buckets of an axis that was made of a grid."""
+    return Grid(axis.window, int(axis.step_seconds or DAY_S), np.array(axis.times, np.int64))
 
 
 def make_grid(window: Window, *, interval_s: float, max_points: int) -> Grid:

@@ -7,8 +7,7 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.alerts.evaluating import measure
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
-from tierscope.domain.alerts.rules import CheckedRule, check_rule
-from tierscope.domain.alerts.vocabulary import AGE
+from tierscope.domain.alerts.rules import CheckedRule
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.base.pages import Page
 from tierscope.domain.notifications.silences import FiringAlert, Muted, Muting
@@ -32,8 +31,7 @@ from tierscope.usecases.alerts.answers import (
     view_change,
     view_span,
 )
-from tierscope.usecases.alerts.frames import read_frame
-from tierscope.usecases.alerts.subjects import Fleet
+from tierscope.usecases.alerts.conditions import find_condition
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import decode_moment, encode_moment
 from tierscope.usecases.base.windows import parse_window
@@ -74,9 +72,7 @@ class AlertReads:
             NotFound: there is no such alert.
         """
         with self._context.database.read() as session:
-            row = stored.find_alert_row(session, alert_id)
-            if row is None:
-                raise NotFound(f"there is no alert {alert_id[:80]!r}", next_step="List them with GET /v1/alerts.")
+            row = require_alert(session, alert_id)
             evidence, notes = self._evidence(session, row)
             history = tuple(map(view_change, stored.changes_of(session, [row.id])))
             return AlertDetail(self._views(session, [row])[0], history, evidence, notes)
@@ -149,23 +145,27 @@ class AlertReads:
         )
 
     def _evidence(self, session: ReadSession, row: AlertRow) -> tuple[Evidence | None, tuple[str, ...]]:
-        rule = next((found.rule for found in list_rules(session) if found.id == row.rule_id), None)
-        checked = None if rule is None else check_rule(rule)[0]
-        if checked is None:
-            return None, ("The rule is gone, so that its value is not known any more.",)
-        subjects = [s for s in Fleet.read(session).subjects(checked.rule.scope) if s.public_id == row.subject_id]
-        if not subjects:
-            return None, ("The subject is no longer in the scope of the rule.",)
+        found = find_condition(session, row)
+        if isinstance(found, str):
+            return None, (found,)
         now = self._context.clock()
         end = min(now, (row.resolved_at or now) + _AFTER)
         start = max(row.started_at - _BEFORE, end - _MOST)
-        span = (int(start.timestamp() // MINUTE_S) + 1, int(end.timestamp() // MINUTE_S))
-        wide = (span[0] - checked.lookback, span[1])
-        names = [name for name in checked.inputs if name != AGE]
-        frame = read_frame(session, checked.rule.scope.kind, subjects[:1], wide, names, packed=True)
-        count = span[1] - span[0] + 1
-        values = measure(checked.condition, frame)[0, -count:]
-        return _evidence_view(checked, Window(start, end), frame.minutes[-count:], values), ()
+        frame, count = found.read(session, start, end)
+        values = measure(found.checked.condition, frame)[0, -count:]
+        return _evidence_view(found.checked, Window(start, end), frame.minutes[-count:], values), ()
+
+
+def require_alert(session: ReadSession, alert_id: str) -> AlertRow:
+    """The alert with this public id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = stored.find_alert_row(session, alert_id)
+    if row is None:
+        raise NotFound(f"there is no alert {alert_id[:80]!r}", next_step="List them with GET /v1/alerts.")
+    return row
 
 
 def _evidence_view(checked: CheckedRule, window: Window, minutes: Ints, values: Floats) -> Evidence:

@@ -67,7 +67,7 @@ def read_service_lines(
         counters = _counters(session, host, scopes, wanted)
         if not counters:
             continue
-        lines = _lines(session, host, counters, window, grid, now=now, max_points=max_points)
+        lines = read_lines(session, host, counters, window, grid, now=now, max_points=max_points)
         found.append(_by_name(host, counters, lines))
     return found
 
@@ -85,7 +85,7 @@ def _counters(session: ReadSession, host: SubjectHost, scopes: Sequence[str], wa
     return [describe_counter(key) for key in sorted(found)]
 
 
-def _lines(
+def read_lines(
     session: ReadSession,
     host: SubjectHost,
     counters: Sequence[KnownCounter],
@@ -95,6 +95,7 @@ def _lines(
     now: datetime,
     max_points: int,
 ) -> Lines | None:
+    """Lines of these counters of one host: samples on the grid while they are kept, else rollups on their own."""
     if not samples_fit(window, now):
         return read_rollup_lines(session, host.id, counters, window, now=now, max_points=max_points)[1]
     block = read_samples(session, host.id, [counter.key for counter in counters], window)

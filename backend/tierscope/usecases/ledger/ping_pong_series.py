@@ -54,16 +54,7 @@ def _churn(ledger: Ledger, grid: Grid) -> Floats:
 
 
 def _throughput(part: HostHistory, grid: Grid) -> Floats:
-    known = np.isfinite(part.throughput)
-    place = grid.place(part.part.ledger.times_s[known])
-    return _over(place, part.throughput[known], len(grid))
-
-
-def _over(place: npt.NDArray[np.int64], values: Floats, length: int) -> Floats:
-    counts = np.bincount(place, minlength=length)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out: Floats = np.where(counts > 0, np.bincount(place, weights=values, minlength=length) / counts, np.nan)
-    return out
+    return grid.means(part.part.ledger.times_s, part.throughput)
 
 
 def _divide(top: Floats, under: Floats) -> Floats:

@@ -94,6 +94,13 @@ def _read_service(
         gathered = read_gathered(session, service.id, window)
         if gathered is not None:
             return gathered
+    return read_parts(session, service, hosts, window)
+
+
+def read_parts(
+    session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window
+) -> tuple[list[HostLedger], str | None]:
+    """Ledgers of a service's own cgroups on these hosts where they are counted, else of whole hosts, with a warning."""
     known = read_known(session, hosts, window)
     own = [part for part in ledgers_of(session, known, window, service) if part.counts]
     whole = ledgers_of(session, known, window)

@@ -495,6 +495,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/alerts/{alert_id}/incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened around an alert
+         * @description Tier moves, free memory, pressure, refaults, throughput and events on one axis; onset, cause, and who is touched.
+         *
+         *     The window begins well before the condition held and ends half an hour after the alert, 48 hours at most.
+         */
+        get: operations["read_incident_v1_alerts__alert_id__incident_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -5694,6 +5716,140 @@ export interface components {
             changed: string[];
             /** Unchanged */
             unchanged: string[];
+        };
+        /**
+         * Incident
+         * @description The time around an alert on one axis, what caused it, and whom it touched.
+         */
+        Incident: {
+            /** Alert Id */
+            alert_id: string;
+            axis: components["schemas"]["TimeAxis"];
+            cause: components["schemas"]["IncidentCause"];
+            /**
+             * Events
+             * @description Of the hosts and services, and of the whole fleet, in order of time.
+             */
+            events: components["schemas"]["EventItem"][];
+            /**
+             * Hosts
+             * @description Gravest verdict first, then by pages moved.
+             */
+            hosts: components["schemas"]["IncidentHost"][];
+            /** @description What cause, hosts and services are of: while the condition held. */
+            judged: components["schemas"]["Window"];
+            /** Notes */
+            notes: string[];
+            onset: components["schemas"]["IncidentOnset"];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Ribbon
+             * @description Which verdict held when; of several hosts the gravest.
+             */
+            ribbon: components["schemas"]["StateStretch"][];
+            /** Rows */
+            rows: components["schemas"]["IncidentRow"][];
+            /** Services */
+            services: components["schemas"]["ServiceState"][];
+            subject: components["schemas"]["AlertSubject"];
+            window: components["schemas"]["Window"];
+        };
+        /**
+         * IncidentCause
+         * @description The gravest verdict of the hosts while the condition held.
+         */
+        IncidentCause: {
+            /** Against */
+            against: components["schemas"]["Sign"][];
+            /** Evidence */
+            evidence: components["schemas"]["Sign"][];
+            /** Explanation */
+            explanation: string;
+            /**
+             * Host Id
+             * @description The host of which it is the verdict; null where no host has one.
+             */
+            host_id: string | null;
+            /** Host Name */
+            host_name: string | null;
+            /** Runner Up */
+            runner_up: string | null;
+            /** Verdict */
+            verdict: string;
+        };
+        /**
+         * IncidentHost
+         * @description A host that the incident touched; of a service's own control groups where the host counts them.
+         */
+        IncidentHost: {
+            demotion_pages_per_s: components["schemas"]["Figure"];
+            /** Explanation */
+            explanation: string;
+            /** Host Id */
+            host_id: string;
+            /** Host Name */
+            host_name: string;
+            promotion_pages_per_s: components["schemas"]["Figure"];
+            psi_memory_some_ratio: components["schemas"]["Figure"];
+            /** Verdict */
+            verdict: string;
+        };
+        /**
+         * IncidentOnset
+         * @description When it began, and why that is not one moment. Moments are ends of minutes.
+         */
+        IncidentOnset: {
+            /** Fired At */
+            fired_at: string | null;
+            /**
+             * Held At
+             * @description Since when the condition held without a break; null where its minutes are no longer known.
+             */
+            held_at: string | null;
+            /**
+             * Pending At
+             * @description Null where the alert fired at once.
+             */
+            pending_at: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /**
+             * Why
+             * @description Sentences; empty where the rule is gone.
+             */
+            why: string[];
+        };
+        /**
+         * IncidentRow
+         * @description Lines that belong on one chart, on the axis of the answer.
+         */
+        IncidentRow: {
+            /**
+             * Key
+             * @enum {string}
+             */
+            key: "tier_moves" | "free_memory" | "pressure" | "refaults" | "throughput";
+            /** Label */
+            label: string;
+            /**
+             * Reason
+             * @description Why there are no lines; null where status is ok.
+             */
+            reason: string | null;
+            /**
+             * Series
+             * @description Empty unless status is ok.
+             */
+            series: components["schemas"]["Series"][];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ok" | "not_collected" | "not_supported" | "not_enough_data";
         };
         /**
          * IngestAnswer
@@ -11331,6 +11487,11 @@ export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type ImportRequest = components['schemas']['ImportRequest'];
 export type Imported = components['schemas']['Imported'];
+export type Incident = components['schemas']['Incident'];
+export type IncidentCause = components['schemas']['IncidentCause'];
+export type IncidentHost = components['schemas']['IncidentHost'];
+export type IncidentOnset = components['schemas']['IncidentOnset'];
+export type IncidentRow = components['schemas']['IncidentRow'];
 export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type Inhibition = components['schemas']['Inhibition'];
 export type InputRange = components['schemas']['InputRange'];
@@ -12520,6 +12681,45 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_incident_v1_alerts__alert_id__incident_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

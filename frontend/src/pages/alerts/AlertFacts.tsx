@@ -2,9 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Alert } from '../../api/_generated/schema'
 import { FactList } from '../../ui/layout/FactList'
-import { Prose } from '../../ui/text/Prose'
 import { Timestamp } from '../../ui/text/Timestamp'
-import classes from './AlertsPage.module.css'
 import { valueText } from './stateWords'
 import { SubjectLink } from './SubjectLink'
 import { useStateWords } from './useStateWords'
@@ -25,7 +23,7 @@ export function AlertFacts({ alert }: { alert: Alert }) {
       ),
     ],
     ['Value (threshold)', valueText(alert, wordsOf(alert.rule_id))],
-    ['Condition holds since', <Timestamp key="started" at={alert.started_at} />],
+    ['Opened', <Timestamp key="started" at={alert.started_at} />],
     ['Fired', <Timestamp key="fired" at={alert.fired_at} />],
     ...(alert.resolved_at === null
       ? []
@@ -41,16 +39,7 @@ export function AlertFacts({ alert }: { alert: Alert }) {
         ]),
     ['Labels', <code key="labels">{labelsText(alert.labels)}</code>],
   ]
-  return (
-    <>
-      {alert.description !== '' && (
-        <p className={classes.text}>
-          <Prose text={alert.description} />
-        </p>
-      )}
-      <FactList facts={rows} />
-    </>
-  )
+  return <FactList facts={rows} />
 }
 
 function labelsText(labels: Record<string, string>): string {

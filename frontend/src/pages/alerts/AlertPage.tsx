@@ -3,7 +3,7 @@ import { IconBellOff, IconExternalLink } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, type ReactNode } from 'react'
-import { alertQuery } from '../../api/queries/alerts/alerts'
+import { alertQuery, incidentQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { BacktestChart } from '../../charts/backtest/BacktestChart'
 import { alertState } from '../../lib/alerts'
@@ -22,16 +22,20 @@ import { AlertHistory } from './AlertHistory'
 import { AlertMarksOf } from './AlertMarksOf'
 import classes from './AlertsPage.module.css'
 import { evidenceLine } from './evidenceLine'
+import { IncidentView } from './incident/IncidentView'
+import { OnsetStrip } from './incident/OnsetStrip'
+import { TouchedPanels } from './incident/TouchedPanels'
 import { useStateWords } from './useStateWords'
 
 const route = getRouteApi('/alerts/$alertId')
 
-/** One alert: what it says, the values behind it, its history, and what can be done. */
+/** The incident of an alert: its cause and what to do beside what happened, whom it touched, and the alert itself. */
 export function AlertPage(): ReactNode {
   const { alertId } = route.useParams()
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(alertQuery(alertId, range.refreshMs))
   const load = loadStateOf(query)
+  const incident = useQuery(incidentQuery(alertId, range.refreshMs))
   const detail = query.data
   const wordsOf = useStateWords()
   const line = useMemo(
@@ -90,6 +94,13 @@ export function AlertPage(): ReactNode {
         }
       />
       <Stack>
+        {alert !== undefined && (
+          <>
+            <OnsetStrip alert={alert} onset={incident.data?.onset} />
+            <IncidentView alert={alert} incident={incident.data} load={loadStateOf(incident)} />
+            <TouchedPanels incident={incident.data} />
+          </>
+        )}
         <BacktestChart
           name="alert-evidence"
           title="Condition over time"

@@ -30,6 +30,13 @@ export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
       sortBy: urgency,
       cell: (row) => <SeverityTag severity={row.severity} />,
     },
+    // Second, so that a narrow screen shows it.
+    {
+      key: 'state',
+      header: 'State',
+      sortBy: (row) => row.state,
+      cell: (row) => <ToneTag {...alertState(row.state)} />,
+    },
     {
       key: 'rule',
       header: 'Alert',
@@ -45,12 +52,6 @@ export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
       header: 'Subject',
       sortBy: (row) => row.subject.name,
       cell: (row) => <SubjectLink subject={row.subject} />,
-    },
-    {
-      key: 'state',
-      header: 'State',
-      sortBy: (row) => row.state,
-      cell: (row) => <ToneTag {...alertState(row.state)} />,
     },
     {
       key: 'value',

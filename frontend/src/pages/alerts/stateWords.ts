@@ -10,9 +10,17 @@ export function wordsOf(expression: string, series: Pick<VocabularyItem, 'name' 
   return []
 }
 
-/** The value of an alert beside what it is compared with; a dash where it is not known. `words` name the values of a state. */
-export function valueText(alert: Pick<Alert, 'value' | 'unit' | 'threshold'>, words: string[]): string {
+/**
+ * The value of an alert beside what it is compared with; a dash where it is not known. `words` name the values of a
+ * state. A state that has gone back below the threshold while the alert goes on is named as such.
+ */
+export function valueText(alert: Pick<Alert, 'value' | 'unit' | 'threshold' | 'state'>, words: string[]): string {
   const text = (value: number) => words[value] ?? formatQuantity(value, alert.unit)
-  const value = alert.value === null ? '–' : text(alert.value)
-  return alert.threshold === null ? value : `${value} (${text(alert.threshold)})`
+  const { value, threshold } = alert
+  if (value !== null && threshold !== null && words.length > 0 && value < threshold) {
+    const over = alert.state === 'firing' ? 'recovering' : 'over'
+    return `was ${text(threshold)}, now ${text(value)} (${over})`
+  }
+  const shown = value === null ? '–' : text(value)
+  return threshold === null ? shown : `${shown} (${text(threshold)})`
 }

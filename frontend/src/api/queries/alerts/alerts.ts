@@ -40,6 +40,17 @@ export function alertQuery(alertId: string, refreshMs: number | null) {
   })
 }
 
+/** The time around an alert on one axis, its onset and cause, and whom it touched. */
+export function incidentQuery(alertId: string, refreshMs: number | null) {
+  return queryOptions({
+    queryKey: ['incident', alertId],
+    queryFn: ({ signal }) =>
+      dataOf(client.GET('/v1/alerts/{alert_id}/incident', { params: { path: { alert_id: alertId } }, signal })),
+    refetchInterval: refreshMs ?? false,
+    staleTime: 10_000,
+  })
+}
+
 /** When which alert was in which state. */
 export function alertTimelineQuery(filter: AlertFilter, range: TimeRange) {
   return queryOptions({

@@ -1,0 +1,56 @@
+import { useMemo, type ReactNode } from 'react'
+import type { Incident } from '../../api/_generated/schema'
+import { alertStateColour } from '../../lib/alerts'
+import type { LoadState } from '../../lib/loadState'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
+import { ChartPanel } from '../ChartPanel'
+import { incidentFigure, type Zoom } from './figure'
+import { styleOf } from './rows'
+
+interface IncidentChartProps {
+  incident: Incident | undefined
+  load: LoadState
+  height: number
+  /** The part of the incident that is shown; null for all of it. */
+  zoom: Zoom | null
+  controls?: ReactNode
+  onTimeZoom: (startSeconds: number, endSeconds: number) => void
+}
+
+/** An incident on one axis of time: what the kernel did, and what it did to the service. */
+export function IncidentChart({ incident, load, height, zoom, controls, onTimeZoom }: IncidentChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (incident === undefined ? null : incidentFigure(incident, theme, zoom)),
+    [incident, theme, zoom],
+  )
+  const nothing = incident?.rows.every(({ status }) => status !== 'ok') === true
+  // A row of one line is named by its title.
+  const lines = incident?.rows.flatMap(({ series }) => (series.length > 1 ? series : [])) ?? []
+  return (
+    <ChartPanel
+      chart="incident"
+      name="incident"
+      title="What happened"
+      label="The incident over time"
+      load={load}
+      figure={figure}
+      height={height}
+      controls={controls}
+      empty={
+        nothing
+          ? {
+              title: 'No lines for this alert',
+              next: incident.rows.find(({ reason }) => reason !== null)?.reason ?? 'Open the host’s page.',
+            }
+          : null
+      }
+      legend={[
+        { label: 'condition holds', colour: alertStateColour('pending', theme.name) },
+        { label: 'firing', colour: alertStateColour('firing', theme.name) },
+        ...lines.map(({ key, label }) => ({ label, colour: styleOf(key).colour(theme) })),
+      ]}
+      onTimeZoom={onTimeZoom}
+    />
+  )
+}
