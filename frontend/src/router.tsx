@@ -5,9 +5,9 @@ import {
   retainSearchParams,
   type RouterHistory,
 } from '@tanstack/react-router'
+import { readAdviceSearch } from './lib/url/adviceUrl'
 import { readAdminSearch, readLoginSearch } from './lib/url/identityUrl'
 import {
-  readAdviceSearch,
   readAgentsSearch,
   readFleetSearch,
   readHostSearch,

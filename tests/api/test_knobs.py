@@ -1,5 +1,6 @@
-"""Knob advice over HTTP: the whole answer, and hosts that are not there."""
+"""Knob advice over HTTP: the whole answer, hosts that are not there, and the plan of all hosts with its files."""
 
+import json
 from contextlib import closing
 
 import pytest
@@ -55,3 +56,44 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
     assert {row["path"] for row in body["knobs"]} == {ZONE_RECLAIM}
     assert missing.status_code == 404
     assert missing.json()["next_step"]
+
+
+def test_the_plan_its_files_canaries_and_drift_are_served_beside_the_cards(database_url: str) -> None:
+    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
+        for number in range(2):
+            host = enrol(database, name=f"node-{number}")
+            batch = batches.make_batch(host_id=host.id)
+            batches.add_inventory(batch)
+            batch.inventory.knobs.add(path=ZONE_RECLAIM, value="1")
+            assert store(database, host, [batch])
+        changes = [{"path": ZONE_RECLAIM, "current": "1", "proposed": "0", "rollback": "1"}]
+        body = {"answer": {"rule": "F10", "title": "Do not reclaim", "changes": changes, "files": {"ansible": "x"}}}
+        with database.write() as transaction:
+            transaction.connection.execute(
+                text(
+                    "INSERT INTO advice (public_id, kind, key, host_id, title, body, status, created_at, refreshed_at,"
+                    " expires_at) SELECT 'card-' || id, 'knob', 'F10', id, 't', CAST(:body AS jsonb), 'open', now(),"
+                    " now(), now() FROM hosts"
+                ),
+                {"body": json.dumps(body)},
+            )
+        plan = client.get("/v1/advice/plan").json()
+        (change,) = plan["changes"]
+        query = {"change": change["id"], "host": change["hosts"][0]["host_id"]}
+        bundle = client.get("/v1/advice/plan/bundle", params=query).json()
+        nobody = client.get("/v1/advice/plan/bundle", params={**query, "without_host": query["host"]})
+        unknown = client.get("/v1/advice/plan/bundle", params={"change": "rm_rf"})
+        canaries = client.get("/v1/advice/plan/canaries", params={"change": change["id"]}).json()
+        drift = client.get("/v1/advice/drift").json()
+    assert (change["setting"], change["proposed"], change["values"]) == (
+        "vm.zone_reclaim_mode",
+        "0",
+        [{"value": "1", "hosts": 2}],
+    )
+    assert change["stake_bytes"]["status"] == "not_collected"
+    assert (bundle["host_count"], bundle["change_ids"]) == (1, [change["id"]])
+    names = [file["name"] for file in bundle["files"]]
+    assert names[:4] == ["README.txt", "inventory.yml", "apply.yml", "rollback.yml"]
+    assert (nobody.status_code, unknown.status_code) == (422, 404)
+    assert (len(canaries["canary"]), len(canaries["control"])) == (1, 1)
+    assert (drift["hosts"], drift["hosts_without_peers"]) == ([], 2)

@@ -55,7 +55,7 @@ def pages_of(demo_url: str) -> list[str]:
         *(f"/services/{service}?tab={tab}" for tab in SERVICE_TABS),
         "/hosts",
         *(f"/hosts/{host}?tab={tab}" for tab in HOST_TABS),
-        "/advice",
+        *(f"/advice?tab={tab}" for tab in ("cards", "plan", "drift")),
         "/experiments",
         f"/experiments/new?service={service}",
         "/simulator?new=on",

@@ -178,7 +178,9 @@ def test_heat_leads_and_says_how_far_promotion_can_get(database: Database) -> No
 def test_a_split_or_a_small_group_has_no_norm() -> None:
     own: dict[str, str | None] = {"a": "1", "b": None}
     assert compare(own, [{"a": "2"}, {"a": "2"}])[0].group_norm is None
-    split = compare(own, [{"a": "1"}, {"a": "1"}, {"a": "2"}, {"a": "2"}])
+    split = compare(own, [{"a": "1"}, {"a": "2"}, {"a": "2"}])
     assert (split[0].group_norm, split[0].differs) == (None, None)
+    assert compare({"a": "2"}, [{"a": "1"}, {"a": "1"}, {"a": "2"}])[0].differs is None, "seen from the other half, too"
+    assert compare(own, [{"a": "2"}] * 3)[0].differs
     assert compare(own, [{"b": "3"}] * 3)[1].differs is None
-    assert np.array([row.group_hosts for row in split]).tolist() == [4, 0]
+    assert np.array([row.group_hosts for row in split]).tolist() == [3, 0]

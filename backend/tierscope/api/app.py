@@ -38,6 +38,7 @@ from tierscope.api.ingest import batches as ingest
 from tierscope.api.ingest import remote_write, series
 from tierscope.api.knobs import advice
 from tierscope.api.knobs import endpoints as knobs
+from tierscope.api.knobs import plan as change_plan
 from tierscope.api.ledger import ping_pong, tier_moves
 from tierscope.api.notifications import log as notifications
 from tierscope.api.notifications import routes, silences
@@ -95,6 +96,7 @@ ROUTERS = (
     ratio.router,
     reports.router,
     slowdown_points.router,
+    change_plan.router,
     advice.router,
     simulator.router,
     sweeps.router,

@@ -1,6 +1,7 @@
 import { advice } from './advice'
 import { alertDetail, alertMarks, alerts, alertTimeline } from './alerts/alerts'
 import { incident } from './alerts/incident'
+import { canaryProposal, changePlan, planBundle, settingDrift } from './changePlan'
 import { capacity, capacityForecast, capacityPlan, reports } from './capacity'
 import { counter, counterNames } from './fleet/counters'
 import { curve } from './curve'
@@ -59,6 +60,20 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/advice$/,
     (_, query) => json({ items: advice.filter(({ status }) => status === query.get('status')), next_cursor: null }),
   ],
+  [/^\/v1\/advice\/plan$/, () => json(changePlan)],
+  [/^\/v1\/advice\/plan\/bundle$/, (_, query) => json(planBundle(query.getAll('change')))],
+  [
+    /^\/v1\/advice\/plan\/canaries$/,
+    (_, query) =>
+      json(
+        canaryProposal(
+          query.get('change') ?? '',
+          Number(query.get('canary_n') ?? 1),
+          query.get('service') ?? undefined,
+        ),
+      ),
+  ],
+  [/^\/v1\/advice\/drift$/, () => json(settingDrift)],
   [/^\/v1\/experiments$/, () => json({ items: experiments, next_cursor: null })],
   [
     /^\/v1\/experiments\/plan$/,

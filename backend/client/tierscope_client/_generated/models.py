@@ -489,6 +489,26 @@ class BreakEven(TypedDict):
     why: list[str]
 
 
+class CanaryProposal(TypedDict):
+    """Who tries a change first, and who stays as a control. Both arms are empty where `missing` says why."""
+
+    advice_id: str
+    canary: list[TrialHost]
+    change_id: str
+    control: list[TrialHost]
+    excluded: list[UnfitHost]
+    experiment_name: str
+    hypothesis: str
+    missing: str | None
+    notes: list[str]
+    proposed: str
+    service_id: str
+    service_name: str
+    services: list[TrialService]
+    setting: str
+    title: str
+
+
 class Capacity(TypedDict):
     """Capacity of all services, or of all groups of hosts."""
 
@@ -591,6 +611,18 @@ class Change(TypedDict):
     service_id: str
     subject: str
     unit: str
+
+
+class ChangePlan(TypedDict):
+    """Open advice on settings, grouped by identical change, the most at stake first."""
+
+    changes: list[PlanChange]
+    conflicts: list[PlanConflict]
+    host_count: int
+    left_out: list[LeftOut]
+    made_at: str
+    notes: list[str]
+    stake_bytes: Figure
 
 
 class CheckRequest(TypedDict):
@@ -821,6 +853,34 @@ class Distribution(TypedDict):
     p90: float
     p_positive: float
     seed: int
+
+
+class DriftCell(TypedDict):
+    """A setting of a host beside what more than half of it and its peers have."""
+
+    group_hosts: int
+    group_norm: str | None
+    state: Literal["same", "differs", "no_norm", "not_collected", "not_supported"]
+    value: str | None
+
+
+class DriftHost(TypedDict):
+    """A host that differs in a setting; `cells` in the order of the answer's settings."""
+
+    cells: list[DriftCell]
+    differing: int
+    host_id: str
+    kernel_release: str | None
+    name: str
+    service_ids: list[str]
+    service_names: list[str]
+
+
+class DriftSetting(TypedDict):
+    """A setting in which hosts differ from what most of their peers have."""
+
+    hosts: int
+    path: str
 
 
 class Endurance(TypedDict):
@@ -1786,7 +1846,7 @@ class KnobLeadingFigures(TypedDict):
 
 
 class KnobState(TypedDict):
-    """One setting: its value here, and the one that more than half of the group has. None where there is none."""
+    """One setting: its value here, and the one that more than half of the group with this host has, else None."""
 
     current: str | None
     differs: bool | None
@@ -1872,6 +1932,15 @@ class LedgerReset(TypedDict):
     at: float
     cause: str
     columns: list[str]
+
+
+class LeftOut(TypedDict):
+    """A change of a host that is not in the plan, and why."""
+
+    host_id: str
+    name: str
+    path: str
+    why: str
 
 
 class LinkLogin(TypedDict):
@@ -2026,6 +2095,13 @@ class NamedHost(TypedDict):
 
     id: str
     name: str
+
+
+class NamedText(TypedDict):
+    """A file of a bundle by its path."""
+
+    name: str
+    text: str
 
 
 class NewOwnToken(TypedDict):
@@ -2487,6 +2563,48 @@ class PlacedService(TypedDict):
     service_id: str
 
 
+class PlanBundle(TypedDict):
+    """Files for people and their own automation; nothing is applied by the product."""
+
+    change_ids: list[str]
+    files: list[NamedText]
+    host_count: int
+    made_at: str
+
+
+class PlanChange(TypedDict):
+    """One setting to one value, on all hosts that are advised it."""
+
+    belongs_with: list[str]
+    effect: str
+    effect_figure: Figure | None
+    evidence: list[KnobEvidence]
+    grade: Literal["early", "partial", "good"] | None
+    hosts: list[PlanHost]
+    id: str
+    path: str
+    proposed: str
+    reasons: list[PlanReason]
+    risk: str
+    rules: list[str]
+    service_names: list[str]
+    setting: str
+    stake_bytes: Figure
+    title: str
+    values: list[ValueCount]
+    verify: str
+    verify_command: str
+
+
+class PlanConflict(TypedDict):
+    """Two pieces of advice that want different values of one setting of one host. The host gets neither."""
+
+    host_id: str
+    name: str
+    path: str
+    values: list[str]
+
+
 class PlanDemand(TypedDict):
     """What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on."""
 
@@ -2501,6 +2619,20 @@ class PlanDemand(TypedDict):
     service_id: str
 
 
+class PlanHost(TypedDict):
+    """A host that gets the change."""
+
+    advice_id: str
+    current: str
+    host_id: str
+    name: str
+    origin: Literal["live", "import", "simulated"]
+    refreshed_at: str
+    service_ids: list[str]
+    service_names: list[str]
+    stake_bytes: float | None
+
+
 class PlanQuarter(TypedDict):
     """Hosts needed at the end of a quarter. No packing needs fewer than the lower bounds."""
 
@@ -2513,6 +2645,14 @@ class PlanQuarter(TypedDict):
     price_with: float | None
     price_without: float | None
     quarter: str
+
+
+class PlanReason(TypedDict):
+    """Why hosts get the change: their verdict, with the explanation of one of them."""
+
+    explanation: str
+    hosts: int
+    verdict: str
 
 
 class PlanRequest(TypedDict):
@@ -3555,6 +3695,19 @@ class Setting(TypedDict):
     unit: str
 
 
+class SettingDrift(TypedDict):
+    """Hosts by settings: who is set otherwise than most peers. Hosts and settings without drift are left out."""
+
+    at: str
+    hosts: list[DriftHost]
+    hosts_compared: int
+    hosts_differing: int
+    hosts_without_peers: int
+    hosts_without_settings: int
+    notes: list[str]
+    settings: list[DriftSetting]
+
+
 class SharesByKind(TypedDict):
     """Local share by page kind over the intervals."""
 
@@ -4233,6 +4386,30 @@ class Trends(TypedDict):
     why: str | None
 
 
+class TrialHost(TypedDict):
+    """A host of an arm. `gets_advice`: it is advised the change, too."""
+
+    gets_advice: bool
+    host_id: str
+    name: str
+
+
+class TrialService(TypedDict):
+    """A service with hosts that get the change."""
+
+    hosts: int
+    service_id: str
+    service_name: str
+
+
+class UnfitHost(TypedDict):
+    """A host of the change that is in no arm, and why."""
+
+    host_id: str
+    name: str
+    why: str
+
+
 class UnknownRule(TypedDict):
     """A rule that could not be judged, and what it lacks."""
 
@@ -4292,6 +4469,13 @@ class UserUpdate(TypedDict):
     display_name: NotRequired[str]
     email: NotRequired[str | None]
     role: Literal["viewer", "operator", "admin"]
+
+
+class ValueCount(TypedDict):
+    """A value that hosts have now, which is the one that takes the change back."""
+
+    hosts: int
+    value: str
 
 
 class Vocabulary(TypedDict):

@@ -853,6 +853,19 @@ class Client(Transport):
         """The report as it would be sent now. One page of HTML, or a PDF."""
         return self._bytes("POST", "/v1/reports/preview", query={"format": format}, body=body)
 
+    def propose_canaries(
+        self, *, change: str, service: str | None = None, canary_n: int | None = None
+    ) -> models.CanaryProposal:
+        """Canary and control hosts of a change. Hosts for an experiment with the change, drawn at random among like
+        ones; the same at each call.
+        """
+        return cast(
+            "models.CanaryProposal",
+            self._json(
+                "GET", "/v1/advice/plan/canaries", query={"change": change, "service": service, "canary_n": canary_n}
+            ),
+        )
+
     def purge_host(self, host_id: str, body: models.PurgeRequest) -> models.Purge:
         """Remove all data of a host. Its credential ends at once; a worker removes its data from every table. There is
         no way back.
@@ -904,6 +917,12 @@ class Client(Transport):
     def read_catalogue(self) -> models.Catalogue:
         """The metric catalogue. Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
         return cast("models.Catalogue", self._json("GET", "/v1/metrics"))
+
+    def read_change_plan(self) -> models.ChangePlan:
+        """Settings to change in the fleet, by identical change. Open advice on settings with its hosts and rollback
+        values, the most at stake first. Nothing is applied.
+        """
+        return cast("models.ChangePlan", self._json("GET", "/v1/advice/plan"))
 
     def read_config(self) -> models.AgentConfigAnswer:
         """The calling host's settings. What the calling host is asked to do; 304 while it does not change."""
@@ -1309,6 +1328,19 @@ class Client(Transport):
             ),
         )
 
+    def read_plan_bundle(
+        self, *, change: list[str], host: list[str] | None = None, without_host: list[str] | None = None
+    ) -> models.PlanBundle:
+        """Files of some changes: drop-ins, Ansible, rollback. Text that people apply themselves: sysctl.d, tmpfiles.d
+        and systemd files, an inventory, playbooks, rollback.
+        """
+        return cast(
+            "models.PlanBundle",
+            self._json(
+                "GET", "/v1/advice/plan/bundle", query={"change": change, "host": host, "without_host": without_host}
+            ),
+        )
+
     def read_purge(self, purge_id: str) -> models.Purge:
         """One job that removes data. How far it is, and rows by table."""
         return cast("models.Purge", self._json("GET", f"/v1/purges/{quote(purge_id, safe='')}"))
@@ -1524,6 +1556,14 @@ class Client(Transport):
     def read_session(self) -> models.Session:
         """Who is asking. Say who the caller is, what it may do, and its CSRF token."""
         return cast("models.Session", self._json("GET", "/v1/session"))
+
+    def read_setting_drift(self, *, service: str | None = None, limit: int | None = None) -> models.SettingDrift:
+        """Hosts that are set otherwise than most of their peers. Hosts by settings. Peers run the same services on the
+        same kernel.
+        """
+        return cast(
+            "models.SettingDrift", self._json("GET", "/v1/advice/drift", query={"service": service, "limit": limit})
+        )
 
     def read_silence(self, silence_id: str) -> models.Silence:
         """One silence. A silence with the open alerts that it matches."""

@@ -47,6 +47,9 @@ from tierscope.usecases.ingest.batches import Ingest
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 from tierscope.usecases.ingest.series import Series
 from tierscope.usecases.knobs.advice import Advice
+from tierscope.usecases.knobs.canaries import Canaries
+from tierscope.usecases.knobs.drift import SettingDrifts
+from tierscope.usecases.knobs.plan import ChangePlans
 from tierscope.usecases.knobs.reads import KnobReads
 from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 from tierscope.usecases.ledger.reads import LedgerReads
@@ -92,6 +95,9 @@ class _Reads:
         self.reaccess = RevisitReads(context)
         self.ratio = RatioReads(context)
         self.knobs = KnobReads(context)
+        self.change_plans = ChangePlans(context)
+        self.canaries = Canaries(context)
+        self.setting_drifts = SettingDrifts(context)
         self.sensitivity = SensitivityReads(context)
         self.stability = StabilityReads(context)
         self.ping_pong = PingPongReads(context)

@@ -38,6 +38,11 @@ _WHOLE = re.compile(r"[0-9]{1,10}")
 _ON, _OFF = frozenset({"1", "y", "Y", "true", "on"}), frozenset({"0", "n", "N", "false", "off"})
 
 
+def is_same_value(one: str, other: str) -> bool:
+    """Whether two texts of a setting say the same: a switch that is written as `1` reads as `true`."""
+    return one == other or any({one, other} <= words for words in (_ON, _OFF))
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read.

@@ -59,12 +59,12 @@ def render_files(advice: Sequence[Advice]) -> Files:
     """
     changes = [change for piece in advice for change in piece.changes]
     for change in changes:
-        _check(change)
+        check_change(change)
     sysctls = [change for change in changes if change.path.startswith(SYSCTL_ROOT)]
     debug = [change for change in changes if change.path.startswith(DEBUG_ROOT)]
     others = [change for change in changes if change not in sysctls and change not in debug]
     return Files(
-        sysctl="".join(f"{_sysctl_name(change)} = {change.proposed}\n" for change in sysctls) or None,
+        sysctl="".join(f"{sysctl_name(change.path)} = {change.proposed}\n" for change in sysctls) or None,
         tmpfiles="".join(f"w {change.path} - - - - {change.proposed}\n" for change in others) or None,
         systemd=_unit(debug) if debug else None,
         ansible=_ansible(sysctls, [*others, *debug]),
@@ -87,15 +87,23 @@ def rollback_of(advice: Advice) -> Advice:
     )
 
 
-def _check(change: Change) -> None:
+def check_change(change: Change) -> None:
+    """Refuse what must not reach a file.
+
+    Raises:
+        ValueError: a path or value is not one that rules propose, or the value that was read cannot be written back.
+    """
     if PATH.fullmatch(change.path) is None or VALUE.fullmatch(change.proposed) is None:
         raise ValueError(f"no rule proposes {change.proposed!r} for {change.path!r}")
     if VALUE.fullmatch(change.current) is None:
         raise ValueError(f"{change.path} cannot be written back as {change.current!r}")
 
 
-def _sysctl_name(change: Change) -> str:
-    return change.path.removeprefix(SYSCTL_ROOT).replace("/", ".")
+def sysctl_name(path: str) -> str:
+    """A setting as `sysctl` names it; the path itself of one that is no sysctl."""
+    if not path.startswith(SYSCTL_ROOT):
+        return path
+    return path.removeprefix(SYSCTL_ROOT).replace("/", ".")
 
 
 def _unit(changes: Sequence[Change]) -> str:
@@ -109,7 +117,7 @@ def _unit(changes: Sequence[Change]) -> str:
 
 def _ansible(sysctls: Sequence[Change], others: Sequence[Change]) -> str:
     tasks = "".join(
-        f"- name: Set {_sysctl_name(change)}\n  ansible.posix.sysctl:\n    name: {_sysctl_name(change)}\n"
+        f"- name: Set {sysctl_name(change.path)}\n  ansible.posix.sysctl:\n    name: {sysctl_name(change.path)}\n"
         f'    value: "{change.proposed}"\n    sysctl_set: true\n'
         for change in sysctls
     )

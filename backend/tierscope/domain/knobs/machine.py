@@ -63,6 +63,11 @@ def read_knobs(inventory: Body | None) -> dict[str, str | None]:
     return found
 
 
+def is_unsupported(knobs: Sequence[Body], path: str) -> bool:
+    """Whether the host said that its kernel has no such setting."""
+    return any(knob.get("path") == path and NOT_THERE in str(knob.get("unavailable") or "") for knob in knobs)
+
+
 def list_subtracted(inventory: Body | None) -> tuple[SubtractedMemory, ...]:
     """What stays where it is, whatever is advised, in DRAM."""
     body = inventory or {}

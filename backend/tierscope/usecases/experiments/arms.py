@@ -36,10 +36,21 @@ def like_keys(session: ReadSession, rows: Sequence[HostRow]) -> dict[int, LikeKe
 
 
 def find_candidates(
-    session: ReadSession, service_id: str, *, now: datetime, span: tuple[datetime, datetime], with_data: Collection[int]
+    session: ReadSession,
+    service_id: str,
+    *,
+    now: datetime,
+    span: tuple[datetime, datetime],
+    with_data: Collection[int] | None = None,
+    only: Collection[str] | None = None,
+    like: HostRow | None = None,
 ) -> Candidates:
-    """The largest group of peer hosts of a service. `with_data`: hosts that have the metric before the change."""
+    """The largest group of peer hosts of a service, or the group of the host `like`.
+
+    `with_data`: hosts that have the metric before the change. `only`: hosts to choose from, by public id. None: all.
+    """
     rows = list_hosts(session, wanted=HostFilter(service=service_id), after=None, limit=None)
+    rows = [row for row in rows if only is None or row.public_id in only]
     busy = busy_hosts(session, *span)
     excluded: dict[int, str] = {}
     for row in rows:
@@ -48,12 +59,13 @@ def find_candidates(
             excluded[row.id] = f"the host is {state}"
         elif row.id in busy:
             excluded[row.id] = f"it is in the experiment {busy[row.id]!r} at that time"
-        elif row.id not in with_data:
+        elif with_data is not None and row.id not in with_data:
             excluded[row.id] = "it has no values of the metric before the change"
     free = [row for row in rows if row.id not in excluded]
     keys = like_keys(session, free)
     if free:
         common = max(Counter(keys.values()).items(), key=lambda pair: (pair[1], pair[0]))[0]
+        common = common if like is None else like_keys(session, [like])[like.id]
         excluded |= {
             row.id: f"it is unlike the largest group: {keys[row.id].difference(common)}"
             for row in free

@@ -19,11 +19,11 @@ MAJORITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class KnobState:
-    """One setting: its value here, and the one that more than half of the group has. None where there is none."""
+    """One setting: its value here, and the one that more than half of the group with this host has, else None."""
 
     path: str
     current: str | None
-    group_norm: Annotated[str | None, Described("What more than half of the group has.")]
+    group_norm: Annotated[str | None, Described("What more than half of the group has, this host included.")]
     group_hosts: int
     differs: bool | None
 
@@ -43,13 +43,21 @@ def read_knob_states(
 
 def compare(own: Mapping[str, str | None], others: Sequence[Mapping[str, str | None]]) -> tuple[KnobState, ...]:
     """Each setting of one host beside those of the others that have it."""
-    found = []
+    states = []
     for path, value in sorted(own.items()):
-        values = [other[path] for other in others if other.get(path) is not None]
-        norm = None
-        if len(values) >= GROUP_MIN:
-            most, count = Counter(values).most_common(1)[0]
-            norm = most if count > MAJORITY * len(values) else None
+        values = [found for other in others if (found := other.get(path)) is not None]
+        norm = find_norm(Counter(values if value is None else [*values, value]), peers=len(values))
         differs = None if norm is None or value is None else value != norm
-        found.append(KnobState(path, value, norm, len(values), differs))
-    return tuple(found)
+        states.append(KnobState(path, value, norm, len(values), differs))
+    return tuple(states)
+
+
+def find_norm(values: Counter[str], *, peers: int) -> str | None:
+    """The value that more than half of a host and its peers have; None where there is none, or too few peers.
+
+    The host counts itself: else two halves of a group would each differ from the other.
+    """
+    if peers < GROUP_MIN:
+        return None
+    most, count = values.most_common(1)[0]
+    return most if count > MAJORITY * values.total() else None

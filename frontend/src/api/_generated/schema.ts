@@ -127,6 +127,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/advice/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hosts that are set otherwise than most of their peers
+         * @description Hosts by settings. Peers run the same services on the same kernel.
+         */
+        get: operations["read_setting_drift_v1_advice_drift_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/advice/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settings to change in the fleet, by identical change
+         * @description Open advice on settings with its hosts and rollback values, the most at stake first. Nothing is applied.
+         */
+        get: operations["read_change_plan_v1_advice_plan_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/advice/plan/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files of some changes: drop-ins, Ansible, rollback
+         * @description Text that people apply themselves: sysctl.d, tmpfiles.d and systemd files, an inventory, playbooks, rollback.
+         */
+        get: operations["read_plan_bundle_v1_advice_plan_bundle_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/advice/plan/canaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Canary and control hosts of a change
+         * @description Hosts for an experiment with the change, drawn at random among like ones; the same at each call.
+         */
+        get: operations["propose_canaries_v1_advice_plan_canaries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/advice/{advice_id}": {
         parameters: {
             query?: never;
@@ -3677,6 +3757,45 @@ export interface components {
             why: string[];
         };
         /**
+         * CanaryProposal
+         * @description Who tries a change first, and who stays as a control. Both arms are empty where `missing` says why.
+         */
+        CanaryProposal: {
+            /** Advice Id */
+            advice_id: string;
+            /** Canary */
+            canary: components["schemas"]["TrialHost"][];
+            /** Change Id */
+            change_id: string;
+            /** Control */
+            control: components["schemas"]["TrialHost"][];
+            /** Excluded */
+            excluded: components["schemas"]["UnfitHost"][];
+            /** Experiment Name */
+            experiment_name: string;
+            /** Hypothesis */
+            hypothesis: string;
+            /** Missing */
+            missing: string | null;
+            /** Notes */
+            notes: string[];
+            /** Proposed */
+            proposed: string;
+            /** Service Id */
+            service_id: string;
+            /** Service Name */
+            service_name: string;
+            /**
+             * Services
+             * @description Services to choose from, the most hosts first.
+             */
+            services: components["schemas"]["TrialService"][];
+            /** Setting */
+            setting: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * Capacity
          * @description Capacity of all services, or of all groups of hosts.
          */
@@ -3871,6 +3990,32 @@ export interface components {
             subject: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * ChangePlan
+         * @description Open advice on settings, grouped by identical change, the most at stake first.
+         */
+        ChangePlan: {
+            /** Changes */
+            changes: components["schemas"]["PlanChange"][];
+            /** Conflicts */
+            conflicts: components["schemas"]["PlanConflict"][];
+            /**
+             * Host Count
+             * @description Hosts with a change.
+             */
+            host_count: number;
+            /** Left Out */
+            left_out: components["schemas"]["LeftOut"][];
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Notes */
+            notes: string[];
+            /** @description Of all these hosts, each counted once. */
+            stake_bytes: components["schemas"]["Figure"];
         };
         /**
          * CheckRequest
@@ -4282,6 +4427,59 @@ export interface components {
             p_positive: number;
             /** Seed */
             seed: number;
+        };
+        /**
+         * DriftCell
+         * @description A setting of a host beside what more than half of it and its peers have.
+         */
+        DriftCell: {
+            /**
+             * Group Hosts
+             * @description Peer hosts whose value is known.
+             */
+            group_hosts: number;
+            /** Group Norm */
+            group_norm: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "same" | "differs" | "no_norm" | "not_collected" | "not_supported";
+            /** Value */
+            value: string | null;
+        };
+        /**
+         * DriftHost
+         * @description A host that differs in a setting; `cells` in the order of the answer's settings.
+         */
+        DriftHost: {
+            /** Cells */
+            cells: components["schemas"]["DriftCell"][];
+            /** Differing */
+            differing: number;
+            /** Host Id */
+            host_id: string;
+            /** Kernel Release */
+            kernel_release: string | null;
+            /** Name */
+            name: string;
+            /** Service Ids */
+            service_ids: string[];
+            /** Service Names */
+            service_names: string[];
+        };
+        /**
+         * DriftSetting
+         * @description A setting in which hosts differ from what most of their peers have.
+         */
+        DriftSetting: {
+            /**
+             * Hosts
+             * @description Hosts that differ.
+             */
+            hosts: number;
+            /** Path */
+            path: string;
         };
         /**
          * Endurance
@@ -6195,7 +6393,7 @@ export interface components {
         };
         /**
          * KnobState
-         * @description One setting: its value here, and the one that more than half of the group has. None where there is none.
+         * @description One setting: its value here, and the one that more than half of the group with this host has, else None.
          */
         KnobState: {
             /** Current */
@@ -6206,7 +6404,7 @@ export interface components {
             group_hosts: number;
             /**
              * Group Norm
-             * @description What more than half of the group has.
+             * @description What more than half of the group has, this host included.
              */
             group_norm: string | null;
             /** Path */
@@ -6349,6 +6547,20 @@ export interface components {
             cause: string;
             /** Columns */
             columns: string[];
+        };
+        /**
+         * LeftOut
+         * @description A change of a host that is not in the plan, and why.
+         */
+        LeftOut: {
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Why */
+            why: string;
         };
         /**
          * LinkLogin
@@ -6630,6 +6842,16 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * NamedText
+         * @description A file of a bundle by its path.
+         */
+        NamedText: {
+            /** Name */
+            name: string;
+            /** Text */
+            text: string;
         };
         /**
          * NewOwnToken
@@ -7449,6 +7671,102 @@ export interface components {
             service_id: string;
         };
         /**
+         * PlanBundle
+         * @description Files for people and their own automation; nothing is applied by the product.
+         */
+        PlanBundle: {
+            /** Change Ids */
+            change_ids: string[];
+            /** Files */
+            files: components["schemas"]["NamedText"][];
+            /** Host Count */
+            host_count: number;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+        };
+        /**
+         * PlanChange
+         * @description One setting to one value, on all hosts that are advised it.
+         */
+        PlanChange: {
+            /**
+             * Belongs With
+             * @description Changes that the same advice makes; they go together.
+             */
+            belongs_with: string[];
+            /** Effect */
+            effect: string;
+            /** @description The median over hosts whose advice has a number; null where none has. */
+            effect_figure: components["schemas"]["Figure"] | null;
+            /**
+             * Evidence
+             * @description Medians over the hosts.
+             */
+            evidence: components["schemas"]["KnobEvidence"][];
+            /**
+             * Grade
+             * @description The weakest of the stakes; null where none is known.
+             */
+            grade: ("early" | "partial" | "good") | null;
+            /** Hosts */
+            hosts: components["schemas"]["PlanHost"][];
+            /**
+             * Id
+             * @description The setting and its value in letters, digits and underscores.
+             */
+            id: string;
+            /** Path */
+            path: string;
+            /** Proposed */
+            proposed: string;
+            /** Reasons */
+            reasons: components["schemas"]["PlanReason"][];
+            /** Risk */
+            risk: string;
+            /**
+             * Rules
+             * @description Rules of docs/method/knobs.md that advise it.
+             */
+            rules: string[];
+            /** Service Names */
+            service_names: string[];
+            /**
+             * Setting
+             * @description As `sysctl` names it; the path of one that is no sysctl.
+             */
+            setting: string;
+            /** @description Hot bytes outside DRAM and cold bytes in DRAM of the hosts, as on their advice cards. */
+            stake_bytes: components["schemas"]["Figure"];
+            /** Title */
+            title: string;
+            /**
+             * Values
+             * @description What hosts have now, which are the rollback values; the most frequent first.
+             */
+            values: components["schemas"]["ValueCount"][];
+            /** Verify */
+            verify: string;
+            /** Verify Command */
+            verify_command: string;
+        };
+        /**
+         * PlanConflict
+         * @description Two pieces of advice that want different values of one setting of one host. The host gets neither.
+         */
+        PlanConflict: {
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Values */
+            values: string[];
+        };
+        /**
          * PlanDemand
          * @description What a service asks for now, how it grows (null: no forecast), and what its need of DRAM rests on.
          */
@@ -7471,6 +7789,43 @@ export interface components {
             service: string;
             /** Service Id */
             service_id: string;
+        };
+        /**
+         * PlanHost
+         * @description A host that gets the change.
+         */
+        PlanHost: {
+            /** Advice Id */
+            advice_id: string;
+            /**
+             * Current
+             * @description The value that it has now, which is its rollback value.
+             */
+            current: string;
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Refreshed At
+             * Format: date-time
+             * @description When the advice was evaluated.
+             */
+            refreshed_at: string;
+            /** Service Ids */
+            service_ids: string[];
+            /** Service Names */
+            service_names: string[];
+            /**
+             * Stake Bytes
+             * @description Null where heat of the host is not known.
+             */
+            stake_bytes: number | null;
         };
         /**
          * PlanQuarter
@@ -7501,6 +7856,18 @@ export interface components {
             price_without: number | null;
             /** Quarter */
             quarter: string;
+        };
+        /**
+         * PlanReason
+         * @description Why hosts get the change: their verdict, with the explanation of one of them.
+         */
+        PlanReason: {
+            /** Explanation */
+            explanation: string;
+            /** Hosts */
+            hosts: number;
+            /** Verdict */
+            verdict: string;
         };
         /**
          * PlanRequest
@@ -9600,6 +9967,43 @@ export interface components {
             unit: string;
         };
         /**
+         * SettingDrift
+         * @description Hosts by settings: who is set otherwise than most peers. Hosts and settings without drift are left out.
+         */
+        SettingDrift: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Hosts
+             * @description The most differences first; at most `limit`.
+             */
+            hosts: components["schemas"]["DriftHost"][];
+            /**
+             * Hosts Compared
+             * @description Hosts with settings and enough peers.
+             */
+            hosts_compared: number;
+            /** Hosts Differing */
+            hosts_differing: number;
+            /**
+             * Hosts Without Peers
+             * @description Hosts with settings, and too few peers for a norm.
+             */
+            hosts_without_peers: number;
+            /**
+             * Hosts Without Settings
+             * @description Hosts in service whose settings were not collected.
+             */
+            hosts_without_settings: number;
+            /** Notes */
+            notes: string[];
+            /** Settings */
+            settings: components["schemas"]["DriftSetting"][];
+        };
+        /**
          * SharesByKind
          * @description Local share by page kind over the intervals.
          */
@@ -10959,6 +11363,42 @@ export interface components {
             why: string | null;
         };
         /**
+         * TrialHost
+         * @description A host of an arm. `gets_advice`: it is advised the change, too.
+         */
+        TrialHost: {
+            /** Gets Advice */
+            gets_advice: boolean;
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * TrialService
+         * @description A service with hosts that get the change.
+         */
+        TrialService: {
+            /** Hosts */
+            hosts: number;
+            /** Service Id */
+            service_id: string;
+            /** Service Name */
+            service_name: string;
+        };
+        /**
+         * UnfitHost
+         * @description A host of the change that is in no arm, and why.
+         */
+        UnfitHost: {
+            /** Host Id */
+            host_id: string;
+            /** Name */
+            name: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * UnknownRule
          * @description A rule that could not be judged, and what it lacks.
          */
@@ -11086,6 +11526,16 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * ValueCount
+         * @description A value that hosts have now, which is the one that takes the change back.
+         */
+        ValueCount: {
+            /** Hosts */
+            hosts: number;
+            /** Value */
+            value: string;
         };
         /**
          * Vocabulary
@@ -11400,6 +11850,7 @@ export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
 export type Bin = components['schemas']['Bin'];
 export type BreakEven = components['schemas']['BreakEven'];
+export type CanaryProposal = components['schemas']['CanaryProposal'];
 export type Capacity = components['schemas']['Capacity'];
 export type CapacityChange = components['schemas']['CapacityChange'];
 export type CapacityForecast = components['schemas']['CapacityForecast'];
@@ -11408,6 +11859,7 @@ export type CapacitySubject = components['schemas']['CapacitySubject'];
 export type CapacitySubjectRef = components['schemas']['CapacitySubjectRef'];
 export type Catalogue = components['schemas']['Catalogue'];
 export type Change = components['schemas']['Change'];
+export type ChangePlan = components['schemas']['ChangePlan'];
 export type CheckRequest = components['schemas']['CheckRequest'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type ClassPart = components['schemas']['ClassPart'];
@@ -11429,6 +11881,9 @@ export type DecisionRequest = components['schemas']['DecisionRequest'];
 export type Difference = components['schemas']['Difference'];
 export type DirtyMemory = components['schemas']['DirtyMemory'];
 export type Distribution = components['schemas']['Distribution'];
+export type DriftCell = components['schemas']['DriftCell'];
+export type DriftHost = components['schemas']['DriftHost'];
+export type DriftSetting = components['schemas']['DriftSetting'];
 export type Endurance = components['schemas']['Endurance'];
 export type EnduranceDocument = components['schemas']['EnduranceDocument'];
 export type EnrolAnswer = components['schemas']['EnrolAnswer'];
@@ -11519,6 +11974,7 @@ export type LabelsRequest = components['schemas']['LabelsRequest'];
 export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
+export type LeftOut = components['schemas']['LeftOut'];
 export type LinkLogin = components['schemas']['LinkLogin'];
 export type LoadedPoint = components['schemas']['LoadedPoint'];
 export type LoginMethods = components['schemas']['LoginMethods'];
@@ -11536,6 +11992,7 @@ export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
 export type NamedHost = components['schemas']['NamedHost'];
+export type NamedText = components['schemas']['NamedText'];
 export type NewOwnToken = components['schemas']['NewOwnToken'];
 export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
@@ -11583,8 +12040,13 @@ export type PerHost = components['schemas']['PerHost'];
 export type PingPong = components['schemas']['PingPong'];
 export type PingPongHistory = components['schemas']['PingPongHistory'];
 export type PlacedService = components['schemas']['PlacedService'];
+export type PlanBundle = components['schemas']['PlanBundle'];
+export type PlanChange = components['schemas']['PlanChange'];
+export type PlanConflict = components['schemas']['PlanConflict'];
 export type PlanDemand = components['schemas']['PlanDemand'];
+export type PlanHost = components['schemas']['PlanHost'];
 export type PlanQuarter = components['schemas']['PlanQuarter'];
+export type PlanReason = components['schemas']['PlanReason'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanSku = components['schemas']['PlanSku'];
 export type PlannedHost = components['schemas']['PlannedHost'];
@@ -11667,6 +12129,7 @@ export type ServiceState = components['schemas']['ServiceState'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
+export type SettingDrift = components['schemas']['SettingDrift'];
 export type SharesByKind = components['schemas']['SharesByKind'];
 export type SheetRequest = components['schemas']['SheetRequest'];
 export type Shrunk = components['schemas']['Shrunk'];
@@ -11727,12 +12190,16 @@ export type TornadoBar = components['schemas']['TornadoBar'];
 export type TouchedWindow = components['schemas']['TouchedWindow'];
 export type TraceUpload = components['schemas']['TraceUpload'];
 export type Trends = components['schemas']['Trends'];
+export type TrialHost = components['schemas']['TrialHost'];
+export type TrialService = components['schemas']['TrialService'];
+export type UnfitHost = components['schemas']['UnfitHost'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type Unplaced = components['schemas']['Unplaced'];
 export type User = components['schemas']['User'];
 export type UserRequest = components['schemas']['UserRequest'];
 export type UserUpdate = components['schemas']['UserUpdate'];
+export type ValueCount = components['schemas']['ValueCount'];
 export type Vocabulary = components['schemas']['Vocabulary'];
 export type VocabularyItem = components['schemas']['VocabularyItem'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
@@ -11955,6 +12422,159 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AdviceCard_"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_setting_drift_v1_advice_drift_get: {
+        parameters: {
+            query?: {
+                /** @description Service id: only its hosts. */
+                service?: string | null;
+                /** @description At most this many items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingDrift"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_change_plan_v1_advice_plan_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangePlan"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_plan_bundle_v1_advice_plan_bundle_get: {
+        parameters: {
+            query: {
+                /** @description Change ids. */
+                change: string[];
+                /** @description Host ids; absent: all. */
+                host?: string[];
+                /** @description Hosts to leave out. */
+                without_host?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanBundle"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    propose_canaries_v1_advice_plan_canaries_get: {
+        parameters: {
+            query: {
+                /** @description Change id. */
+                change: string;
+                /** @description Service id; absent: that with most hosts of the change. */
+                service?: string | null;
+                /** @description Default 5, at most half of the hosts. */
+                canary_n?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CanaryProposal"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

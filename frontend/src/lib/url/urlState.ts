@@ -96,9 +96,6 @@ export interface HostsSearch extends ListSearch {
   cause?: string | undefined
 }
 
-const adviceKinds = ['ratio', 'knob'] as const
-const adviceStatuses = ['open', 'adopted', 'dismissed', 'gone'] as const
-
 /** Parameters of the agents page: whether all hosts are listed or those that are behind. */
 export interface AgentsSearch extends TimeSearch {
   show?: 'all' | undefined
@@ -110,16 +107,11 @@ export interface QualitySearch extends TimeSearch {
   cursor?: string | undefined
 }
 
-/** Parameters of the advice page. */
-export interface AdviceSearch extends TimeSearch {
-  kind?: (typeof adviceKinds)[number] | undefined
-  status?: (typeof adviceStatuses)[number] | undefined
-}
-
-/** Parameters of a new experiment: for which service, and from which advice. */
+/** Parameters of a new experiment: for which service, from which advice, or with which change of the plan. */
 export interface NewExperimentSearch extends TimeSearch {
   service?: string | undefined
   advice?: string | undefined
+  change?: string | undefined
 }
 
 /** What the router makes of a query string. */
@@ -213,18 +205,14 @@ export function readQualitySearch(raw: RawSearch): QualitySearch {
   return { ...readTimeSearch(raw), sort: text(raw, 'sort', 40), cursor: text(raw, 'cursor', 400) }
 }
 
-/** The advice page's part of a URL. */
-export function readAdviceSearch(raw: RawSearch): AdviceSearch {
-  return {
-    ...readTimeSearch(raw),
-    kind: oneOf(raw, 'kind', adviceKinds),
-    status: oneOf(raw, 'status', adviceStatuses),
-  }
-}
-
 /** A new experiment's part of a URL. */
 export function readNewExperimentSearch(raw: RawSearch): NewExperimentSearch {
-  return { ...readTimeSearch(raw), service: text(raw, 'service'), advice: text(raw, 'advice') }
+  return {
+    ...readTimeSearch(raw),
+    service: text(raw, 'service'),
+    advice: text(raw, 'advice'),
+    change: text(raw, 'change', 200),
+  }
 }
 
 /** A box from its URL form `t0~t1~r0~r1`; null when it is not one or is empty. */

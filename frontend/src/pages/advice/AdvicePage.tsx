@@ -1,96 +1,35 @@
-import { Group, SegmentedControl } from '@mantine/core'
+import { SegmentedControl } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { adviceQuery, type AdviceKind, type AdviceStatus } from '../../api/queries/advice'
-import { loadStateOf } from '../../api/queries/base/loadState'
-import { formatBytes } from '../../lib/units/units'
-import { EmptyState } from '../../ui/states/EmptyState'
-import { Headline } from '../../ui/layout/Headline'
-import { ProblemState } from '../../ui/states/ProblemState'
-import { useTimeRange } from '../shell/time/useTimeRange'
-import { AdviceCardPanel } from './AdviceCardPanel'
-import { Stack } from '../../ui/layout/Stack'
-import classes from './AdvicePage.module.css'
+import { adviceTabs } from '../../lib/url/adviceUrl'
+import { AdviceCards } from './AdviceCards'
+import { ChangePlanView } from './plan/ChangePlanView'
+import { DriftView } from './plan/DriftView'
 
 const route = getRouteApi('/advice')
 
-const statusChoices: { value: AdviceStatus; label: string }[] = [
-  { value: 'open', label: 'Open' },
-  { value: 'adopted', label: 'Adopted' },
-  { value: 'dismissed', label: 'Dismissed' },
-  { value: 'gone', label: 'No longer applies' },
-]
+const tabWords = { cards: 'Advice', plan: 'Change plan', drift: 'Drift' } as const
 
-const kindChoices: { value: AdviceKind | 'all'; label: string }[] = [
-  { value: 'all', label: 'All' },
-  { value: 'ratio', label: 'DRAM:CXL ratios' },
-  { value: 'knob', label: 'Kernel settings' },
-]
-
-/** Everything advised, the most memory at stake first; a card opens to what it rests on. */
+/** What to change: card by card, as one plan of the fleet, and where settings differ already. */
 export function AdvicePage(): ReactNode {
-  const { range } = useTimeRange()
-  const { status = 'open', kind } = route.useSearch()
+  const { tab = 'cards' } = route.useSearch()
   const navigate = route.useNavigate()
-  const query = useQuery(adviceQuery({ status, kind }, range.refreshMs))
-  const load = loadStateOf(query)
-  const cards = query.data?.items
-  if (load.problem !== null && cards === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
-  const stake = cards?.reduce((sum, card) => sum + (card.stake_bytes ?? 0), 0) ?? 0
-  const change = (next: { status?: AdviceStatus | undefined; kind?: AdviceKind | undefined }) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })
+  const tabs = (
+    <SegmentedControl
+      aria-label="View"
+      value={tab}
+      onChange={(value) => {
+        const next = adviceTabs.find((known) => known === value)
+        void navigate({ search: (before) => ({ ...before, tab: next === 'cards' ? undefined : next }) })
+      }}
+      data={adviceTabs.map((value) => ({ value, label: tabWords[value] }))}
+    />
+  )
   return (
     <div data-testid="page-advice">
-      <Headline
-        kicker={<h1>Advice</h1>}
-        sentence={
-          cards === undefined
-            ? undefined
-            : cards.length === 0
-              ? `No ${statusWord(status)} advice.`
-              : `${cards.length} ${statusWord(status)} ${cards.length === 1 ? 'piece' : 'pieces'} of advice` +
-                (stake > 0 ? `; ${formatBytes(stake)} lie in the wrong tier.` : '.')
-        }
-        aside={
-          <Group gap={8} wrap="wrap">
-            <SegmentedControl
-              aria-label="Kind of advice"
-              value={kind ?? 'all'}
-              onChange={(value) => change({ kind: value === 'all' ? undefined : (value as AdviceKind) })}
-              data={kindChoices}
-            />
-            <SegmentedControl
-              aria-label="Status of advice"
-              value={status}
-              onChange={(value) => change({ status: value === 'open' ? undefined : (value as AdviceStatus) })}
-              data={statusChoices}
-            />
-          </Group>
-        }
-      />
-      <Stack>
-        {cards?.map((card) => (
-          <AdviceCardPanel key={card.id} card={card} />
-        ))}
-        {cards?.length === 0 && (
-          <EmptyState
-            title={status === 'open' ? 'No advice' : 'None'}
-            next={
-              status === 'open'
-                ? 'Advice is computed every hour for services with page samples and for hosts with a slower tier. The Advice tab of a service shows what is missing.'
-                : 'Choose another status.'
-            }
-          />
-        )}
-      </Stack>
-      <p className={classes.foot}>
-        This service changes nothing on hosts: apply the files and commands yourself or with your automation.
-      </p>
+      {tab === 'cards' && <AdviceCards tabs={tabs} />}
+      {tab === 'plan' && <ChangePlanView tabs={tabs} />}
+      {tab === 'drift' && <DriftView tabs={tabs} />}
     </div>
   )
-}
-
-function statusWord(status: AdviceStatus): string {
-  return status === 'gone' ? 'outdated' : status
 }

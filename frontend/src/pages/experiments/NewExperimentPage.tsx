@@ -1,41 +1,21 @@
-import { Button, NumberInput, Select, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useState, type FormEvent, type ReactNode } from 'react'
-import { problemText } from '../../api/problem'
+import { Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { experimentPlanQuery, startExperiment } from '../../api/queries/experiments'
-import { servicesQuery } from '../../api/queries/fleet/services'
+import { canariesQuery } from '../../api/queries/changePlan'
 import { Headline } from '../../ui/layout/Headline'
-import { Panel } from '../../ui/layout/Panel'
-import { Stack } from '../../ui/layout/Stack'
-import { Prose } from '../../ui/text/Prose'
-import { blankEntry, requestOf } from './experimentEntry'
-import classes from './ExperimentPage.module.css'
-import { PlanPanel } from './PlanPanel'
+import { ProblemState } from '../../ui/states/ProblemState'
+import { NewExperimentForm } from './NewExperimentForm'
 
 const route = getRouteApi('/experiments/new')
 
 /** Plans an experiment: hosts are drawn at random from like ones, and the plan says what they can tell. */
 export function NewExperimentPage(): ReactNode {
-  const { service: asked = '', advice } = route.useSearch()
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  const [entry, setEntry] = useState(() => blankEntry(asked))
-  const services = useQuery(servicesQuery(null))
-  const plan = useQuery(experimentPlanQuery(entry.service, entry.metric, Number(entry.margin) / 100 || 0.01))
-  const starting = useMutation(startExperiment(queries))
-  const complete = requestOf(entry, plan.data?.metric, advice, 0) !== null
-  const set = (change: Partial<typeof entry>) => setEntry({ ...entry, ...change })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    const request = requestOf(entry, plan.data?.metric, advice, Date.now())
-    if (request === null) return
-    starting.mutate(request, {
-      onSuccess: ({ experiment }) =>
-        void navigate({ to: '/experiments/$experimentId', params: { experimentId: experiment.id } }),
-    })
-  }
+  const { service, advice, change } = route.useSearch()
+  const navigate = route.useNavigate()
+  const proposed = useQuery(canariesQuery(change, service, undefined))
+  const load = loadStateOf(proposed)
   return (
     <div data-testid="page-new-experiment">
       <Headline
@@ -46,111 +26,21 @@ export function NewExperimentPage(): ReactNode {
         }
         sentence="Canary against control, difference-in-differences."
       />
-      <form onSubmit={submit} aria-label="New experiment">
-        <Stack>
-          <Panel title="Design" hint="apply the change to the canary hosts yourself, at the time of the change">
-            <div className={classes.form}>
-              <TextInput
-                label="Name"
-                required
-                maxLength={200}
-                value={entry.name}
-                onChange={(event) => set({ name: event.currentTarget.value })}
-              />
-              <Select
-                label="Service"
-                searchable
-                required
-                value={entry.service === '' ? null : entry.service}
-                onChange={(value) => set({ service: value ?? '', metric: undefined })}
-                data={(services.data?.items ?? []).map((found) => ({
-                  value: found.id,
-                  label: `${found.namespace}/${found.name}`,
-                }))}
-              />
-              <Select
-                label="Decision metric"
-                value={entry.metric ?? plan.data?.metric ?? null}
-                onChange={(value) => set({ metric: value ?? undefined })}
-                data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
-                disabled={plan.data === undefined}
-                allowDeselect={false}
-              />
-              <NumberInput
-                size="xs"
-                label="Margin"
-                suffix=" %"
-                min={0.1}
-                max={50}
-                value={entry.margin}
-                onChange={(margin) => set({ margin })}
-              />
-              <NumberInput
-                size="xs"
-                label="Canary hosts"
-                min={1}
-                max={1000}
-                value={entry.canary}
-                onChange={(canary) => set({ canary })}
-              />
-              <NumberInput
-                size="xs"
-                label="Change in"
-                suffix=" h"
-                min={0}
-                max={720}
-                value={entry.startsIn}
-                onChange={(startsIn) => set({ startsIn })}
-              />
-              <NumberInput
-                size="xs"
-                label="Baseline before the change"
-                suffix=" h"
-                min={1}
-                max={720}
-                value={entry.before}
-                onChange={(before) => set({ before })}
-              />
-              <NumberInput
-                size="xs"
-                label="Runs for"
-                suffix=" h"
-                min={1}
-                max={720}
-                value={entry.hours}
-                onChange={(hours) => set({ hours })}
-              />
-              <NumberInput
-                size="xs"
-                label="Settling time"
-                suffix=" min"
-                min={0}
-                max={1440}
-                value={entry.settlingMinutes}
-                onChange={(settlingMinutes) => set({ settlingMinutes })}
-              />
-              <TextInput
-                className={classes.wide ?? ''}
-                label="Hypothesis (optional)"
-                maxLength={2000}
-                value={entry.hypothesis}
-                onChange={(event) => set({ hypothesis: event.currentTarget.value })}
-              />
-              <Button type="submit" disabled={!complete} loading={starting.isPending}>
-                Start experiment
-              </Button>
-              {starting.error !== null && (
-                <p className={classes.fault} role="alert">
-                  <Prose text={problemText(starting.error)} />
-                </p>
-              )}
-            </div>
-          </Panel>
-          {entry.service !== '' && (
-            <PlanPanel plan={plan.data} load={loadStateOf(plan)} canary={Number(entry.canary)} />
-          )}
-        </Stack>
-      </form>
+      {change !== undefined && proposed.data === undefined ? (
+        load.problem === null ? (
+          <Skeleton height={320} />
+        ) : (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        )
+      ) : (
+        <NewExperimentForm
+          key={`${proposed.data?.change_id} ${proposed.data?.service_id}`}
+          onService={(next) => void navigate({ search: (before) => ({ ...before, service: next }), replace: true })}
+          service={service ?? ''}
+          advice={advice}
+          proposal={change === undefined ? null : (proposed.data ?? null)}
+        />
+      )}
     </div>
   )
 }

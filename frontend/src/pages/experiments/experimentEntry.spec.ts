@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { blankEntry, requestOf } from './experimentEntry'
+import { canaryProposal } from '../../mock-api/changePlan'
+import { armsOf, blankEntry, entryOf, requestOf } from './experimentEntry'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 const filled = { ...blankEntry('svc-1'), name: ' Limit promotion ' }
@@ -32,6 +33,14 @@ describe('the request of the form', () => {
     ['a change in the past', { startsIn: -1 }],
   ])('is none with %s', (_, change) => {
     expect(requestOf({ ...filled, ...change }, 'throughput', undefined, now)).toBeNull()
+  })
+
+  it('names the hosts of a proposal, and is none where an arm is empty', () => {
+    const proposal = canaryProposal('vm_swappiness_40', 2)
+    const request = requestOf(entryOf(proposal), 'throughput', 'adv-1', now, armsOf(proposal))
+    expect(request).toMatchObject({ auto: null, canary: ['h-1', 'h-2'], control: ['h-3'], service_id: 'svc-redis' })
+    const alone = canaryProposal('vm_swappiness_40', 3)
+    expect(requestOf(entryOf(alone), 'throughput', 'adv-1', now, armsOf(alone))).toBeNull()
   })
 
   it('is none while no metric is known', () => {

@@ -1,4 +1,4 @@
-import type { ExperimentRequest } from '../../api/_generated/schema'
+import type { CanaryProposal, ExperimentRequest } from '../../api/_generated/schema'
 
 /** What the form holds. Empty number fields are texts. */
 export interface ExperimentEntry {
@@ -32,6 +32,31 @@ export function blankEntry(service: string): ExperimentEntry {
   }
 }
 
+/** The form for a change of the plan, as long as advice asks for: name, hypothesis and arms come from the proposal. */
+export function entryOf(proposal: CanaryProposal): ExperimentEntry {
+  return {
+    ...blankEntry(proposal.service_id),
+    name: proposal.experiment_name,
+    hypothesis: proposal.hypothesis,
+    canary: Math.max(proposal.canary.length, 1),
+  }
+}
+
+/** Hosts of both arms by id, where they are named; null where they are drawn when the experiment starts. */
+export interface NamedArms {
+  canary: string[]
+  control: string[]
+}
+
+/** The arms of a proposal. */
+export function armsOf(proposal: CanaryProposal | null): NamedArms | null {
+  if (proposal === null) return null
+  return {
+    canary: proposal.canary.map(({ host_id: id }) => id),
+    control: proposal.control.map(({ host_id: id }) => id),
+  }
+}
+
 const hourMs = 3_600_000
 
 /** The request of a form, seen from `now` in milliseconds; null while something is missing or cannot be. */
@@ -40,6 +65,7 @@ export function requestOf(
   metric: string | undefined,
   adviceId: string | undefined,
   now: number,
+  arms: NamedArms | null = null,
 ): ExperimentRequest | null {
   const number = (value: number | string) => (value === '' ? NaN : Number(value))
   const [margin, canary, startsIn, before, hours, settling] = [
@@ -54,6 +80,7 @@ export function requestOf(
   if (entry.name.trim() === '' || entry.service === '' || chosen === undefined) return null
   const positive = margin > 0 && canary >= 1 && Number.isInteger(canary) && before > 0 && hours > 0
   if (!positive || !(startsIn >= 0) || !(settling >= 0) || settling * 60 >= hours * 3600) return null
+  if (arms !== null && (arms.canary.length === 0 || arms.control.length === 0)) return null
   const change = now + startsIn * hourMs
   return {
     name: entry.name.trim(),
@@ -61,9 +88,9 @@ export function requestOf(
     advice_id: adviceId ?? null,
     hypothesis: entry.hypothesis.trim(),
     metrics: [{ metric: chosen, margin_ratio: margin / 100 }],
-    auto: { canary_n: canary },
-    canary: [],
-    control: [],
+    auto: arms === null ? { canary_n: canary } : null,
+    canary: arms?.canary ?? [],
+    control: arms?.control ?? [],
     before_from: new Date(change - before * hourMs).toISOString(),
     change_at: new Date(change).toISOString(),
     planned_end: new Date(change + hours * hourMs).toISOString(),
