@@ -18,11 +18,13 @@ import {
   readServiceSearch,
   readTimeSearch,
 } from './lib/url/urlState'
+import { readAddHostsSearch } from './lib/url/addHostsUrl'
 import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
 import { readCapacitySearch } from './lib/url/capacityUrl'
 import { readTcoSearch } from './lib/url/tcoUrl'
 import { AccountPage } from './pages/account/AccountPage'
+import { AddHostsPage } from './pages/addHosts/AddHostsPage'
 import { AdminPage } from './pages/admin/AdminPage'
 import { AgentsPage } from './pages/agents/AgentsPage'
 import { AlertPage } from './pages/alerts/AlertPage'
@@ -164,6 +166,12 @@ const agentsRoute = createRoute({
   component: AgentsPage,
   validateSearch: readAgentsSearch,
 })
+const addHostsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/add-hosts',
+  component: AddHostsPage,
+  validateSearch: readAddHostsSearch,
+})
 const dataQualityRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/data-quality',
@@ -205,6 +213,7 @@ const routeTree = rootRoute.addChildren([
   newRuleRoute,
   ruleRoute,
   agentsRoute,
+  addHostsRoute,
   dataQualityRoute,
   adminRoute,
   loginRoute,

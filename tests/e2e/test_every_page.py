@@ -26,6 +26,7 @@ SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves
 HOST_TABS = ("overview", "advice", "moves", "counters", "hardware", "setup")
 ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
 ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")
+INSTALL_WAYS = ("systemd", "deb", "kubernetes", "ansible", "prometheus")
 MOCKED = [
     "/",
     *(f"/services/svc-redis?tab={tab}" for tab in SERVICE_TABS),
@@ -41,6 +42,7 @@ MOCKED = [
     "/alerts/alert-1",
     "/alerts/rules/rule-1",
     "/agents",
+    "/add-hosts",
     "/data-quality",
 ]
 
@@ -66,6 +68,7 @@ def pages_of(demo_url: str) -> list[str]:
         *(f"/alerts?tab={tab}" for tab in ALERT_TABS),
         "/alerts/rules/new",
         "/agents",
+        *(f"/add-hosts?how={way}" for way in INSTALL_WAYS),
         "/data-quality",
         *(f"/admin?tab={tab}" for tab in ADMIN_TABS),
         "/account",

@@ -320,6 +320,24 @@ def test_the_status_knows_the_object_store_by_what_workers_did(context: ReadCont
     assert status_of("database") == "down", "rows refer to a store, and none is set"
 
 
+def test_hosts_are_narrowed_to_those_enrolled_since(context: ReadContext) -> None:
+    feed(context, name="old")
+    with context.database.write() as transaction:
+        transaction.execute(text("UPDATE hosts SET enrolled_at = enrolled_at - interval '2 hours'"))
+    enrol(context.database, name="new")
+    listed = partial(HostReads(context).list, limit=10, cursor=None, state=None, service=None, origin=None, labels=[])
+    old, new = sorted(listed().items, key=lambda line: line.enrolled_at)
+    assert (old.name, new.name) == ("old", "new")
+    assert [line.name for line in listed(enrolled_since=new.enrolled_at).items] == ["new"]
+    assert len(listed(enrolled_since=old.enrolled_at).items) == 2
+
+
+def test_the_status_tells_the_address_that_is_set(context: ReadContext) -> None:
+    assert StatusReads(context).status().public_url is None
+    own = context.settings.model_copy(update={"public_url": "https://tierscope.example"})
+    assert StatusReads(replace(context, settings=own)).status().public_url == "https://tierscope.example"
+
+
 def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
     assert StatusReads(context).status().queue_lag_seconds == 0
     feed(context)

@@ -223,7 +223,8 @@ class Settings(BaseSettings):
     oidc: Oidc = Oidc()
     rate_limits: RateLimits = RateLimits()
     public_url: str | None = Field(
-        default=None, description="The dashboard's address as people reach it, for links in notifications and reports."
+        default=None,
+        description="The dashboard's address as people and hosts reach it, for links in messages and to add hosts.",
     )
 
     @classmethod

@@ -63,6 +63,17 @@ describe('a chart', () => {
     expect(screen.getByRole('status').textContent).toContain('Not refreshed: Busy')
   })
 
+  it('fills the window on request, until Escape', async () => {
+    panel({})
+    const chart = screen.getByTestId('chart-example')
+    expect(chart.dataset['full']).toBe('false')
+    await userEvent.click(screen.getByRole('button', { name: 'Show Example in full screen' }))
+    expect(chart.dataset['full']).toBe('true')
+    expect(screen.getByRole('button', { name: 'Leave full screen of Example' })).toBeTruthy()
+    await userEvent.keyboard('{Escape}')
+    expect(chart.dataset['full']).toBe('false')
+  })
+
   it('turns into a table, where an absent value is not a zero', async () => {
     panel({})
     await userEvent.click(screen.getByRole('button', { name: 'Show Example as a table' }))

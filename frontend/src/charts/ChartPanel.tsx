@@ -1,6 +1,6 @@
-import { ActionIcon, Skeleton } from '@mantine/core'
+import { ActionIcon } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
-import { IconChartHistogram, IconTable } from '@tabler/icons-react'
+import { IconArrowsMaximize, IconArrowsMinimize, IconChartHistogram, IconTable } from '@tabler/icons-react'
 import { useCallback, useEffect, useState, type ReactNode } from 'react'
 import type { FigureValue } from '../lib/units/figure'
 import type { LoadState } from '../lib/loadState'
@@ -8,6 +8,7 @@ import { EmptyState } from '../ui/states/EmptyState'
 import { ExportMenu } from '../ui/export/ExportMenu'
 import { Legend, type LegendItem } from '../ui/layout/Legend'
 import { Panel } from '../ui/layout/Panel'
+import { Loading } from '../ui/layout/Loading'
 import { ProblemState } from '../ui/states/ProblemState'
 import { Prose } from '../ui/text/Prose'
 import { ProvenanceChip } from '../ui/provenance/ProvenanceChip'
@@ -17,6 +18,7 @@ import type { ChartFigure } from './chartFigure'
 import { downloadPng } from './chartImage'
 import { loadPlotly, Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
 import { timeZoomOf } from './timeZoom'
+import { useFullScreen } from './useFullScreen'
 import classes from './ChartPanel.module.css'
 
 export interface ChartPanelProps {
@@ -59,6 +61,7 @@ export function ChartPanel(props: ChartPanelProps) {
   const [asTable, setAsTable] = useState(false)
   const theme = useChartTheme()
   const { ref: sizeRef, width } = useElementSize()
+  const { isFull, plotHeight, toggle } = useFullScreen(height)
 
   const plots = props.drawing === undefined
   useEffect(() => {
@@ -79,14 +82,14 @@ export function ChartPanel(props: ChartPanelProps) {
     if (figure === null || empty) {
       if (load.problem !== null) return <ProblemState problem={load.problem} onRetry={load.retry} />
       if (empty) return <EmptyState title={empty.title} next={empty.next} />
-      return <Skeleton height="100%" radius={2} data-testid="chart-skeleton" />
+      return <Loading height="100%" testId="chart-skeleton" />
     }
     if (asTable) return <TableView table={figure.table} label={label} />
     if (props.drawing !== undefined) return props.drawing
     const drawn = (
       <Plot
         figure={figure}
-        height={height}
+        height={plotHeight}
         label={label}
         scrollZoom={props.scrollZoom ?? false}
         onRelayout={onTimeZoom === undefined && onRelayout === undefined ? undefined : relayout}
@@ -118,10 +121,25 @@ export function ChartPanel(props: ChartPanelProps) {
           await downloadPng({ name, title: label, legend: legend ?? [], theme }, figure, size, origin)
         }}
       />
+      <ActionIcon
+        aria-label={isFull ? `Leave full screen of ${label}` : `Show ${label} in full screen`}
+        aria-pressed={isFull}
+        onClick={toggle}
+      >
+        {isFull ? <IconArrowsMinimize size={16} /> : <IconArrowsMaximize size={16} />}
+      </ActionIcon>
     </>
   )
   return (
-    <Panel title={title} hint={hint} actions={actions} testId={`chart-${name}`} chart={props.chart} flush>
+    <Panel
+      title={title}
+      hint={hint}
+      actions={actions}
+      testId={`chart-${name}`}
+      chart={props.chart}
+      isFull={isFull}
+      flush
+    >
       <div className={classes.meta}>
         {legend !== undefined && <Legend items={legend} />}
         {evidence !== undefined && <ProvenanceChip figure={evidence} label={label} />}
@@ -134,9 +152,9 @@ export function ChartPanel(props: ChartPanelProps) {
       <div
         ref={sizeRef}
         className={props.hatched ? `${classes.body} ts-hatched` : classes.body}
-        style={{ minHeight: height }}
+        style={{ minHeight: plotHeight }}
       >
-        <div style={{ height: grows && ready && !asTable ? undefined : height }}>{body()}</div>
+        <div style={{ height: grows && ready && !asTable ? undefined : plotHeight }}>{body()}</div>
       </div>
     </Panel>
   )

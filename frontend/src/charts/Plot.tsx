@@ -72,7 +72,12 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
     if (api === null || target === null || width === 0) return
     const layout: Partial<Layout> = { ...figure.layout, width, height }
     const config: Partial<Config> = { displayModeBar: false, scrollZoom, responsive: false, doubleClick: false }
-    void api.react(target, figure.data, layout, config)
+    void api.react(target, figure.data, layout, config).then(() => {
+      // Without a view box a drawing is cut where the paper is narrower than the screen (ui/theme/theme.css).
+      for (const drawing of target.querySelectorAll('.main-svg')) {
+        drawing.setAttribute('viewBox', `0 0 ${width} ${height}`)
+      }
+    })
   }, [api, figure, width, height, scrollZoom])
 
   useEffect(() => {

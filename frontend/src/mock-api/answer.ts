@@ -58,7 +58,10 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/events$/, () => json({ items: events, next_cursor: null })],
   [
     /^\/v1\/advice$/,
-    (_, query) => json({ items: advice.filter(({ status }) => status === query.get('status')), next_cursor: null }),
+    (_, query) => {
+      const wanted = query.get('status')
+      return json({ items: advice.filter(({ status }) => wanted === null || status === wanted), next_cursor: null })
+    },
   ],
   [/^\/v1\/advice\/plan$/, () => json(changePlan)],
   [/^\/v1\/advice\/plan\/bundle$/, (_, query) => json(planBundle(query.getAll('change')))],
@@ -153,7 +156,13 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/hosts\/([^/]+)\/purge$/, () => json(purge('waiting'), 202)],
   [/^\/v1\/status$/, () => json(status())],
   [/^\/v1\/metrics$/, () => json(catalogue())],
-  [/^\/v1\/hosts$/, () => json({ items: hosts, next_cursor: null })],
+  [
+    /^\/v1\/hosts$/,
+    (_, query) => {
+      const since = query.get('enrolled_since') ?? ''
+      return json({ items: hosts.filter((host) => host.enrolled_at >= since), next_cursor: null })
+    },
+  ],
   [/^\/v1\/hosts\/([^/]+)$/, (id) => json(hostDetail(id) ?? null, hostDetail(id) === undefined ? 404 : 200)],
   [/^\/v1\/hosts\/([^/]+)\/counters\/names$/, (id) => json(counterNames(id))],
   [/^\/v1\/hosts\/([^/]+)\/counters$/, (id, query) => json(counter(id, query.get('name') ?? ''))],

@@ -1,9 +1,10 @@
 import { MantineProvider } from '@mantine/core'
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider, createMemoryHistory } from '@tanstack/react-router'
 import { render } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { vi } from 'vitest'
+import { createQueryClient } from '../api/queryClient'
 import { createAppRouter } from '../router'
 import { theme } from '../ui/theme/theme'
 import { answer } from './answer'
@@ -30,9 +31,8 @@ export function openApp(
     async (request: Request) => (await respond(new URL(request.url), request)) ?? answer(request.url),
   )
   const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }))
-  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
   renderBare(
-    <QueryClientProvider client={queries}>
+    <QueryClientProvider client={createQueryClient(0)}>
       <RouterProvider router={router} />
     </QueryClientProvider>,
   )

@@ -28,6 +28,7 @@ export function status(): InstallationStatus {
     queue_lag_seconds: 240,
     marks_pending: 37,
     anonymous_reads: true,
+    public_url: 'https://tierscope.example',
   }
 }
 

@@ -117,9 +117,10 @@ describe('the service page', () => {
     expect(screen.getByTestId('measured-by').textContent).toContain('PEBS')
   })
 
-  it('names an unknown service as a problem', async () => {
+  it('says that a service is unknown', async () => {
     openApp('/services/none')
-    expect((await screen.findByTestId('problem-state')).textContent).toContain('There is no service none.')
+    expect(await screen.findByText('No service has the id none')).toBeTruthy()
+    expect(screen.getByRole('link', { name: 'See all services' })).toBeTruthy()
   })
 })
 

@@ -5,7 +5,6 @@ import { anonymous } from '../mock-api/identity'
 import { hostDetail } from '../mock-api/fleet/hosts'
 import { agentVersions, dataQuality, pauses, purge } from '../mock-api/operations'
 import { openApp, problem } from '../mock-api/render'
-import { installCommands } from './agents/installCommands'
 
 describe('the agents page', () => {
   it('shows releases side by side, and the hosts that are behind', async () => {
@@ -21,19 +20,12 @@ describe('the agents page', () => {
     expect(await within(hosts).findByText('rack1-node01')).toBeTruthy()
   })
 
-  it('makes a join token with the commands that use it', async () => {
-    const sent: unknown[] = []
-    openApp('/agents', async (url, request) => {
-      if (url.pathname !== '/v1/agents/join-tokens') return undefined
-      sent.push(await request.json())
-      return Response.json({ id: 't', token: 'tsj_abc', expires_at: null }, { status: 201 })
-    })
-    await userEvent.type(await screen.findByLabelText(/^Labels of these hosts/), 'rack=r1, sku=big')
-    await userEvent.click(screen.getByRole('button', { name: 'Create join token' }))
-    const made = await screen.findByTestId('made-join-token')
-    expect(made.textContent).toContain("'tsj_abc' > /etc/tierscope/join-token")
-    expect(sent).toEqual([{ uses: 1, hours: 24, labels: { rack: 'r1', sku: 'big' }, note: '' }])
-    expect(installCommands('https://t.example', 'x')).toContain("'https://t.example'")
+  it('leads to the page that adds hosts', async () => {
+    openApp('/agents')
+    await screen.findByTestId('headline')
+    const links = screen.getAllByRole('link', { name: 'Add hosts' })
+    expect(new Set(links.map((link) => link.getAttribute('href')))).toEqual(new Set(['/add-hosts']))
+    expect(within(screen.getByTestId('page-agents')).getByRole('link', { name: 'Add hosts' })).toBeTruthy()
   })
 
   it('says when no agent is behind, when there is none, and when it may not be read', async () => {

@@ -1558,6 +1558,7 @@ class HostSummary(TypedDict):
     agent_version: str | None
     demotion_pages_per_s: Figure
     dialect: str | None
+    enrolled_at: str
     findings: list[Finding]
     id: str
     kernel: str | None
@@ -1703,11 +1704,14 @@ class InputRange(TypedDict):
 
 
 class InstallationStatus(TypedDict):
-    """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown."""
+    """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown.
+    `public_url` is the address as people and agents reach it; None where no setting says so.
+    """
 
     anonymous_reads: bool
     components: list[ComponentStatus]
     marks_pending: int
+    public_url: str | None
     queue_lag_seconds: float | None
     simulated: bool
     storage: Literal["timescaledb", "native"]

@@ -538,6 +538,7 @@ class Client(Transport):
         service: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
+        enrolled_since: str | None = None,
     ) -> bytes:
         """Hosts, with their state and last tier moves. List hosts by name, then id. As a file."""
         return self._bytes(
@@ -550,6 +551,7 @@ class Client(Transport):
                 "service": service,
                 "origin": origin,
                 "label": label,
+                "enrolled_since": enrolled_since,
                 "format": format_,
             },
         )
@@ -563,6 +565,7 @@ class Client(Transport):
         service: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
+        enrolled_since: str | None = None,
     ) -> models.Page_HostSummary:
         """Hosts, with their state and last tier moves. List hosts by name, then id."""
         return cast(
@@ -577,6 +580,7 @@ class Client(Transport):
                     "service": service,
                     "origin": origin,
                     "label": label,
+                    "enrolled_since": enrolled_since,
                 },
             ),
         )
@@ -589,10 +593,19 @@ class Client(Transport):
         service: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
+        enrolled_since: str | None = None,
     ) -> Iterator[models.HostSummary]:
         """Hosts, with their state and last tier moves. List hosts by name, then id. All pages, one item after another."""
         return self._items(
-            "/v1/hosts", {"limit": limit, "state": state, "service": service, "origin": origin, "label": label}
+            "/v1/hosts",
+            {
+                "limit": limit,
+                "state": state,
+                "service": service,
+                "origin": origin,
+                "label": label,
+                "enrolled_since": enrolled_since,
+            },
         )
 
     def list_notifications(

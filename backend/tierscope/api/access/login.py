@@ -20,14 +20,31 @@ router = APIRouter(dependencies=[Depends(requires("public"))], tags=["access"])
 
 OIDC_START = "/v1/login/oidc/start"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title} · Tierscope</title>
-<style>body{{font:16px system-ui;margin:20vh auto;padding:0 1rem;max-width:24rem;text-align:center}}
-html{{color-scheme:light dark}}
-button,input{{font:inherit;padding:.6em 1em;margin:.3em 0;box-sizing:border-box}}input{{width:100%}}
-p[role=alert]{{color:#b3261e;color:light-dark(#b3261e,#ffb4ab)}}</style>
-<h1>Tierscope</h1>{body}</html>"""
+<title>{title}</title>
+<style>
+:root{{color-scheme:light dark;--page:#f4f6f7;--surface:#fff;--line:#dfe4e8;--text:#1d272e;--dimmed:#5a6872;
+--accent:#128171;--on:#fff;--critical:#b3261e}}
+@media(prefers-color-scheme:dark){{:root{{--page:#0e1317;--surface:#151b20;--line:#263038;--text:#dfe6ea;--dimmed:#93a1aa;
+--critical:#ff8a80}}}}
+body{{margin:0;padding:12vh 16px 0;background:var(--page);color:var(--text);
+font:14px/1.55 'Inter Variable',system-ui,-apple-system,'Segoe UI',sans-serif}}
+main{{display:grid;gap:14px;max-width:360px;margin:auto}}
+h1{{display:flex;align-items:center;gap:10px;margin:0;font-size:20px;font-weight:600}}
+form{{display:grid;gap:12px;padding:16px;border:1px solid var(--line);border-radius:6px;background:var(--surface)}}
+p{{margin:0}}p.note{{font-size:13px;color:var(--dimmed)}}p[role=alert]{{color:var(--critical)}}
+input,button{{width:100%;box-sizing:border-box;padding:8px 12px;border:1px solid var(--line);border-radius:4px}}
+input,button{{font:inherit}}
+input{{background:var(--page);color:inherit}}
+button{{border-color:transparent;background:var(--accent);color:var(--on);font-weight:600;cursor:pointer}}
+:focus-visible{{outline:2px solid var(--accent);outline-offset:2px}}
+</style>
+<main><h1><svg width="22" height="22" viewBox="0 0 20 20" aria-hidden="true">
+<rect x="1" y="2" width="18" height="4" rx="1.2" fill="#e4572e"/>
+<rect x="1" y="8" width="18" height="4" rx="1.2" fill="#f0b84f"/>
+<rect x="1" y="14" width="18" height="4" rx="1.2" fill="#4a7fc1"/></svg>{title}</h1>{body}</main></html>"""
 _LOG_IN = """<form method="post" action="/login"><input type="hidden" name="link" value="{link}">
-<button type="submit" autofocus>Log in</button></form>"""
+<p>This link logs you in once.</p><button type="submit" autofocus>Log in</button></form>
+<p class="note">Opening this page uses nothing up; only the button does.</p>"""
 _FORM_OF_LINK = """{problem}<form method="post" action="/login/password">
 <input type="hidden" name="link" value="{link}">
 <input type="hidden" name="username" autocomplete="username" value="{name}">
@@ -64,7 +81,7 @@ def show_login(request: Request, link: Annotated[str | None, Query(max_length=25
     """Show the button that uses the link; without one, the dashboard's own login page."""
     if link is None:
         return dashboard_index(request)
-    return _page("Log in", _LOG_IN.format(link=html.escape(link, quote=True)))
+    return _page("Log in to Tierscope", _LOG_IN.format(link=html.escape(link, quote=True)))
 
 
 @router.post("/login", include_in_schema=False)
@@ -101,7 +118,7 @@ def _password_page(link: str, name: str, *, problem: WeakPassword | None = None)
     body = _FORM_OF_LINK.format(
         problem=said, link=html.escape(link, quote=True), name=html.escape(name, quote=True), length=MIN_LENGTH
     )
-    return _page("Set a password", body, status=200 if problem is None else problem.status)
+    return _page("Set a password for Tierscope", body, status=200 if problem is None else problem.status)
 
 
 def _page(title: str, body: str, *, status: int = 200) -> Response:

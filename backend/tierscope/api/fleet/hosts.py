@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import AwareDatetime
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.permissions import requires
@@ -29,10 +30,19 @@ def list_hosts(
     service: Annotated[str | None, Query(description="Only hosts of this service id.")] = None,
     origin: Origin | None = None,
     label: Annotated[list[str] | None, Query(description="`key=value`; repeat to narrow.")] = None,
+    enrolled_since: Annotated[AwareDatetime | None, Query(description="Only hosts enrolled then or later.")] = None,
     format: Format = "json",
 ) -> Answer[Page[HostSummary]]:
     """List hosts by name, then id."""
-    view = reads.list(limit=limit, cursor=cursor, state=state, service=service, origin=origin, labels=label or [])
+    view = reads.list(
+        limit=limit,
+        cursor=cursor,
+        state=state,
+        service=service,
+        origin=origin,
+        labels=label or [],
+        enrolled_since=enrolled_since,
+    )
     return answer_or_file(request, Page[HostSummary], view, name="hosts", format=format)
 
 

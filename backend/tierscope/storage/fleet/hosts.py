@@ -19,6 +19,7 @@ _COLUMNS = (
     hosts.c.name,
     hosts.c.origin,
     hosts.c.labels,
+    hosts.c.enrolled_at,
     hosts.c.last_seen_at,
     hosts.c.last_end_at,
     hosts.c.boot_id,
@@ -38,6 +39,7 @@ class HostRow:
     name: str
     origin: Origin
     labels: dict[str, str]
+    enrolled_at: datetime
     last_seen_at: datetime | None
     last_end_at: datetime | None
     boot_id: str | None
@@ -56,6 +58,7 @@ class HostFilter:
     labels: tuple[tuple[str, str], ...] = ()
     seen_after: datetime | None = None
     seen_until: datetime | None = None
+    enrolled_since: datetime | None = None
     retired: bool | None = None
     without_recent: bool = False
     """Only hosts of which no worker has summed up the newest hour yet."""
@@ -144,6 +147,8 @@ def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
         found.append(hosts.c.last_seen_at > wanted.seen_after)
     if wanted.seen_until is not None:
         found.append((hosts.c.last_seen_at <= wanted.seen_until) | hosts.c.last_seen_at.is_(None))
+    if wanted.enrolled_since is not None:
+        found.append(hosts.c.enrolled_at >= wanted.enrolled_since)
     if wanted.without_recent:
         found.append(hosts.c.id.not_in(select(host_recent.c.host_id)))
     if wanted.retired is not None:

@@ -33,6 +33,7 @@ class HostSummary:
     name: str
     origin: Origin
     state: HostState
+    enrolled_at: datetime
     last_seen: datetime | None
     kernel: str | None
     dialect: str | None
@@ -119,6 +120,7 @@ def _recent_line(
         name=row.name,
         origin=row.origin,
         state=find_state(now, row.last_seen_at, row.retired_at),
+        enrolled_at=row.enrolled_at,
         last_seen=row.last_seen_at,
         kernel=known.kernel,
         dialect=known.dialect,
@@ -152,6 +154,7 @@ def _line(
         name=row.name,
         origin=row.origin,
         state=find_state(now, row.last_seen_at, row.retired_at),
+        enrolled_at=row.enrolled_at,
         last_seen=row.last_seen_at,
         kernel=_text(body.get("kernel_release")),
         dialect=_text(body.get("dialect")),

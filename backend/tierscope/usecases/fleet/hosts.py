@@ -1,7 +1,7 @@
 """Reads of hosts: the list, and everything known of one host now."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tierscope.core.database import ReadSession
@@ -87,6 +87,7 @@ class HostReads:
         service: str | None,
         origin: Origin | None,
         labels: Sequence[str],
+        enrolled_since: datetime | None = None,
     ) -> Page[HostSummary]:
         """Hosts by name, then id.
 
@@ -94,7 +95,9 @@ class HostReads:
             BadRequest: a label is not `key=value`, or the cursor is not one of ours.
         """
         now = self._context.clock()
-        wanted = _filter(now, state=state, service=service, origin=origin, labels=labels)
+        wanted = replace(
+            _filter(now, state=state, service=service, origin=origin, labels=labels), enrolled_since=enrolled_since
+        )
         after = None
         if cursor is not None:
             name, host_id = decode_cursor(cursor, (str, int))

@@ -36,7 +36,10 @@ class ComponentStatus:
 
 @dataclass(frozen=True, slots=True)
 class InstallationStatus:
-    """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown."""
+    """The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown.
+
+    `public_url` is the address as people and agents reach it; None where no setting says so.
+    """
 
     version: str
     storage: Mode
@@ -45,6 +48,7 @@ class InstallationStatus:
     queue_lag_seconds: float | None
     marks_pending: int
     anonymous_reads: bool
+    public_url: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class StatusReads:
             queue_lag_seconds=lag,
             marks_pending=found.marks_pending if found else 0,
             anonymous_reads=settings.listens_on_loopback and not settings.trusted_proxies and self._trust.holds(),
+            public_url=settings.public_url,
         )
 
     def catalogue(self) -> Catalogue:

@@ -5833,6 +5833,11 @@ export interface components {
             demotion_pages_per_s: components["schemas"]["Figure"];
             /** Dialect */
             dialect: string | null;
+            /**
+             * Enrolled At
+             * Format: date-time
+             */
+            enrolled_at: string;
             /** Findings */
             findings: components["schemas"]["Finding"][];
             /** Id */
@@ -6112,6 +6117,8 @@ export interface components {
         /**
          * InstallationStatus
          * @description The whole installation. `queue_lag_seconds` is the age of the oldest work that waits; None where unknown.
+         *
+         *     `public_url` is the address as people and agents reach it; None where no setting says so.
          */
         InstallationStatus: {
             /** Anonymous Reads */
@@ -6120,6 +6127,8 @@ export interface components {
             components: components["schemas"]["ComponentStatus"][];
             /** Marks Pending */
             marks_pending: number;
+            /** Public Url */
+            public_url: string | null;
             /** Queue Lag Seconds */
             queue_lag_seconds: number | null;
             /** Simulated */
@@ -13999,6 +14008,8 @@ export interface operations {
                 origin?: ("live" | "import" | "simulated") | null;
                 /** @description `key=value`; repeat to narrow. */
                 label?: string[] | null;
+                /** @description Only hosts enrolled then or later. */
+                enrolled_since?: string | null;
                 /** @description `csv` and `parquet` answer the table as a file. */
                 format?: "json" | "csv" | "parquet";
             };

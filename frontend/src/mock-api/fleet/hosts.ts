@@ -30,6 +30,7 @@ export const hosts: HostSummary[] = Array.from({ length: 18 }, (_, index): HostS
     name: `rack${1 + (index % 3)}-node${String(index + 1).padStart(2, '0')}`,
     origin: 'simulated',
     state: index === 4 ? 'late' : index === 9 ? 'silent' : 'reporting',
+    enrolled_at: new Date((mockNow - (30 + index) * 86_400) * 1000).toISOString(),
     last_seen: new Date((mockNow - (index === 9 ? 9000 : 20 + index)) * 1000).toISOString(),
     kernel: index % 5 === 0 ? '6.1.0-27' : '6.18.2',
     dialect: 'mainline',

@@ -1,5 +1,6 @@
 import { Button, Select, Switch, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TokenInfo } from '../../api/_generated/schema'
 import { problemText } from '../../api/problem'
@@ -17,7 +18,6 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
-import { JoinTokenPanel } from '../agents/JoinTokenPanel'
 import { useNow } from '../shell/time/useNow'
 import { roles, type Role } from './roles'
 
@@ -36,10 +36,14 @@ export function TokensTab() {
   return (
     <Stack>
       <NewTokenForm />
-      <JoinTokenPanel />
       <Panel
         title="Tokens"
-        hint="secrets are not stored: issue a new token for a lost one"
+        hint={
+          <>
+            secrets are not stored: issue a new token for a lost one. Join tokens are created under{' '}
+            <Link to="/add-hosts">Add hosts</Link>.
+          </>
+        }
         flush
         testId="tokens"
         actions={

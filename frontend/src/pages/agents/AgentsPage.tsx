@@ -1,6 +1,6 @@
-import { SegmentedControl } from '@mantine/core'
+import { Button, SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { AgentVersions } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
@@ -13,7 +13,6 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import { useNow } from '../shell/time/useNow'
 import { AgentHostsTable } from './AgentHostsTable'
 import { AgentVersionsTable } from './AgentVersionsTable'
-import { JoinTokenPanel } from './JoinTokenPanel'
 import { PausesPanel } from './PausesPanel'
 
 const route = getRouteApi('/agents')
@@ -27,7 +26,7 @@ function sentenceOf({ versions, service_version: service, refused_hosts: refused
   return `${current} of ${hosts} hosts run the release of this service, ${service}.${refusals}`
 }
 
-/** Releases of the agent side by side during a rolling upgrade, the hosts that are behind, and how to enrol more. */
+/** Releases of the agent side by side during a rolling upgrade, the hosts that are behind, and the pauses. */
 export function AgentsPage(): ReactNode {
   const { show } = route.useSearch()
   const navigate = route.useNavigate()
@@ -39,7 +38,15 @@ export function AgentsPage(): ReactNode {
   if (load.problem !== null && view === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   return (
     <div data-testid="page-agents">
-      <Headline kicker={<h1>Agents</h1>} sentence={view === undefined ? undefined : sentenceOf(view)} />
+      <Headline
+        kicker={<h1>Agents</h1>}
+        sentence={view === undefined ? undefined : sentenceOf(view)}
+        aside={
+          <Button variant="default" renderRoot={(props) => <Link {...props} to="/add-hosts" />}>
+            Add hosts
+          </Button>
+        }
+      />
       <Stack>
         <Panel
           title="Releases in use"
@@ -83,7 +90,6 @@ export function AgentsPage(): ReactNode {
           <AgentHostsTable hosts={view?.hosts.items} all={show === 'all'} now={now} />
         </Panel>
         <PausesPanel pauses={pauses.data} load={loadStateOf(pauses)} />
-        <JoinTokenPanel />
       </Stack>
     </div>
   )

@@ -78,9 +78,8 @@ export function FleetPage(): ReactNode {
             title="No host reports yet"
             next={
               <>
-                Install the agent on a host and enrol it with a join token:{' '}
-                <code>tierscope token create --role join</code>. <Link to="/status">Status</Link> shows the parts of
-                this installation.
+                <Link to="/add-hosts">Add hosts</Link> with the agent, or from your Prometheus.{' '}
+                <Link to="/status">Status</Link> shows the parts of this installation.
               </>
             }
           />

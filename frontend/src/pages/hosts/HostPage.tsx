@@ -6,8 +6,8 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostQuery } from '../../api/queries/fleet/hosts'
 import { hostTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
-import { ProblemState } from '../../ui/states/ProblemState'
 import { Timestamp } from '../../ui/text/Timestamp'
+import { SubjectProblem } from '../shell/NotFound'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useNow } from '../shell/time/useNow'
@@ -45,7 +45,7 @@ export function HostPage(): ReactNode {
     { services: host?.services.map((service) => service.id) ?? [], hosts: [hostId] },
     { host: hostId },
   )
-  if (load.problem !== null && host === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  if (load.problem !== null && host === undefined) return <SubjectProblem load={load} noun="host" id={hostId} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)
     void navigate({

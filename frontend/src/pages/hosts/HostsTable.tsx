@@ -148,7 +148,11 @@ export function HostsTable({ hosts, sort, onSort }: HostsTableProps) {
       empty={
         <EmptyState
           title="No hosts"
-          next="Clear the filter, or enrol a host: install the agent and give it a join token (docs/operating)."
+          next={
+            <>
+              Clear the filter, or <Link to="/add-hosts">add hosts</Link>.
+            </>
+          }
         />
       }
     />

@@ -8,8 +8,8 @@ import { serviceQuery } from '../../api/queries/fleet/services'
 import { verdictText } from '../../lib/text/verdicts'
 import { serviceTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
-import { ProblemState } from '../../ui/states/ProblemState'
 import { ToneTag } from '../../ui/tags/ToneTag'
+import { SubjectProblem } from '../shell/NotFound'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeRange } from '../shell/time/useTimeRange'
@@ -47,7 +47,7 @@ export function ServicePage(): ReactNode {
   const service = query.data
   const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] }, { service: serviceId })
   if (load.problem !== null && service === undefined)
-    return <ProblemState problem={load.problem} onRetry={load.retry} />
+    return <SubjectProblem load={load} noun="service" id={serviceId} />
   const verdict = service === undefined ? null : verdictText(service.summary.verdict)
   const setTab = (next: string | null) => {
     const chosen = serviceTabs.find((name) => name === next)

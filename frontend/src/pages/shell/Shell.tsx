@@ -11,6 +11,7 @@ import type { ExportOrigin } from '../../ui/export/download'
 import { ExportOriginContext } from '../../ui/export/exportOrigin'
 import { SimulatedBanner } from '../../ui/provenance/SimulatedBanner'
 import { HatchPattern } from '../../ui/theme/HatchPattern'
+import { ConnectionBanner } from './ConnectionBanner'
 import { LoginNotice } from './access/LoginNotice'
 import { useSession } from './access/useSession'
 import { useSessionEnd } from './access/useSessionEnd'
@@ -45,11 +46,12 @@ export function Shell(): ReactNode {
     main.current?.focus({ preventScroll: true })
   }, [path])
 
+  const toggleTheme = () => setColorScheme(scheme === 'dark' ? 'light' : 'dark')
   useShortcuts({
     onSearch: search.open,
     onHelp: help.open,
     onLive: () => setLive(!isLive),
-    onTheme: () => setColorScheme(scheme === 'dark' ? 'light' : 'dark'),
+    onTheme: toggleTheme,
   })
   return (
     <AppShell
@@ -69,6 +71,7 @@ export function Shell(): ReactNode {
         <div className={classes.foot}>{status.data === undefined ? '\u00a0' : `Tierscope ${status.data.version}`}</div>
       </AppShell.Navbar>
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
+        <ConnectionBanner />
         {status.data?.simulated === true && <SimulatedBanner />}
         {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
         <div className={classes.main}>
@@ -77,7 +80,7 @@ export function Shell(): ReactNode {
           </ExportOriginContext>
         </div>
       </AppShell.Main>
-      <SearchDialog opened={searchOpened} onClose={search.close} />
+      <SearchDialog opened={searchOpened} onClose={search.close} onTheme={toggleTheme} />
       <ShortcutsDialog opened={helpOpened} onClose={help.close} />
     </AppShell>
   )

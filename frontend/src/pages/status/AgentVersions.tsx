@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
 import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
@@ -31,7 +32,7 @@ export function AgentVersions({ hosts }: { hosts: HostSummary[] | undefined }) {
       rows={hosts === undefined ? undefined : countVersions(hosts)}
       rowKey={(row) => row.version}
       skeletonRows={2}
-      empty={<EmptyState title="No agents" next="Enrol a host with a join token (docs/operating)." />}
+      empty={<EmptyState title="No agents" next={<Link to="/add-hosts">Add hosts.</Link>} />}
     />
   )
 }

@@ -33,6 +33,8 @@ export function StatusPage(): ReactNode {
   const hosts = useQuery(hostsQuery(60_000))
   const { may } = useSession()
   const load = loadStateOf(query)
+  const hostsLoad = loadStateOf(hosts)
+  const hostsProblem = hosts.data === undefined ? hostsLoad.problem : null
   const status = query.data
   if (load.problem !== null && status === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const lag = status?.queue_lag_seconds ?? null
@@ -46,12 +48,14 @@ export function StatusPage(): ReactNode {
           note={lag === null ? 'queue lag unknown' : `queue lag ${formatDuration(lag)}`}
           warn={(lag ?? 0) > 300}
         />
-        <CountStat
-          label="Hosts reporting"
-          value={hosts.data?.items.filter((host) => host.state === 'reporting').length}
-          of={hosts.data?.items.length}
-          note="see Hosts for each"
-        />
+        {hostsProblem === null && (
+          <CountStat
+            label="Hosts reporting"
+            value={hosts.data?.items.filter((host) => host.state === 'reporting').length}
+            of={hosts.data?.items.length}
+            note="see Hosts for each"
+          />
+        )}
       </StatStrip>
       <div className={classes.three}>
         <Panel title="Components" hint="parts of this installation" flush>
@@ -62,7 +66,11 @@ export function StatusPage(): ReactNode {
           hint={may('read:agents') ? <Link to="/agents">more about releases</Link> : 'versions in use'}
           flush
         >
-          <AgentVersions hosts={hosts.data?.items} />
+          {hostsProblem === null ? (
+            <AgentVersions hosts={hosts.data?.items} />
+          ) : (
+            <ProblemState problem={hostsProblem} onRetry={hostsLoad.retry} />
+          )}
         </Panel>
         <Panel title="About" hint="this installation">
           <dl className={classes.about}>

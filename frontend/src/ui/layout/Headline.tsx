@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { SlowNote } from './Loading'
 import classes from './Headline.module.css'
 
 interface HeadlineProps {
@@ -17,7 +18,10 @@ export function Headline({ kicker, sentence, aside }: HeadlineProps) {
       <div className={classes.main}>
         <div className={classes.kicker}>{kicker}</div>
         {sentence === undefined ? (
-          <Skeleton height={24} maw={720} my={4} />
+          <>
+            <Skeleton height={24} maw={720} my={4} />
+            <SlowNote />
+          </>
         ) : (
           <p className={classes.sentence} data-testid="headline">
             {sentence}

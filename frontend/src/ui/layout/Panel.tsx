@@ -12,13 +12,15 @@ interface PanelProps {
   testId?: string
   /** What draws the panel's chart: its type. */
   chart?: string
+  /** Lay the panel over the whole window. */
+  isFull?: boolean
 }
 
 /** A titled surface: the unit that pages are built from. */
-export function Panel({ title, hint, actions, children, flush = false, testId, chart }: PanelProps) {
+export function Panel({ title, hint, actions, children, flush = false, testId, chart, isFull = false }: PanelProps) {
   const [slot, setSlot] = useState<HTMLElement | null>(null)
   return (
-    <section className={classes.panel} data-testid={testId} data-chart={chart}>
+    <section className={classes.panel} data-testid={testId} data-chart={chart} data-full={isFull}>
       <header className={classes.header}>
         <div className={classes.heading}>
           <h2 className={classes.title}>{title}</h2>

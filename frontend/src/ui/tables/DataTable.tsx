@@ -5,6 +5,7 @@ import { createPortal } from 'react-dom'
 import { safeFileName } from '../../lib/export/csv'
 import { ExportMenu } from '../export/ExportMenu'
 import { PanelActionsContext } from '../layout/panelActions'
+import { SlowNote } from '../layout/Loading'
 import type { Column } from './column'
 import classes from './DataTable.module.css'
 import { listTable } from './listTable'
@@ -124,6 +125,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </Table.Tbody>
         </Table>
       </div>
+      {sorted === undefined && <SlowNote />}
     </>
   )
 }

@@ -1,6 +1,6 @@
 import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
-import { IconCheck, IconKeyboard, IconLink, IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
+import { IconCheck, IconKeyboard, IconLink, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { AccountMenu } from '../access/AccountMenu'
 import { TimeRangeControl } from '../time/TimeRangeControl'
@@ -38,6 +38,7 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       <ActionIcon onClick={onSearch} hiddenFrom="sm" aria-label="Find a service, host, rule or page">
         <IconSearch size={17} />
       </ActionIcon>
+      <AddHosts />
       <TimeRangeControl />
       <Tooltip label={clipboard.copied ? 'Copied' : 'Copy a link to exactly this view'}>
         <ActionIcon
@@ -64,6 +65,26 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       </Tooltip>
       <AccountMenu />
     </div>
+  )
+}
+
+/** Leads to the page that adds hosts, from everywhere. */
+function AddHosts() {
+  return (
+    <>
+      <Button
+        leftSection={<IconPlus size={14} aria-hidden />}
+        renderRoot={(props) => <Link {...props} to="/add-hosts" />}
+        visibleFrom="md"
+      >
+        Add hosts
+      </Button>
+      <Tooltip label="Add hosts">
+        <ActionIcon renderRoot={(props) => <Link {...props} to="/add-hosts" />} hiddenFrom="md" aria-label="Add hosts">
+          <IconPlus size={17} />
+        </ActionIcon>
+      </Tooltip>
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { formatUtc, formatWindow, relativeLabel, toLocalInput, toRfc3339, zoneName } from '../../../lib/units/time'
 import { presets, resolveRange } from '../../../lib/url/timeRange'
 import classes from './TimeRangeControl.module.css'
+import { useConnection } from '../useConnection'
 import { useNow } from './useNow'
 import { useTimeRange } from './useTimeRange'
 
@@ -11,6 +12,7 @@ import { useTimeRange } from './useTimeRange'
 export function TimeRangeControl() {
   const { range, isLive, setRange, setLive } = useTimeRange()
   const now = useNow()
+  const stale = useConnection().kind !== 'connected'
   const [opened, setOpened] = useState(false)
   const [start, setStart] = useState('')
   const [end, setEnd] = useState('')
@@ -33,7 +35,13 @@ export function TimeRangeControl() {
         <Tooltip label={`${formatWindow(first, last)} · ${formatUtc(first)} – ${formatUtc(last)}`} disabled={opened}>
           <Button
             variant="default"
-            leftSection={isLive ? <span className={classes.live} aria-hidden /> : <IconClock size={14} />}
+            leftSection={
+              isLive ? (
+                <span className={classes.live} data-stale={stale} data-testid="live-dot" aria-hidden />
+              ) : (
+                <IconClock size={14} />
+              )
+            }
             onClick={toggle}
             data-testid="time-range"
             className={classes.button}
@@ -82,7 +90,7 @@ export function TimeRangeControl() {
           </form>
           <Group justify="space-between" wrap="nowrap">
             <Text size="xs" c="dimmed">
-              Live asks again every 30 s.
+              {stale ? 'Live, but nothing new arrives.' : 'Live asks again every 30 s.'}
             </Text>
             <Switch
               label="Live"

@@ -1,0 +1,90 @@
+import { onlineManager } from '@tanstack/react-query'
+import { act, cleanup, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { openApp, problem } from '../mock-api/render'
+
+afterEach(() => {
+  vi.useRealTimers()
+  onlineManager.setOnline(true)
+})
+
+describe('a lost connection', () => {
+  it('is told at once when the browser is offline, with the time of what is shown; nothing claims to be live', async () => {
+    openApp('/hosts')
+    await screen.findByTestId('simulated-banner')
+    expect(screen.queryByTestId('connection-banner')).toBeNull()
+    expect(screen.getByTestId('live-dot').dataset['stale']).toBe('false')
+    act(() => onlineManager.setOnline(false))
+    expect((await screen.findByTestId('connection-banner')).textContent).toMatch(
+      /^Offline\. Showing data of \d\d:\d\d\./,
+    )
+    expect(screen.getByTestId('live-dot').dataset['stale']).toBe('true')
+    act(() => onlineManager.setOnline(true))
+    await waitFor(() => expect(screen.queryByTestId('connection-banner')).toBeNull())
+  })
+
+  it('is told when the service does not answer, and no skeleton stays', async () => {
+    openApp('/hosts', () => Promise.reject(new TypeError('Failed to fetch')))
+    const banner = await screen.findByTestId('connection-banner')
+    expect(banner.textContent).toContain('The service does not answer: The service cannot be reached; retrying.')
+    expect(banner.textContent).toContain('Nothing has been loaded yet.')
+    expect(await screen.findByTestId('problem-state')).toBeTruthy()
+  })
+
+  it('is not what a refusal is', async () => {
+    openApp('/hosts', (url) => (url.pathname === '/v1/status' ? problem(401, 'Log in.', 'Log in.') : undefined))
+    await screen.findByTestId('page-hosts')
+    await screen.findAllByText('rack1-node01')
+    expect(screen.queryByTestId('connection-banner')).toBeNull()
+  })
+})
+
+describe('an answer that takes long', () => {
+  it('is announced as still loading', async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true })
+    openApp('/hosts', (url) => (url.pathname === '/v1/hosts' ? new Promise(() => undefined) : undefined))
+    await screen.findByTestId('page-hosts')
+    expect(screen.queryByTestId('still-loading')).toBeNull()
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(screen.getAllByTestId('still-loading').length).toBeGreaterThan(0)
+  })
+})
+
+describe('an id that does not exist', () => {
+  it('leads to the list, not to the API', async () => {
+    const missing = problem(404, 'no host has the id "nope"', 'List hosts with GET /v1/hosts.')
+    openApp('/hosts/nope', (url) => (url.pathname === '/v1/hosts/nope' ? missing.clone() : undefined))
+    const link = await screen.findByRole('link', { name: 'See all hosts' })
+    expect(link.getAttribute('href')).toBe('/hosts')
+    expect(screen.queryByText(/GET \/v1/)).toBeNull()
+    cleanup()
+    openApp('/services/nope', (url) => (url.pathname === '/v1/services/nope' ? missing.clone() : undefined))
+    expect((await screen.findByRole('link', { name: 'See all services' })).getAttribute('href')).toBe('/services')
+  })
+})
+
+describe('the search', () => {
+  it('offers actions, and what was opened before', async () => {
+    const router = openApp('/status')
+    await screen.findByTestId('simulated-banner')
+    await userEvent.keyboard('{Control>}k{/Control}')
+    const input = await screen.findByRole('combobox', { name: /^Find a service/ })
+    await userEvent.type(input, 'rack2-node02')
+    await userEvent.click(await screen.findByRole('option', { name: /rack2-node02/ }))
+    expect(router.state.location.pathname).toBe('/hosts/h-2')
+    await userEvent.keyboard('{Control>}k{/Control}')
+    const options = await screen.findAllByRole('option')
+    expect(options[0]?.textContent).toBe('recentrack2-node02host')
+    const actions = options.filter((option) => within(option).queryByText('action') !== null)
+    expect(actions.map((option) => option.textContent?.replace('action', ''))).toEqual([
+      'Add hosts',
+      'New rule',
+      'New experiment',
+      'Compute TCO',
+      'Toggle theme',
+    ])
+    await userEvent.type(screen.getByRole('combobox', { name: /^Find a service/ }), 'add hosts{Enter}')
+    expect(router.state.location.pathname).toBe('/add-hosts')
+  })
+})
