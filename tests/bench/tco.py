@@ -1,4 +1,4 @@
-"""What-if of cost through HTTP: what a slider waits for, without and with 10,000 draws, and the workbook.
+"""What-if of cost through HTTP: what a slider waits for, with 10,000 draws, and the workbook.
 
 The service is the real one, a process of its own. The reference is the draws alone, in this process: triangular values
 of as many inputs as the scenario has uncertain, once each.
@@ -32,17 +32,15 @@ def measure() -> Section:
     with running_cluster("native") as cluster:
         upgrade(cluster.url())
         with serving(cluster.url()) as (address, _), httpx.Client(base_url=address, timeout=120.0) as client:
-            fast = _times(lambda: _post(client, "/v1/tco/evaluate?parts=fast", asked), CALLS)
             whole = _times(lambda: _post(client, "/v1/tco/evaluate", asked), CALLS)
             sheet = _times(lambda: _post(client, "/v1/tco/sheet", asked), SHEETS)
-            answer = client.post("/v1/tco/evaluate?parts=fast", json=asked).json()
+            answer = client.post("/v1/tco/evaluate", json=asked).json()
     uncertain = sum(item["low"] < item["high"] for item in answer["inputs"]) + len(answer["options"])
     reference = _times(lambda: _draw(uncertain), CALLS)
     return Section(
         title="What-if of cost",
         rows=[
-            _row("a slider, without draws", fast, SLIDER_MS),
-            _row(f"with {DRAWS:,} draws", whole, SLIDER_MS, reference),
+            _row(f"a slider, with {DRAWS:,} draws", whole, SLIDER_MS, reference),
             Row(f"the workbook with {DRAWS:,} draws", f"{median(sheet):,.0f} ms"),
         ],
         notes=[

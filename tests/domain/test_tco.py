@@ -29,20 +29,20 @@ from tierscope.domain.tco.scenario import (
 SEEDS = range(25)
 
 
-def only_option(scenario: Scenario, *, draws: int = 0) -> OptionResult:
+def only_option(scenario: Scenario, *, draws: int = 1) -> OptionResult:
     """The result of a scenario's first option."""
     return evaluate(scenario, draws=draws, seed=1).options[0]
 
 
 def test_h1_the_cost_of_hosts_and_of_a_unit_of_work() -> None:
-    answer = evaluate(worked_example(), draws=0, seed=1)
+    answer = evaluate(worked_example(), draws=1, seed=1)
     base, option = answer.baseline.per_host, answer.options[0].per_host
     assert (round(base.capex, 6), round(base.watts, 6), round(base.annual, 5)) == (17_680.0, 115.2, 3672.23552)
     energy = next(part.annual for part in base.parts if part.name == "energy")
     assert round(energy, 5) == 136.23552
     assert (round(option.capex, 6), round(option.watts, 6), round(option.annual, 5)) == (16_444.0, 135.2, 3448.68752)
     assert round(option.annual_per_work, 6) == 3466.017608
-    assert round(answer.options[0].saving, 6) == 206.217912
+    assert round(answer.options[0].saving_as_given, 6) == 206.217912
     assert round(answer.options[0].saving_ratio, 6) == 0.056156
     assert (answer.options[0].fleet.hosts, answer.options[0].fleet.extra_hosts) == (1006, 6)
 
@@ -80,8 +80,7 @@ def test_h3_capital_recovery() -> None:
 def test_h4_certain_inputs_give_the_same_in_every_draw() -> None:
     option = only_option(worked_example(), draws=2_000)
     spread = option.distribution
-    assert spread is not None
-    assert spread.p10 == spread.p50 == spread.p90 == option.saving
+    assert spread.p10 == spread.p50 == spread.p90 == option.saving == option.saving_as_given
     assert (spread.p_positive, spread.bins[0].n, len(spread.bins)) == (1.0, 2_000, 1)
     assert option.tornado == ()
 
@@ -147,7 +146,7 @@ def recomputed_memory(design: Design) -> float:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_second_computation_agrees(seed: int) -> None:
     scenario = random_scenario(seed)
-    answer = evaluate(scenario, draws=0, seed=1)
+    answer = evaluate(scenario, draws=1, seed=1)
     base = recompute(scenario.baseline, scenario)
     host = answer.baseline.per_host
     assert_allclose((host.capex, host.annual, host.annual_per_work), base, rtol=1e-9)
@@ -155,7 +154,7 @@ def test_a_second_computation_agrees(seed: int) -> None:
         found = recompute(design, scenario)
         host = option.per_host
         assert_allclose((host.capex, host.annual, host.annual_per_work), found, rtol=1e-9)
-        assert_allclose(option.saving, base[2] - found[2], rtol=1e-9, atol=1e-6)
+        assert_allclose(option.saving_as_given, base[2] - found[2], rtol=1e-9, atol=1e-6)
         assert_allclose(host.memory_gb, recomputed_memory(design), rtol=1e-12)
         needed = scenario.fleet.hosts * answer.baseline.per_host.work / host.work
         assert needed <= option.fleet.hosts < needed + 1.0 + 1e-6
@@ -163,12 +162,12 @@ def test_a_second_computation_agrees(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_and_steps_add_up_and_nothing_counts_twice(seed: int) -> None:
-    answer = evaluate(random_scenario(seed), draws=0, seed=1)
+    answer = evaluate(random_scenario(seed), draws=1, seed=1)
     for option in answer.options:
         host = option.per_host
         assert_allclose(sum(part.annual for part in host.parts), host.annual, rtol=1e-12)
         assert_allclose(sum(part.capex for part in host.parts), host.capex, rtol=1e-12)
-        assert_allclose(sum(step.delta for step in option.waterfall), -option.saving, rtol=1e-9, atol=1e-6)
+        assert_allclose(sum(step.delta for step in option.waterfall), -option.saving_as_given, rtol=1e-9, atol=1e-6)
         names = [part.name for part in host.parts]
         assert len(set(names)) == len(names)
         assert not {"swap_drive", "wear"} <= set(names)
@@ -186,7 +185,7 @@ def test_at_a_break_even_point_the_saving_is_zero(seed: int) -> None:
                 continue
             if item.of == "loss":
                 moved = replace(scenario, options=(replace(option, loss=Range.exactly(item.value)),))
-                assert abs(only_option(moved).saving) < 1e-6
+                assert abs(only_option(moved).saving_as_given) < 1e-6
                 continue
             apart = replace(scenario, linked=scenario.linked and item.of == "dram_price")
             assert abs(saving_at(apart, option, names[item.of], [item.value])[0]) < 1e-6
@@ -211,7 +210,7 @@ def test_more_loss_and_dearer_parts_never_save_more(seed: int) -> None:
     savings = saving_at(scenario, option, "cxl_controller", [0.0, 500.0, 5000.0])
     assert savings[0] > savings[1] > savings[2]
     losses = [replace(option, loss=Range.exactly(loss)) for loss in (0.0, 0.1, 0.5)]
-    results = evaluate(replace(scenario, options=tuple(losses)), draws=0, seed=1).options
+    results = evaluate(replace(scenario, options=tuple(losses)), draws=1, seed=1).options
     assert results[0].saving > results[1].saving > results[2].saving
     assert results[0].fleet.hosts <= results[1].fleet.hosts <= results[2].fleet.hosts
 
@@ -352,13 +351,44 @@ def test_a_loss_of_log_normal_odds_has_its_median_and_bounds() -> None:
     loss = LogOdds(0.02, 0.5)
     scenario = replace(worked_example(), options=(replace(worked_example().options[0], loss=loss),))
     option = only_option(scenario, draws=20_000)
-    assert option.distribution is not None
     upper = 0.02 / 0.98 * math.exp(1.6448536269514722 * 0.5)
     assert_allclose(loss.high, upper / (1.0 + upper))
-    assert_allclose(option.distribution.p50, option.saving, rtol=0.02)
+    assert_allclose(option.saving, option.saving_as_given, rtol=0.02)
     share_beyond = np.mean(option.distribution.saving < only_option(at_loss(scenario, loss.high)).saving)
     assert_allclose(share_beyond, 0.05, atol=0.006)
     assert option.tornado[0].input == "loss"
+
+
+def test_the_saving_of_an_option_is_the_median_of_its_draws() -> None:
+    """A lop-sided loss moves the median away from the saving at its value; parts stay about the latter."""
+    scenario = replace(worked_example(), options=(replace(worked_example().options[0], loss=Range(0.005, 0.0, 0.3)),))
+    option = only_option(scenario, draws=4_001)
+    ordered = np.sort(option.distribution.saving)
+    assert option.saving == option.distribution.p50 == ordered[2_000]
+    assert option.saving < 0.0 < option.saving_as_given
+    assert_allclose(option.saving_ratio, option.saving / 3672.23552)
+    assert_allclose(sum(step.delta for step in option.waterfall), -option.saving_as_given)
+
+
+def test_the_saving_of_a_fleet_is_the_median_over_draws_in_whole_hosts() -> None:
+    """A small fleet that loses a little work buys a whole host: its saving is not that of a host times its hosts."""
+    small = replace(worked_example().fleet, hosts=10)
+    option = replace(worked_example().options[0], loss=Range(0.005, 0.001, 0.009))
+    scenario = replace(worked_example(), fleet=small, options=(option,))
+    found = only_option(scenario, draws=301)
+    annual, before = found.per_host.annual, 10 * 3672.23552
+    assert found.fleet.hosts == 11
+    assert_allclose(found.fleet.saving, before - 11 * annual)
+    assert found.fleet.saving == found.fleet.saving_p10 == found.fleet.saving_p90
+    assert found.fleet.saving_ratio == found.fleet.saving / before
+    assert found.fleet.saving < 0.0 < found.saving * 10
+    wide = replace(option, loss=Range(0.0, 0.0, 0.5))
+    spread = only_option(replace(scenario, options=(wide,)), draws=301)
+    hosts = [(before - saving) / annual for saving in spread.distribution.fleet.saving]
+    assert_allclose(hosts, np.round(hosts))
+    assert {11, 12} <= set(np.round(hosts).astype(int).tolist())
+    assert spread.fleet.saving_p10 < spread.fleet.saving < spread.fleet.saving_p90
+    assert_allclose(spread.fleet.saving_as_given, before - 10 * annual)
 
 
 def at_loss(scenario: Scenario, loss: float) -> Scenario:

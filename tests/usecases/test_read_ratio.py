@@ -40,6 +40,25 @@ def read(database: Database, **options: object) -> Ratio:
     return reads.service(service_of(database), **{**asked, **options})
 
 
+def check_parts(view: Ratio) -> None:
+    """Parts add up to the DRAM of the likeliest ratio, and steps say by how much they narrow."""
+    assert view.range is not None
+    narrowed = [step.narrows.narrowed_ratio for step in view.next_steps if step.narrows is not None]
+    assert len(narrowed) == 2, "what a replay and a bench of bandwidth find cannot be foretold"
+    assert narrowed == sorted(narrowed, reverse=True)
+    assert narrowed[0] > 0.0
+    parts = view.parts
+    assert parts is not None
+    assert (parts.name, parts.established_at) == (view.range.likely or view.range.plausible, None)
+    named = next(candidate for candidate in view.candidates if candidate.name == parts.name)
+    assert parts.dram_bytes == pytest.approx(named.dram_bytes)
+    assert sum(part.bytes or 0.0 for part in parts.parts) == pytest.approx(parts.dram_bytes)
+    assert parts.hi_bytes == pytest.approx(view.range.safe_dram_ratio * 100 * GIB)
+    by_name = {part.name: part.bytes for part in parts.parts}
+    assert by_name["hot"] == pytest.approx(10 * GIB)
+    assert by_name["moving"] is None, "no hot sets were compared"
+
+
 def test_a_full_week_gives_a_range_with_its_evidence(database: Database) -> None:
     send_history(database)
     view = read(database)
@@ -74,7 +93,8 @@ def test_a_full_week_gives_a_range_with_its_evidence(database: Database) -> None
     assert view.range.plausible in view.sentence
     assert view.binding == ("loss",)
     assert sum(doubt.variance_ratio for doubt in view.uncertainty) == pytest.approx(1.0)
-    assert [step.what for step in view.next_steps] == ["replay", "ab_test", "bench", "bandwidth"]
+    assert [step.what for step in view.next_steps] == ["replay", "bandwidth", "ab_test", "bench"]
+    check_parts(view)
     assert [(kind.headline, kind.n_hosts, kind.answer) for kind in view.kinds] == [(True, 3, "range")]
     assert read(database, from_="-1h").range == view.range, "a week is read whatever the window asked for"
     grown = read(database, growth=0.5)
@@ -185,6 +205,7 @@ def test_thin_data_is_graded_and_told_what_would_firm_it_up(
     assert graded == steps
     week = [step for step in view.next_steps if step.raises_to == "established"]
     assert all(step.by is not None for step in week)
+    assert view.parts is None or view.parts.established_at is not None
     assert view.scope
     doubts = {doubt.source for doubt in view.uncertainty}
     assert ("hosts" in doubts) == ("hosts" in steps)

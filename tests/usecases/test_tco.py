@@ -32,6 +32,7 @@ from tierscope.usecases.tco.scenario_documents import (
 )
 from tierscope.usecases.tco.scenarios import Scenarios, starting_point
 
+DRAWS = 200
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = starting_point().spec
 PRICED = START.model_copy(
@@ -62,7 +63,7 @@ def with_loss(document: ScenarioDocument, loss: LossDocument, **changed: object)
 
 
 def test_without_a_price_of_dram_nothing_is_costed(database: Database) -> None:
-    view = reads_of(database).evaluate(START, draws=0, seed=1)
+    view = reads_of(database).evaluate(START, draws=DRAWS, seed=1)
     assert (view.baseline, view.options, view.price_date) == (None, (), None)
     assert [(item.what, item.path) for item in view.missing] == [("dram price", "prices.dram")]
     assert [preset.value for preset in view.missing[0].presets] == [7.0, 11.0, 32.0]
@@ -73,7 +74,7 @@ def test_without_a_price_of_dram_nothing_is_costed(database: Database) -> None:
 
 def test_a_confirmed_price_stands_in_and_a_stated_one_wins(database: Database) -> None:
     Prices(database).confirm("preset-dram-2025-mid", actor="ann")
-    view = reads_of(database).evaluate(START, draws=0, seed=1)
+    view = reads_of(database).evaluate(START, draws=DRAWS, seed=1)
     dram = next(item for item in view.inputs if item.name == "dram")
     assert (dram.value, dram.origin, dram.date, view.price_date) == (
         7.0,
@@ -83,7 +84,7 @@ def test_a_confirmed_price_stands_in_and_a_stated_one_wins(database: Database) -
     )
     assert "confirmed by ann" in dram.source
     assert any("days ago" in note for note in view.notes)
-    stated = reads_of(database).evaluate(PRICED, draws=0, seed=1)
+    stated = reads_of(database).evaluate(PRICED, draws=DRAWS, seed=1)
     dram = next(item for item in stated.inputs if item.name == "dram")
     assert (dram.value, dram.origin) == (11.0, "scenario")
 
@@ -91,20 +92,20 @@ def test_a_confirmed_price_stands_in_and_a_stated_one_wins(database: Database) -
 def test_currencies_are_never_mixed(database: Database) -> None:
     Prices(database).confirm("preset-dram-2025-mid", actor="ann")
     bare = START.model_copy(update={"currency": "EUR", "prices": type(START.prices)()})
-    view = reads_of(database).evaluate(bare, draws=0, seed=1)
+    view = reads_of(database).evaluate(bare, draws=DRAWS, seed=1)
     asked = {item.path for item in view.missing}
     assert asked == {"prices.dram", "prices.ddr4_reused", "prices.cxl_controller", "prices.electricity"}
     assert all(item.presets == () for item in view.missing)
     with pytest.raises(Unprocessable, match=r"prices\.\w+: the price is in USD, the scenario in EUR"):
-        reads_of(database).evaluate(START.model_copy(update={"currency": "EUR"}), draws=0, seed=1)
+        reads_of(database).evaluate(START.model_copy(update={"currency": "EUR"}), draws=DRAWS, seed=1)
     euro = PriceRequest("dram", 10.0, None, None, "EUR", "contract", date(2026, 10, 1), confirm=True)
     Prices(database).create(euro, actor="ann")
-    view = reads_of(database).evaluate(bare, draws=0, seed=1)
+    view = reads_of(database).evaluate(bare, draws=DRAWS, seed=1)
     assert "prices.dram" not in {item.path for item in view.missing}
 
 
 def test_memory_behind_cxl_without_a_price_costs_what_dram_costs(database: Database) -> None:
-    view = reads_of(database).evaluate(PRICED, draws=0, seed=1)
+    view = reads_of(database).evaluate(PRICED, draws=DRAWS, seed=1)
     cxl = next(item for item in view.inputs if item.name == "cxl_media")
     assert (cxl.value, cxl.low, cxl.high, cxl.origin) == (11.0, 9.0, 14.0, "follows_dram")
     parts = {part.name: part for part in view.options[0].per_host.parts}
@@ -136,7 +137,7 @@ def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: D
     assert view.options[0].fit.holds_required
     assert view.options[0].fit.dram_holds_hot
     small = with_loss(document, ServiceLoss(kind="service", service="demo/cache", dram_ratio=0.3), dram_gb=8.0)
-    option = reads.evaluate(small, draws=0, seed=1).options[0]
+    option = reads.evaluate(small, draws=DRAWS, seed=1).options[0]
     assert option.fit is not None
     assert option.fit.dram_holds_hot is False
     assert any("hot pages will be on slow memory" in warning for warning in option.warnings)
@@ -152,7 +153,7 @@ def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: D
 )
 def test_a_loss_that_is_not_known_is_missing(database: Database, loss: LossDocument, cause: str) -> None:
     send_history(database)
-    view = reads_of(database, now()).evaluate(with_loss(PRICED, loss), draws=0, seed=1)
+    view = reads_of(database, now()).evaluate(with_loss(PRICED, loss), draws=DRAWS, seed=1)
     assert [item.path for item in view.missing] == ["options[0].loss"]
     assert cause in view.missing[0].why
     assert view.options == ()
@@ -161,7 +162,7 @@ def test_a_loss_that_is_not_known_is_missing(database: Database, loss: LossDocum
 def test_a_refusal_of_the_advice_is_passed_on(database: Database) -> None:
     send_history(database, days=2, pages=40, per_page=0.01)
     view = reads_of(database, now()).evaluate(
-        with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache")), draws=0, seed=1
+        with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache")), draws=DRAWS, seed=1
     )
     assert view.missing[0].why.startswith("no advice for demo/cache: ")
     assert view.missing[0].next_step

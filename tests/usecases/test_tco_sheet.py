@@ -63,7 +63,9 @@ class Comparison:
 
     def fleet(self, n: int, fleet: Fleet) -> None:
         """A fleet's totals and years."""
-        for what in ("hosts", "extra_hosts", "capex", "annual", "watts", "saving", "saving_ratio"):
+        for what in ("hosts", "extra_hosts", "capex", "annual", "watts", "saving", "saving_ratio", "saving_as_given"):
+            self.number(f"fleet{n}_{what}", getattr(fleet, what))
+        for what in ("saving_p10", "saving_p90"):
             self.number(f"fleet{n}_{what}", getattr(fleet, what))
         self.number(f"fleet{n}_total", fleet.total)
         self.number(f"fleet{n}_total_saving", fleet.total_saving)
@@ -77,6 +79,7 @@ class Comparison:
         """All that an option comes to."""
         self.number(f"host{n}_saving", option.saving)
         self.number(f"host{n}_saving_ratio", option.saving_ratio)
+        self.number(f"host{n}_saving_as_given", option.saving_as_given)
         for item in option.break_even:
             self.number(f"break_even{n}_{item.of}", item.value)
         for step in option.waterfall:
@@ -86,7 +89,6 @@ class Comparison:
             for what in ("low", "high", "saving_low", "saving_high"):
                 self.number(f"tornado{n}_{bar.input}_{what}", getattr(bar, what))
         spread = option.distribution
-        assert spread is not None
         for what in ("p10", "p50", "p90", "p_positive"):
             self.number(f"distribution{n}_{what}", getattr(spread, what))
         rows = self.book.rows(f"distribution{n}_bins")
@@ -150,9 +152,3 @@ def test_names_never_become_formulas(name: str) -> None:
     assert f"'{name}2" in written
     assert "'=1+1" in written
     assert not [text for text in written if text.startswith(("=", "+", "@", "\t"))]
-
-
-def test_a_sheet_needs_draws() -> None:
-    scenario = worked_example()
-    with pytest.raises(ValueError, match="with distributions"):
-        write_sheet(scenario, evaluate(scenario, draws=0, seed=1), view_of(scenario))

@@ -26,7 +26,7 @@ import { simulatorPolicies, simulatorSources } from './simulate/simulator'
 import { sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './simulate/sweeps'
 import { catalogue, status } from './status'
 import { ledger } from './ledger/tierMoves'
-import { prices, scenario, scenarioDefaults, scenarioItems, tcoAnswer } from './tco'
+import { prices, scenario, scenarioDefaults, scenarioItems, scenarioPresets, tcoAnswer } from './tco'
 import { tilesBody } from './heat/tiles'
 
 function json(body: unknown, code = 200): Response {
@@ -126,6 +126,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/capacity\/forecast$/, (_, query) => json(capacityForecast(query.get('id') ?? ''))],
   [/^\/v1\/prices$/, () => json({ items: prices, next_cursor: null })],
   [/^\/v1\/scenarios$/, () => json({ items: scenarioItems, next_cursor: null })],
+  [/^\/v1\/scenarios\/presets$/, (_, query) => json(scenarioPresets(query.get('service')))],
   [/^\/v1\/scenarios\/defaults$/, () => json(scenarioDefaults())],
   [/^\/v1\/scenarios\/([^/]+)$/, (id) => json({ ...scenarioItems[0], id, spec: scenario, yaml: '' })],
   [/^\/v1\/tco\/evaluate$/, () => json(tcoAnswer(false))],

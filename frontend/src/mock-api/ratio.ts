@@ -50,6 +50,43 @@ function rangeOf(target: number, likely: string, plausible: string): NonNullable
   }
 }
 
+/** The parts of the DRAM of a ratio: 400 GiB hot, some of it to be on slow memory, the moving set not measured. */
+export function ratioParts(name: string, share: number): NonNullable<Ratio['parts']> {
+  const dram = share * 768 * gib
+  const part = (
+    of: NonNullable<Ratio['parts']>['parts'][number]['name'],
+    bytes: number | null,
+    spread: number | null,
+  ) => ({
+    name: of,
+    bytes,
+    lo_bytes: bytes === null || spread === null ? null : bytes - spread,
+    hi_bytes: bytes === null || spread === null ? null : bytes + spread,
+    why: `source of ${of}`,
+  })
+  const headroom = 0.02 * dram
+  return {
+    name,
+    dram_ratio: share,
+    dram_bytes: dram,
+    lo_bytes: dram / 2,
+    hi_bytes: dram * 1.5,
+    lo_name: '1:2',
+    hi_name: 'all DRAM',
+    parts: [
+      part('hot', 400 * gib, 20 * gib),
+      part('moving', null, null),
+      part('loss_target', dram - headroom - 410 * gib, 50 * gib),
+      part('sold_ratio', 10 * gib, null),
+      part('headroom', headroom, null),
+      part('growth', 0, null),
+    ],
+    days: 6,
+    days_needed: 7,
+    established_at: '2026-11-28T17:00:00Z',
+  }
+}
+
 /** Ratio advice as the API answers it: one service's is a ratio, another's an early range, all others' are refused. */
 export function ratio(serviceId: string, target: number): Ratio {
   const early = serviceId === 'svc-feed'
@@ -99,6 +136,13 @@ export function ratio(serviceId: string, target: number): Ratio {
         : '8.0 days of page samples from 3 hosts',
     refused: refused ? ['12 sampled accesses: 1000 are needed.'] : [],
     range: refused ? null : early ? { ...rangeOf(0, '2:1', '1:2') } : rangeOf(target, '1:1', '1:2'),
+    parts: refused
+      ? null
+      : early
+        ? ratioParts('2:1', 2 / 3)
+        : chosen === null
+          ? null
+          : ratioParts(chosen.name, chosen.dram_ratio),
     binding: refused ? [] : ['loss'],
     uncertainty: refused
       ? []
@@ -174,6 +218,7 @@ const sampling: Ratio['next_steps'][number] = {
   command: 'sudoedit /etc/tierscope/agent.toml && sudo systemctl restart tierscope-agent',
   by: null,
   raises_to: 'early',
+  narrows: null,
 }
 
 const steps: Ratio['next_steps'] = [
@@ -183,6 +228,7 @@ const steps: Ratio['next_steps'] = [
     command: 'tierscope experiments plan --service svc-feed --metric throughput_per_s --effect 0.02',
     by: null,
     raises_to: null,
+    narrows: { plausible_dram_ratio: 0.4, safe_dram_ratio: 0.6, narrowed_ratio: 0.7 },
   },
   {
     what: 'time',
@@ -190,6 +236,7 @@ const steps: Ratio['next_steps'] = [
     command: null,
     by: new Date((mockNow + 86400) * 1000).toISOString(),
     raises_to: 'provisional',
+    narrows: { plausible_dram_ratio: 0.2, safe_dram_ratio: 0.8, narrowed_ratio: 0 },
   },
 ]
 

@@ -4,6 +4,7 @@ import type {
   ScenarioDefaults,
   ScenarioDocument,
   ScenarioItem,
+  ScenarioPresets,
   TcoAnswer,
   TcoInput,
 } from '../api/_generated/schema'
@@ -92,6 +93,37 @@ export function scenarioDefaults(): ScenarioDefaults {
   }
 }
 
+/** Scenarios of the mock fleet or service: today and CXL can be costed, reused DDR4 cannot. */
+export function scenarioPresets(service: string | null): ScenarioPresets {
+  const [option] = scenario.options
+  const of = (name: string, dram: number) => ({
+    ...scenario,
+    name,
+    options: option === undefined ? [] : [{ ...option, name, dram_gb: dram, cxl: { gb: 768 - dram, devices: 1 } }],
+    fleet: { hosts: 33, growth_per_year: 0.1, years: 5 },
+  })
+  return {
+    subject: service === null ? 'fleet' : 'shop/web',
+    simulated: false,
+    n_hosts: 33,
+    n_hosts_known: 33,
+    dram_gb: 700,
+    slow_gb: 68,
+    dram_ratio: 0.5,
+    advice: 'mean by hosts of the advice for 4 services, those with the most hosts',
+    presets: [
+      { key: 'today', label: 'Today', spec: of('Today: fleet', 700), why_not: null },
+      {
+        key: 'cxl',
+        label: 'CXL at the advised ratio',
+        spec: of('CXL at the advised ratio: fleet', 384),
+        why_not: null,
+      },
+      { key: 'ddr4', label: 'Reused DDR4 behind CXL', spec: null, why_not: 'no ratio advice' },
+    ],
+  }
+}
+
 /** A stored scenario in the list. */
 export const scenarioItems: ScenarioItem[] = ['s-1', 's-2'].map((id, index) => ({
   id,
@@ -142,7 +174,10 @@ const fleet = (hosts: number, annual: number, saving: number) => ({
   annual: hosts * annual,
   watts: hosts * 120,
   saving,
+  saving_p10: saving * 0.5,
+  saving_p90: saving * 1.5,
   saving_ratio: saving / 3_672_235,
+  saving_as_given: saving + 1000,
   years: [],
   total: hosts * annual * 5,
   total_saving: saving * 5,
@@ -152,8 +187,9 @@ const fleet = (hosts: number, annual: number, saving: number) => ({
 const option: Option = {
   name: '2:1 with CXL',
   per_host: perHost(3448.68752, 16_444, 512, 256, 0.995),
-  saving: 206.217912,
-  saving_ratio: 0.056156,
+  saving: 190,
+  saving_ratio: 0.05174,
+  saving_as_given: 206.217912,
   hosts_needed: 1006,
   fleet: fleet(1006, 3448.68752, 202_856),
   loss: {

@@ -1,4 +1,4 @@
-import { screen, waitFor } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp, problem } from '../mock-api/render'
@@ -188,6 +188,13 @@ describe('the analytics of a service', () => {
     const steps = screen.getByTestId('ratio-steps')
     expect(steps.textContent).toContain('tierscope experiments plan')
     expect(steps.textContent).toContain('provisional from')
+    expect(steps.textContent).toContain('would narrow it by 70 %, to 40 % – 60 % of the memory in DRAM')
+    expect(screen.getByTestId('chart-ratio-waterfall').textContent).toContain('6 of 7 days, firm on 28 Nov')
+    const parts = screen.getByTestId('ratio-parts')
+    expect(parts.textContent).toContain('400 GiB')
+    expect(within(parts).getByRole('link', { name: 'Heatmap' }).getAttribute('href')).toContain('tab=heatmap')
+    const cost = within(screen.getByTestId('ratio-chain')).getByRole('link', { name: 'Cost it' })
+    expect(cost.getAttribute('href')).toMatch(/^\/tco\?.*start=cxl&service=svc-feed&share=0\.66/)
     const kinds = screen.getByTestId('ratio-kinds')
     expect(kinds.textContent).toContain('all DRAM to 1:2')
     expect(kinds.textContent).toContain('no answer')

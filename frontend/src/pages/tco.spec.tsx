@@ -10,11 +10,11 @@ const priced = `/tco?set=%7B%22prices.dram%22%3A${price}%7D`
 
 /** Opens the app on a service that gives totals once the scenario has a price of DRAM, and notes what it was asked. */
 function openTco(path: string, answerOf = tcoAnswer) {
-  const asked: { parts: string | null; spec: ScenarioDocument }[] = []
+  const asked: { spec: ScenarioDocument }[] = []
   const router = openApp(path, async (url, request) => {
     if (url.pathname !== '/v1/tco/evaluate') return undefined
     const { spec } = (await request.json()) as { spec: ScenarioDocument }
-    asked.push({ parts: url.searchParams.get('parts'), spec })
+    asked.push({ spec })
     return Response.json(answerOf(spec.prices.dram != null))
   })
   return { router, asked }
@@ -40,7 +40,7 @@ describe('the TCO page', () => {
     expect(confirm.disabled).toBe(true)
     await userEvent.click(within(dialog).getByRole('radio', { name: /late 2025/ }))
     await userEvent.click(confirm)
-    expect((await screen.findByTestId('tco-saving')).textContent).toContain('+$206')
+    expect((await screen.findByTestId('tco-saving')).textContent).toContain('+$190')
     expect(router.state.location.search).toMatchObject({
       set: { 'prices.dram': { value: 11, low: 9, high: 14, source: 'market report', date: '2025-12-01' } },
     })
@@ -87,6 +87,23 @@ describe('the TCO page', () => {
       }
     })
     expect((await screen.findByTestId('tco-warning')).textContent).toContain('Check inputs')
+  })
+
+  it('starts from the hosts of the fleet with one click, and keeps the prices that were stated', async () => {
+    const { router, asked } = openTco(priced)
+    const bar = within(await screen.findByTestId('tco-presets'))
+    expect(await bar.findByText('Your fleet: 33 hosts, 700 GB DRAM + 68 GB slower (91.1 % DRAM) each')).toBeTruthy()
+    await userEvent.click(await bar.findByRole('link', { name: 'CXL at the advised ratio' }))
+    await waitFor(() => expect(asked.at(-1)?.spec.fleet?.hosts).toBe(33))
+    expect(asked.at(-1)?.spec).toMatchObject({ options: [{ dram_gb: 384 }], prices: { dram: { value: 11 } } })
+    expect(router.state.location.search).toMatchObject({ start: 'cxl', set: { 'prices.dram': { value: 11 } } })
+    expect(bar.getByRole('button', { name: 'Reused DDR4 behind CXL' }).getAttribute('aria-disabled')).toBe('true')
+  })
+
+  it('starts from the service that the link names', async () => {
+    const { asked } = openTco('/tco?start=cxl&service=svc-1&share=0.5')
+    await waitFor(() => expect(asked.at(-1)?.spec.name).toBe('CXL at the advised ratio: fleet'))
+    expect((await screen.findByTestId('tco-presets')).textContent).toContain('shop/web: 33 hosts')
   })
 
   it('sets stored scenarios beside each other', async () => {

@@ -844,7 +844,7 @@ class DirtyMemory(TypedDict):
 
 
 class Distribution(TypedDict):
-    """The saving per year and unit of work over random draws of all ranges."""
+    """The saving per year and unit of work over random draws of all ranges; its median is the saving of an option."""
 
     bins: list[Bin]
     draws: int
@@ -1152,8 +1152,9 @@ class Flatness(TypedDict):
 
 class Fleet(TypedDict):
     """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
-    `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
-    which have no price of money in them.
+    `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
+    everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
+    discounted to today; None with straight-line costs, which have no price of money in them.
     """
 
     annual: float
@@ -1162,6 +1163,9 @@ class Fleet(TypedDict):
     hosts: int
     present_value: float | None
     saving: float
+    saving_as_given: float
+    saving_p10: float
+    saving_p90: float
     saving_ratio: float
     total: float
     total_saving: float
@@ -2246,10 +2250,10 @@ class OidcMethod(TypedDict):
 
 
 class Option(TypedDict):
-    """Hosts as they could be. `saving` is per year and unit of work."""
+    """Hosts as they could be. Savings are per year and unit of work."""
 
     break_even: BreakEven
-    distribution: Distribution | None
+    distribution: Distribution
     fit: MemoryFit | None
     fleet: Fleet
     hosts_needed: int
@@ -2257,6 +2261,7 @@ class Option(TypedDict):
     name: str
     per_host: PerHost
     saving: float
+    saving_as_given: float
     saving_ratio: float
     tornado: list[TornadoBar]
     warnings: list[str]
@@ -2882,6 +2887,7 @@ class Ratio(TypedDict):
     next_steps: list[RatioStep]
     notes: list[str]
     origin: Literal["live", "import", "simulated"]
+    parts: RatioParts | None
     placement: RatioPlacement | None
     points: list[RatioPoint]
     posterior: RatioPosterior | None
@@ -2946,6 +2952,14 @@ class RatioLeadingFigures(TypedDict):
     hot_outside_dram_bytes: Figure
 
 
+class RatioNarrowing(TypedDict):
+    """Between which DRAM shares the answer would lie after a step alone, if it finds what is expected today."""
+
+    narrowed_ratio: float
+    plausible_dram_ratio: float
+    safe_dram_ratio: float
+
+
 class RatioOfKind(TypedDict):
     """The answer for one kind of host. Sizes in bytes, null where inventories do not say; `chosen` null: none."""
 
@@ -2959,6 +2973,34 @@ class RatioOfKind(TypedDict):
     range: RatioEnds | None
     sentence: str
     slow_bytes: float | None
+
+
+class RatioPart(TypedDict):
+    """A part of the DRAM that the answer names, of one host."""
+
+    bytes: float | None
+    hi_bytes: float | None
+    lo_bytes: float | None
+    name: Literal["hot", "moving", "loss_target", "sold_ratio", "headroom", "growth"]
+    why: str
+
+
+class RatioParts(TypedDict):
+    """What the DRAM of the advised ratio, else of the likeliest one, is made of; the parts add up to `dram_bytes`.
+    `lo_bytes` and `hi_bytes` are the DRAM of the plausible and of the safe end.
+    """
+
+    days: float
+    days_needed: float
+    dram_bytes: float
+    dram_ratio: float
+    established_at: str | None
+    hi_bytes: float
+    hi_name: str
+    lo_bytes: float
+    lo_name: str
+    name: str
+    parts: list[RatioPart]
 
 
 class RatioPlacement(TypedDict):
@@ -3018,6 +3060,7 @@ class RatioStep(TypedDict):
 
     by: str | None
     command: str | None
+    narrows: RatioNarrowing | None
     raises_to: Literal["early", "provisional", "established"] | None
     text: str
     what: Literal["page_samples", "replay", "ab_test", "bench", "bandwidth", "hosts", "time", "gaps", "coverage"]
@@ -3402,6 +3445,29 @@ class ScenarioItem(TypedDict):
     name: str
     options: list[str]
     version: int
+
+
+class ScenarioPreset(TypedDict):
+    """A scenario to start from; `spec` None where `why_not` says what is missing."""
+
+    key: Literal["today", "cxl", "ddr4"]
+    label: str
+    spec: ScenarioDocument | None
+    why_not: str | None
+
+
+class ScenarioPresets(TypedDict):
+    """Hosts as they are, and scenarios made from them. Sizes are means over the hosts that state them."""
+
+    advice: str
+    dram_gb: float | None
+    dram_ratio: float | None
+    n_hosts: int
+    n_hosts_known: int
+    presets: list[ScenarioPreset]
+    simulated: bool
+    slow_gb: float | None
+    subject: str
 
 
 class SchemeInfo(TypedDict):
@@ -4520,7 +4586,7 @@ class WarmUpEnd(TypedDict):
 
 
 class WaterfallStep(TypedDict):
-    """A step from the baseline's cost per unit of work to the option's; all steps add up to minus the saving."""
+    """A step from the baseline's cost per unit of work to the option's; they add up to minus the saving as given."""
 
     delta: float
     part: str

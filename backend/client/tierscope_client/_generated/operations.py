@@ -219,14 +219,12 @@ class Client(Transport):
         """
         return cast("models.EnrolAnswer", self._json("POST", "/v1/agents/enrol", body=body))
 
-    def evaluate_scenario(
-        self, body: models.TcoRequest, *, parts: Literal["all", "fast"] | None = None
-    ) -> models.TcoAnswer:
+    def evaluate_scenario(self, body: models.TcoRequest) -> models.TcoAnswer:
         """Cost a scenario. Cost per host and for the fleet, savings, break-even points, what matters most, and how
-        sure it is. Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs,
-        and what to do.
+        sure it is. A saving is the median over random draws of all uncertain inputs. Nothing is stored. A missing
+        price or loss is no error: `missing` says what, where it belongs, and what to do.
         """
-        return cast("models.TcoAnswer", self._json("POST", "/v1/tco/evaluate", query={"parts": parts}, body=body))
+        return cast("models.TcoAnswer", self._json("POST", "/v1/tco/evaluate", body=body))
 
     def expire_silence(self, silence_id: str) -> models.Silence:
         """End a silence now. Alerts that still fire are sent again; a silence that is over stays as it is."""
@@ -1352,6 +1350,16 @@ class Client(Transport):
             self._json(
                 "GET", "/v1/advice/plan/bundle", query={"change": change, "host": host, "without_host": without_host}
             ),
+        )
+
+    def read_presets(self, *, service: str | None = None, dram_ratio: float | None = None) -> models.ScenarioPresets:
+        """Scenarios filled in from the fleet. Hosts of today against the same memory in DRAM, with CXL at the advised
+        ratio, and with reused DDR4 behind CXL. Host count and memory are those of the inventories; the loss of
+        throughput is from ratio advice. The price of DRAM is left out, as in the defaults.
+        """
+        return cast(
+            "models.ScenarioPresets",
+            self._json("GET", "/v1/scenarios/presets", query={"service": service, "dram_ratio": dram_ratio}),
         )
 
     def read_purge(self, purge_id: str) -> models.Purge:

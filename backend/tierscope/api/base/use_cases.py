@@ -75,6 +75,7 @@ from tierscope.usecases.simulate.writes import SweepWrites
 from tierscope.usecases.slowdown.points import SlowdownPoints
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.tco.losses import ServiceFacts
+from tierscope.usecases.tco.presets import ScenarioPresetReads
 from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.reclaimable import ReclaimableReads
@@ -179,7 +180,9 @@ class UseCases(_Reads, _Stores):
         self.own_metrics.register(IngestQueue(self.ingest))
         self.readiness = Readiness(database)
         self.status = StatusReads(context, self.access.loopback_trust)
-        self.tco = TcoReads(context, ServiceFacts(context))
+        facts = ServiceFacts(context)
+        self.tco = TcoReads(context, facts)
+        self.scenario_presets = ScenarioPresetReads(context, facts)
 
     async def close(self) -> None:
         """Finish what was begun, and let go of connections."""

@@ -1,6 +1,6 @@
 """What-if of cost: evaluate a scenario, compare stored ones."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
@@ -57,16 +57,14 @@ def evaluate_scenario(
     request: Request,
     reads: Reads,
     body: TcoRequest,
-    parts: Annotated[
-        Literal["all", "fast"], Query(description="`fast` leaves the random draws out: for sliders.")
-    ] = "all",
 ) -> Answer[TcoAnswer]:
     """Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
 
+    A saving is the median over random draws of all uncertain inputs.
+
     Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
     """
-    draws = 0 if parts == "fast" else body.draws
-    return answer(request, TcoAnswer, reads.evaluate(body.spec, draws=draws, seed=body.seed))
+    return answer(request, TcoAnswer, reads.evaluate(body.spec, draws=body.draws, seed=body.seed))
 
 
 @router.post(

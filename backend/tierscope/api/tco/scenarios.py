@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import Field
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
@@ -11,6 +11,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.tco.presets import ScenarioPresetReads, ScenarioPresets
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
 from tierscope.usecases.tco.scenarios import ScenarioDefaults, ScenarioItem, Scenarios, StoredScenario, starting_point
 
@@ -34,6 +35,7 @@ class ScenarioChange(Model):
 router = APIRouter(prefix="/v1/scenarios", tags=["tco"])
 
 Store = Annotated[Scenarios, Depends(use(lambda held: held.scenarios))]
+Presets = Annotated[ScenarioPresetReads, Depends(use(lambda held: held.scenario_presets))]
 Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 _READ = [Depends(requires("read:fleet"))]
 
@@ -50,6 +52,23 @@ def list_scenarios(
 def read_defaults(request: Request) -> Answer[ScenarioDefaults]:
     """A complete scenario with published defaults, and the ranges of its inputs."""
     return answer(request, ScenarioDefaults, starting_point())
+
+
+@router.get("/presets", dependencies=_READ, summary="Scenarios filled in from the fleet")
+def read_presets(
+    request: Request,
+    reads: Presets,
+    service: Annotated[str | None, Query(max_length=200, description="Service id; left out: the fleet.")] = None,
+    dram_ratio: Annotated[
+        float | None, Query(gt=0, le=1, description="DRAM's share of the memory, in place of the advised one.")
+    ] = None,
+) -> Answer[ScenarioPresets]:
+    """Hosts of today against the same memory in DRAM, with CXL at the advised ratio, and with reused DDR4 behind CXL.
+
+    Host count and memory are those of the inventories; the loss of throughput is from ratio advice. The price of DRAM
+    is left out, as in the defaults.
+    """
+    return answer(request, ScenarioPresets, reads.read(service, dram_ratio=dram_ratio))
 
 
 @router.get("/schema", dependencies=_READ, summary="JSON schema of scenario files")

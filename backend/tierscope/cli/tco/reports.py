@@ -14,11 +14,11 @@ def describe_tco(view: TcoAnswer) -> str:
     """A table of all designs, then what decides about each option."""
     baseline = view.baseline
     assert baseline is not None
-    header = ("", "price", "per year", "per work", "saving", "hosts", "10 % - 50 % - 90 %", "P(saving > 0)")
+    header = ("", "price", "per year", "per work", "saving (median)", "10 % to 90 %", "P(saving > 0)", "hosts")
     rows: list[tuple[str, ...]] = [header]
     host = baseline.per_host
     amounts = (host.capex, host.annual, host.annual_per_work)
-    rows.append((baseline.name, *map(_money, amounts), "", f"{baseline.fleet.hosts:,}", "", ""))
+    rows.append((baseline.name, *map(_money, amounts), "", "", "", f"{baseline.fleet.hosts:,}"))
     rows += [_row(option) for option in view.options]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     lines = [f"{view.name}: {view.currency} per host; price of DRAM of {view.price_date}.", ""]
@@ -47,14 +47,13 @@ def describe_missing(view: TcoAnswer) -> str:
 
 def _row(option: Option) -> tuple[str, ...]:
     host, spread = option.per_host, option.distribution
-    percentiles = "" if spread is None else f"{spread.p10:,.0f} - {spread.p50:,.0f} - {spread.p90:,.0f}"
     return (
         option.name,
         *map(_money, (host.capex, host.annual, host.annual_per_work)),
         f"{option.saving:,.0f} ({option.saving_ratio:.1%})",
+        f"{spread.p10:,.0f} to {spread.p90:,.0f}",
+        f"{spread.p_positive:.0%}",
         f"{option.hosts_needed:,}",
-        percentiles,
-        "" if spread is None else f"{spread.p_positive:.0%}",
     )
 
 

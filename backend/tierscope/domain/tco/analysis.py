@@ -1,4 +1,4 @@
-"""What decides about an option: where it breaks even, which input matters most, how sure its saving is."""
+"""What an option saves over random draws, where it breaks even, which input matters most."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tierscope.domain.base.described import Described
-from tierscope.domain.tco.costs import Floats, Own, cost_host
+from tierscope.domain.tco.costs import Floats, HostCost, Own, cost_host, hosts_for
 from tierscope.domain.tco.draws import as_given, draw_own, draw_shared, own_as_given, with_input
 from tierscope.domain.tco.scenario import HIGHEST_LOSS, SHARED_INPUTS, Design, Range, Scenario, SharedName
 
@@ -57,7 +57,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The saving per year and unit of work over random draws of all ranges."""
+    """The saving per year and unit of work over random draws of all ranges; its median is the saving of an option."""
 
     p10: float
     p50: float
@@ -69,10 +69,21 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnFleet:
+    """The saving of a fleet per year over the same draws, each in whole hosts."""
+
+    p10: float
+    p50: float
+    p90: float
+    saving: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnSavings(Distribution):
-    """The same with the saving of each draw, in the order drawn."""
+    """The same with the saving of each draw, in the order drawn, and that of the fleet."""
 
     saving: Floats
+    fleet: DrawnFleet
 
 
 def saving_at(scenario: Scenario, option: Design, name: SharedName, values: list[float]) -> Floats:
@@ -166,17 +177,25 @@ def draw_savings(scenario: Scenario, *, draws: int, seed: int) -> tuple[DrawnSav
     """The saving of each option over the same draws of the shared inputs."""
     cases = draw_shared(scenario, draws=draws, seed=seed)
     costs = [
-        cost_host(design, scenario, cases, draw_own(design, place, draws=draws, seed=seed)).annual_per_work
+        cost_host(design, scenario, cases, draw_own(design, place, draws=draws, seed=seed))
         for place, design in enumerate(scenario.designs)
     ]
-    return tuple(_distribution(costs[0] - cost, seed) for cost in costs[1:])
+    return tuple(_distribution(costs[0], cost, scenario.fleet.hosts, seed) for cost in costs[1:])
 
 
-def _distribution(saving: Floats, seed: int) -> DrawnSavings:
-    p10, p50, p90 = (float(value) for value in np.percentile(saving, PERCENTILES))
+def _distribution(base: HostCost, option: HostCost, hosts: int, seed: int) -> DrawnSavings:
+    saving = base.annual_per_work - option.annual_per_work
+    of_fleet = hosts * base.annual - hosts_for(hosts, base.work, option.work) * option.annual
+    fleet = DrawnFleet(*_percentiles(of_fleet), of_fleet)
+    p10, p50, p90 = _percentiles(saving)
     counts, edges = np.histogram(saving, bins=_edges(saving))
     bins = tuple(Bin(float(lo), float(hi), int(n)) for lo, hi, n in zip(edges[:-1], edges[1:], counts, strict=True))
-    return DrawnSavings(p10, p50, p90, float(np.mean(saving > 0.0)), bins, len(saving), seed, saving)
+    return DrawnSavings(p10, p50, p90, float(np.mean(saving > 0.0)), bins, len(saving), seed, saving, fleet)
+
+
+def _percentiles(saving: Floats) -> tuple[float, float, float]:
+    p10, p50, p90 = np.percentile(saving, PERCENTILES)
+    return float(p10), float(p50), float(p90)
 
 
 def _edges(saving: Floats) -> Floats:

@@ -21,6 +21,8 @@ SECONDS_PER_YEAR = 365 * 86_400
 MB_PER_TB = 1e6
 GB_PER_TB = 1e3
 DAYS_PER_YEAR = 365.0
+SLACK = 1e-9
+"""Rounding error that must not buy a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,11 @@ def capacity_factor(design: Design, scenario: Scenario) -> float:
     if design.credit == "same" or design is scenario.baseline:
         return 1.0
     return design.memory_gb / scenario.baseline.memory_gb
+
+
+def hosts_for(baseline_hosts: float, base_work: Floats | float, work: Floats | float) -> Floats:
+    """Whole hosts that do the work of so many of the baseline's, in each case."""
+    return np.asarray(np.ceil(baseline_hosts * base_work / work - SLACK), np.float64)
 
 
 def _total(values: list[Floats]) -> Floats:

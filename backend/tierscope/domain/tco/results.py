@@ -1,4 +1,8 @@
-"""The answer to a what-if: cost per host and for the fleet, what an option saves, and what to check about it."""
+"""The answer to a what-if: cost per host and for the fleet, what an option saves, and what to check about it.
+
+The saving of an option is the median over random draws of all uncertain inputs, per host and for the fleet. The saving
+with every input at its value stands beside it: parts, break-even points and the tornado are about that one.
+"""
 
 import math
 from dataclasses import dataclass
@@ -7,19 +11,25 @@ from typing import Annotated
 from tierscope.domain.base.described import Described
 from tierscope.domain.tco.analysis import (
     BreakEven,
+    DrawnFleet,
     DrawnSavings,
     TornadoBar,
     draw_savings,
     find_break_evens,
     rank_inputs,
 )
-from tierscope.domain.tco.costs import KILOHOURS_PER_YEAR, HostCost, PartName, capacity_factor, cost_host
+from tierscope.domain.tco.costs import (
+    KILOHOURS_PER_YEAR,
+    SLACK,
+    HostCost,
+    PartName,
+    capacity_factor,
+    cost_host,
+    hosts_for,
+)
 from tierscope.domain.tco.draws import as_given, own_as_given
 from tierscope.domain.tco.published import SUSPICIOUS_SAVING
 from tierscope.domain.tco.scenario import Design, Scenario
-
-_SLACK = 1e-9
-"""Rounding error that must not buy a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +84,9 @@ class FleetYear:
 class Fleet:
     """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
 
-    `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
-    which have no price of money in them.
+    `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
+    everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
+    discounted to today; None with straight-line costs, which have no price of money in them.
     """
 
     hosts: int
@@ -83,8 +94,11 @@ class Fleet:
     capex: float
     annual: float
     watts: float
-    saving: float
-    saving_ratio: float
+    saving: Annotated[float, Described("Per year: the median over random draws, each in whole hosts.")]
+    saving_p10: float
+    saving_p90: float
+    saving_ratio: Annotated[float, Described("The median over the baseline's cost per year.")]
+    saving_as_given: Annotated[float, Described("With every input at its value.")]
     years: tuple[FleetYear, ...]
     total: float
     total_saving: float
@@ -93,7 +107,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallStep:
-    """A step from the baseline's cost per unit of work to the option's; all steps add up to minus the saving."""
+    """A step from the baseline's cost per unit of work to the option's; they add up to minus the saving as given."""
 
     part: str
     delta: float
@@ -101,17 +115,22 @@ class WaterfallStep:
 
 @dataclass(frozen=True, slots=True)
 class OptionResult:
-    """What an option costs and saves per year and unit of work. `distribution` None where it was not asked for."""
+    """What an option costs and saves per year and unit of work.
+
+    `saving` is the median of `distribution`, `saving_ratio` its share of the baseline's cost. `saving_as_given` has
+    every input at its value: break-even points, tornado and waterfall are about it.
+    """
 
     name: str
     per_host: PerHost
     saving: float
     saving_ratio: float
+    saving_as_given: float
     fleet: Fleet
     break_even: tuple[BreakEven, ...]
     tornado: tuple[TornadoBar, ...]
     waterfall: tuple[WaterfallStep, ...]
-    distribution: DrawnSavings | None
+    distribution: DrawnSavings
     warnings: tuple[str, ...]
 
 
@@ -133,13 +152,13 @@ class Evaluation:
 
 
 def evaluate(scenario: Scenario, *, draws: int, seed: int) -> Evaluation:
-    """Cost a scenario; with `draws` 0 without distributions."""
+    """Cost a scenario with at least one random draw of its uncertain inputs."""
     cases = as_given(scenario)
     costs = [cost_host(design, scenario, cases, own_as_given(design)) for design in scenario.designs]
     hosts = [_per_host(design, cost, scenario) for design, cost in zip(scenario.designs, costs, strict=True)]
     base = hosts[0]
-    base_fleet = _fleet(scenario, base, base)
-    spread = draw_savings(scenario, draws=draws, seed=seed) if draws else (None,) * len(scenario.options)
+    base_fleet = _fleet(scenario, base, base, None)
+    spread = draw_savings(scenario, draws=draws, seed=seed)
     options = tuple(
         _option(scenario, design, base, host, distribution)
         for design, host, distribution in zip(scenario.options, hosts[1:], spread, strict=True)
@@ -176,16 +195,16 @@ def _per_host(design: Design, cost: HostCost, scenario: Scenario) -> PerHost:
 
 
 def _option(
-    scenario: Scenario, design: Design, base: PerHost, host: PerHost, distribution: DrawnSavings | None
+    scenario: Scenario, design: Design, base: PerHost, host: PerHost, distribution: DrawnSavings
 ) -> OptionResult:
-    saving = base.annual_per_work - host.annual_per_work
-    ratio = saving / base.annual_per_work if base.annual_per_work > 0.0 else 0.0
+    ratio = distribution.p50 / base.annual_per_work if base.annual_per_work > 0.0 else 0.0
     return OptionResult(
         name=design.name,
         per_host=host,
-        saving=saving,
+        saving=distribution.p50,
         saving_ratio=ratio,
-        fleet=_fleet(scenario, base, host),
+        saving_as_given=base.annual_per_work - host.annual_per_work,
+        fleet=_fleet(scenario, base, host, distribution.fleet),
         break_even=find_break_evens(scenario, design),
         tornado=rank_inputs(scenario, design),
         waterfall=_waterfall(scenario, design, base, host),
@@ -194,24 +213,20 @@ def _option(
     )
 
 
-def hosts_for(baseline_hosts: float, base_work: float, work: float) -> int:
-    """Hosts that do the work of so many of the baseline's."""
-    return math.ceil(baseline_hosts * base_work / work - _SLACK)
-
-
-def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> Fleet:
+def _fleet(scenario: Scenario, base: PerHost, host: PerHost, drawn: DrawnFleet | None) -> Fleet:
+    """The fleet of one host; `drawn` None for that of the baseline, which saves nothing."""
     years, total, total_base, present = [], 0.0, 0.0, 0.0
     rate = scenario.finance.discount_rate
     for year in range(1, scenario.fleet.years + 1):
-        demand = math.ceil(scenario.fleet.hosts * (1.0 + scenario.fleet.growth_per_year) ** (year - 1) - _SLACK)
-        needed = hosts_for(demand, base.work, host.work)
+        demand = math.ceil(scenario.fleet.hosts * (1.0 + scenario.fleet.growth_per_year) ** (year - 1) - SLACK)
+        needed = int(hosts_for(demand, base.work, host.work))
         annual, before = needed * host.annual, demand * base.annual
         years.append(FleetYear(year, needed, annual, before - annual))
         total, total_base = total + annual, total_base + before
         present += annual / (1.0 + rate) ** year
-    hosts = hosts_for(scenario.fleet.hosts, base.work, host.work)
+    hosts = int(hosts_for(scenario.fleet.hosts, base.work, host.work))
     before = scenario.fleet.hosts * base.annual
-    saving = before - hosts * host.annual
+    p10, saving, p90 = (0.0, 0.0, 0.0) if drawn is None else (drawn.p10, drawn.p50, drawn.p90)
     return Fleet(
         hosts=hosts,
         extra_hosts=hosts - scenario.fleet.hosts,
@@ -219,7 +234,10 @@ def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> Fleet:
         annual=hosts * host.annual,
         watts=hosts * host.watts,
         saving=saving,
+        saving_p10=p10,
+        saving_p90=p90,
         saving_ratio=saving / before if before > 0.0 else 0.0,
+        saving_as_given=before - hosts * host.annual,
         years=tuple(years),
         total=total,
         total_saving=total_base - total,
@@ -228,7 +246,7 @@ def _fleet(scenario: Scenario, base: PerHost, host: PerHost) -> Fleet:
 
 
 def _waterfall(scenario: Scenario, design: Design, base: PerHost, host: PerHost) -> tuple[WaterfallStep, ...]:
-    """Parts as they differ per host, then what lost throughput and more memory per host do; the sum is -saving."""
+    """Parts as they differ per host, then what lost throughput and more memory do; the sum is -saving as given."""
     before = {part.name: part.annual for part in base.parts}
     after = {part.name: part.annual for part in host.parts}
     names = dict.fromkeys((*before, *after))
@@ -250,12 +268,12 @@ def _warnings(scenario: Scenario, design: Design, host: PerHost, saving_ratio: f
             f" DRAM and 5.4 % of the cost of a server; above {SUSPICIOUS_SAVING:.0%} an input is usually wrong."
         )
     base = scenario.baseline.memory_gb
-    if design.memory_gb < base * (1.0 - _SLACK):
+    if design.memory_gb < base * (1.0 - SLACK):
         found.append(
             f"Holds {design.memory_gb:,.0f} GB where the baseline holds {base:,.0f} GB: part of the saving is memory"
             " that is missing, not memory that is cheaper."
         )
-    elif design.credit == "same" and design.memory_gb > base * (1.0 + _SLACK):
+    elif design.credit == "same" and design.memory_gb > base * (1.0 + SLACK):
         found.append(
             f"Holds {design.memory_gb:,.0f} GB, more than the baseline's {base:,.0f} GB, and is not credited for it;"
             " set capacity to `more` where memory is what limits a host."

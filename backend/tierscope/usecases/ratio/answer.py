@@ -7,14 +7,12 @@ from datetime import datetime, timedelta
 from tierscope.domain.base.figures import Figure, Interval
 from tierscope.domain.ratio import (
     STALLS_MAX,
-    SWEEP,
     Answer,
     Candidate,
     Choice,
     RatioGrade,
     Seen,
     grade_of,
-    judge,
     settle,
 )
 from tierscope.domain.slowdown import (
@@ -35,6 +33,7 @@ from tierscope.usecases.ratio.answers import (
     RatioCandidate,
     RatioEnds,
     RatioOfKind,
+    RatioParts,
     RatioPoint,
     RatioSensitivity,
     RatioStep,
@@ -43,7 +42,9 @@ from tierscope.usecases.ratio.answers import (
 )
 from tierscope.usecases.ratio.evidence import list_evidence
 from tierscope.usecases.ratio.inputs import Case, RatioInputs, RatioQuery
+from tierscope.usecases.ratio.narrowing import weigh_steps
 from tierscope.usecases.ratio.next_steps import Missing, firm_up, step_out_of_refusal
+from tierscope.usecases.ratio.parts import view_parts
 from tierscope.usecases.ratio.placement import GROWTH_RANGE, view_placement
 from tierscope.usecases.ratio.posterior import (
     assume_slowdown,
@@ -144,6 +145,7 @@ def _view(
     now: datetime,
 ) -> Ratio:
     case, choice = judged or (None, None)
+    fine = None if case is None else case.choose_share()
     candidates = () if judged is None else _candidates(*judged)
     answer, chosen, ends = _settle(judged, candidates)
     seen = None if case is None else case.placement.seen
@@ -167,14 +169,15 @@ def _view(
         scope=describe_scope(grade, seen),
         refused=refused,
         range=ends,
+        parts=None if fine is None else _parts(judged, fine, ends, grade, one=answer == "ratio"),
         binding=() if choice is None else choice.binding,
         uncertainty=() if judged is None else weigh_doubts(*judged),
-        next_steps=_next_steps(known, judged, seen, grade, now),
+        next_steps=_next_steps(known, judged, fine, seen, grade, now),
         kinds=(),
         placement=None if case is None else view_placement(case.placement, beside),
         chosen=chosen,
         candidates=candidates,
-        sweep=None if case is None else _sweep(case),
+        sweep=None if fine is None else _sweep(fine),
         posterior=None if judged is None else view_posterior(judged[0].belief, _likely_share(judged[1]), judged[0].rho),
         points=points,
         evidence=list_evidence(known, rho),
@@ -217,6 +220,7 @@ def _ends(choice: Choice) -> RatioEnds:
 def _next_steps(
     known: RatioInputs,
     judged: tuple[Case, Choice] | None,
+    fine: Choice | None,
     seen: Seen | None,
     grade: RatioGrade | None,
     now: datetime,
@@ -224,6 +228,7 @@ def _next_steps(
     if isinstance(known.placement, NoCurve):
         return step_out_of_refusal(known.service_id, known.placement, recorded=known.origin == "import")
     assert judged is not None
+    assert fine is not None
     assert seen is not None
     assert grade is not None
     case, choice = judged
@@ -234,7 +239,7 @@ def _next_steps(
         measured_rho=not case.rho_measured,
         bandwidth=not _bandwidth_checked(case, choice),
     )
-    return firm_up(known.service_id, seen, grade, choice, missing, now=now)
+    return weigh_steps(case, fine, firm_up(known.service_id, seen, grade, choice, missing, now=now))
 
 
 def _likely_share(choice: Choice) -> float:
@@ -292,8 +297,16 @@ def _loss(share: Figure, definition: str, value: float, interval: Interval) -> F
     return replace(share, definition=definition, value=value, interval=interval, grounding=_GROUNDING)
 
 
-def _sweep(case: Case) -> RatioSweep:
-    found = judge([(f"{share:.2f}", share) for share in SWEEP], case.at, case.belief, case.demand)[::-1]
+def _parts(
+    judged: tuple[Case, Choice] | None, fine: Choice, ends: RatioEnds | None, grade: RatioGrade | None, *, one: bool
+) -> RatioParts | None:
+    if judged is None or ends is None or grade is None:
+        return None
+    return view_parts(*judged, fine, ends, grade, one=one)
+
+
+def _sweep(fine: Choice) -> RatioSweep:
+    found = fine.candidates[::-1]
     return RatioSweep(
         dram_ratio=tuple(item.dram_share for item in found),
         share_on_slow=tuple(item.share.value for item in found),

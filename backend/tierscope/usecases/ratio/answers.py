@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.ratio import Answer, Constraint, RatioGrade
+from tierscope.domain.ratio.parts import PartName
 
 Doubt = Literal["slowdown", "latency", "share_on_slow", "placement", "hours", "days", "hosts"]
 StepName = Literal["page_samples", "replay", "ab_test", "bench", "bandwidth", "hosts", "time", "gaps", "coverage"]
@@ -129,6 +130,48 @@ class RatioEnds:
 
 
 @dataclass(frozen=True, slots=True)
+class RatioPart:
+    """A part of the DRAM that the answer names, of one host."""
+
+    name: PartName
+    bytes: Annotated[float | None, Described("Null: not measured. Negative: memory that may be on slow memory.")]
+    lo_bytes: Annotated[float | None, Described("Null: without an interval.")]
+    hi_bytes: float | None
+    why: Annotated[str, Described("Where it is from, or why it is not measured.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioParts:
+    """What the DRAM of the advised ratio, else of the likeliest one, is made of; the parts add up to `dram_bytes`.
+
+    `lo_bytes` and `hi_bytes` are the DRAM of the plausible and of the safe end.
+    """
+
+    name: Annotated[str, Described("The ratio, such as `2:1`.")]
+    dram_ratio: float
+    dram_bytes: float
+    lo_bytes: float
+    hi_bytes: float
+    lo_name: str
+    hi_name: str
+    parts: tuple[RatioPart, ...]
+    days: Annotated[float, Described("Days of page samples so far.")]
+    days_needed: float
+    established_at: Annotated[
+        datetime | None, Described("When samples have lasted long enough to establish it; null where it is.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RatioNarrowing:
+    """Between which DRAM shares the answer would lie after a step alone, if it finds what is expected today."""
+
+    plausible_dram_ratio: float
+    safe_dram_ratio: float
+    narrowed_ratio: Annotated[float, Described("Part of the width of today that goes away; negative: it widens.")]
+
+
+@dataclass(frozen=True, slots=True)
 class RatioStep:
     """Something that firms the answer up, and when it can have done so."""
 
@@ -137,6 +180,7 @@ class RatioStep:
     command: Annotated[str | None, Described("To run; null where waiting is enough.")]
     by: Annotated[datetime | None, Described("When it is there at the earliest; null: when you do it.")]
     raises_to: Annotated[RatioGrade | None, Described("The grade that it is needed for; null: it narrows the answer.")]
+    narrows: Annotated[RatioNarrowing | None, Described("Null: what it finds cannot be foretold.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +271,12 @@ class Ratio:
     scope: Annotated[str, Described("What was seen, and what was not.")]
     refused: Annotated[tuple[str, ...], Described("Why nothing can be said; empty unless refused.")]
     range: Annotated[RatioEnds | None, Described("Null where refused.")]
+    parts: Annotated[
+        RatioParts | None, Described("Of the DRAM that is named; null where none is, or the memory is not known.")
+    ]
     binding: Annotated[tuple[Constraint, ...], Described("What keeps the next smaller DRAM share from being safe.")]
     uncertainty: Annotated[tuple[RatioUncertainty, ...], Described("The greatest first; empty where refused.")]
-    next_steps: Annotated[tuple[RatioStep, ...], Described("What would firm the answer up, the most telling first.")]
+    next_steps: Annotated[tuple[RatioStep, ...], Described("What would firm the answer up; what cannot be foretold first, then the widest narrowing.")]
     kinds: Annotated[tuple[RatioOfKind, ...], Described("Of each kind of host, the one with the most hosts first.")]
     placement: Annotated[RatioPlacement | None, Described("Null where there are no page samples.")]
     chosen: Annotated[RatioCandidate | None, Described("Null unless `answer` is `ratio`.")]

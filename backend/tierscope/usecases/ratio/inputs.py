@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from tierscope.domain.base.figures import Figure, Origin, Window
-from tierscope.domain.ratio import HEADROOM, RATIOS, Choice, Demand, Placement, choose
+from tierscope.domain.ratio import HEADROOM, RATIOS, SWEEP, Choice, Demand, Placement, choose
 from tierscope.domain.ratio.memory import HostKind
 from tierscope.domain.slowdown import EXPONENTS, Belief, Point, bandwidth_loss
 from tierscope.storage.slowdown.points import SlowdownPointItem
@@ -89,6 +89,10 @@ class Case:
     def choose(self) -> Choice:
         """The choice among ratios."""
         return choose(RATIOS, self.at, self.belief, self.demand)
+
+    def choose_share(self) -> Choice:
+        """The choice among all DRAM shares of the sweep."""
+        return choose([(f"{share:.2f}", share) for share in SWEEP], self.at, self.belief, self.demand)
 
     def grown(self, growth: float) -> "Case":
         """The same with another growth."""

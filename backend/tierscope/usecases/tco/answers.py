@@ -96,12 +96,15 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Hosts as they could be. `saving` is per year and unit of work."""
+    """Hosts as they could be. Savings are per year and unit of work."""
 
     name: str
     per_host: PerHost
-    saving: float
-    saving_ratio: float
+    saving: Annotated[float, Described("The median of `distribution`.")]
+    saving_ratio: Annotated[float, Described("The median over the baseline's cost per year and unit of work.")]
+    saving_as_given: Annotated[
+        float, Described("With every input at its value: what break-even points, tornado and waterfall are about.")
+    ]
     hosts_needed: int
     fleet: Fleet
     loss: LossSource
@@ -109,7 +112,7 @@ class Option:
     break_even: BreakEven
     tornado: tuple[TornadoBar, ...]
     waterfall: tuple[WaterfallStep, ...]
-    distribution: Annotated[Distribution | None, Described("Null where only the fast parts were asked for.")]
+    distribution: Distribution
     warnings: tuple[str, ...]
 
 

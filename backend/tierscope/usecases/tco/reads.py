@@ -206,6 +206,7 @@ def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *
         per_host=result.per_host,
         saving=result.saving,
         saving_ratio=result.saving_ratio,
+        saving_as_given=result.saving_as_given,
         hosts_needed=result.fleet.hosts,
         fleet=result.fleet,
         loss=loss,

@@ -1728,6 +1728,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/scenarios/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Scenarios filled in from the fleet
+         * @description Hosts of today against the same memory in DRAM, with CXL at the advised ratio, and with reused DDR4 behind CXL.
+         *
+         *     Host count and memory are those of the inventories; the loss of throughput is from ratio advice. The price of DRAM
+         *     is left out, as in the defaults.
+         */
+        get: operations["read_presets_v1_scenarios_presets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/scenarios/schema": {
         parameters: {
             query?: never;
@@ -2554,6 +2577,8 @@ export interface paths {
         /**
          * Cost a scenario
          * @description Cost per host and for the fleet, savings, break-even points, what matters most, and how sure it is.
+         *
+         *     A saving is the median over random draws of all uncertain inputs.
          *
          *     Nothing is stored. A missing price or loss is no error: `missing` says what, where it belongs, and what to do.
          */
@@ -4407,7 +4432,7 @@ export interface components {
         };
         /**
          * Distribution
-         * @description The saving per year and unit of work over random draws of all ranges.
+         * @description The saving per year and unit of work over random draws of all ranges; its median is the saving of an option.
          */
         Distribution: {
             /** Bins */
@@ -5092,8 +5117,9 @@ export interface components {
          * Fleet
          * @description A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
          *
-         *     `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line costs,
-         *     which have no price of money in them.
+         *     `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
+         *     everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
+         *     discounted to today; None with straight-line costs, which have no price of money in them.
          */
         Fleet: {
             /** Annual */
@@ -5112,9 +5138,24 @@ export interface components {
              * @description Of all years, discounted; null with straight-line costs.
              */
             present_value: number | null;
-            /** Saving */
+            /**
+             * Saving
+             * @description Per year: the median over random draws, each in whole hosts.
+             */
             saving: number;
-            /** Saving Ratio */
+            /**
+             * Saving As Given
+             * @description With every input at its value.
+             */
+            saving_as_given: number;
+            /** Saving P10 */
+            saving_p10: number;
+            /** Saving P90 */
+            saving_p90: number;
+            /**
+             * Saving Ratio
+             * @description The median over the baseline's cost per year.
+             */
             saving_ratio: number;
             /** Total */
             total: number;
@@ -7129,12 +7170,11 @@ export interface components {
         };
         /**
          * Option
-         * @description Hosts as they could be. `saving` is per year and unit of work.
+         * @description Hosts as they could be. Savings are per year and unit of work.
          */
         Option: {
             break_even: components["schemas"]["BreakEven"];
-            /** @description Null where only the fast parts were asked for. */
-            distribution: components["schemas"]["Distribution"] | null;
+            distribution: components["schemas"]["Distribution"];
             fit: components["schemas"]["MemoryFit"] | null;
             fleet: components["schemas"]["Fleet"];
             /** Hosts Needed */
@@ -7143,9 +7183,20 @@ export interface components {
             /** Name */
             name: string;
             per_host: components["schemas"]["PerHost"];
-            /** Saving */
+            /**
+             * Saving
+             * @description The median of `distribution`.
+             */
             saving: number;
-            /** Saving Ratio */
+            /**
+             * Saving As Given
+             * @description With every input at its value: what break-even points, tornado and waterfall are about.
+             */
+            saving_as_given: number;
+            /**
+             * Saving Ratio
+             * @description The median over the baseline's cost per year and unit of work.
+             */
             saving_ratio: number;
             /** Tornado */
             tornado: components["schemas"]["TornadoBar"][];
@@ -8350,7 +8401,7 @@ export interface components {
             loss_target: number;
             /**
              * Next Steps
-             * @description What would firm the answer up, the most telling first.
+             * @description What would firm the answer up; what cannot be foretold first, then the widest narrowing.
              */
             next_steps: components["schemas"]["RatioStep"][];
             /** Notes */
@@ -8360,6 +8411,8 @@ export interface components {
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
+            /** @description Of the DRAM that is named; null where none is, or the memory is not known. */
+            parts: components["schemas"]["RatioParts"] | null;
             /** @description Null where there are no page samples. */
             placement: components["schemas"]["RatioPlacement"] | null;
             /** Points */
@@ -8483,6 +8536,21 @@ export interface components {
             hot_outside_dram_bytes: components["schemas"]["Figure"];
         };
         /**
+         * RatioNarrowing
+         * @description Between which DRAM shares the answer would lie after a step alone, if it finds what is expected today.
+         */
+        RatioNarrowing: {
+            /**
+             * Narrowed Ratio
+             * @description Part of the width of today that goes away; negative: it widens.
+             */
+            narrowed_ratio: number;
+            /** Plausible Dram Ratio */
+            plausible_dram_ratio: number;
+            /** Safe Dram Ratio */
+            safe_dram_ratio: number;
+        };
+        /**
          * RatioOfKind
          * @description The answer for one kind of host. Sizes in bytes, null where inventories do not say; `chosen` null: none.
          */
@@ -8512,6 +8580,73 @@ export interface components {
             sentence: string;
             /** Slow Bytes */
             slow_bytes: number | null;
+        };
+        /**
+         * RatioPart
+         * @description A part of the DRAM that the answer names, of one host.
+         */
+        RatioPart: {
+            /**
+             * Bytes
+             * @description Null: not measured. Negative: memory that may be on slow memory.
+             */
+            bytes: number | null;
+            /** Hi Bytes */
+            hi_bytes: number | null;
+            /**
+             * Lo Bytes
+             * @description Null: without an interval.
+             */
+            lo_bytes: number | null;
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "hot" | "moving" | "loss_target" | "sold_ratio" | "headroom" | "growth";
+            /**
+             * Why
+             * @description Where it is from, or why it is not measured.
+             */
+            why: string;
+        };
+        /**
+         * RatioParts
+         * @description What the DRAM of the advised ratio, else of the likeliest one, is made of; the parts add up to `dram_bytes`.
+         *
+         *     `lo_bytes` and `hi_bytes` are the DRAM of the plausible and of the safe end.
+         */
+        RatioParts: {
+            /**
+             * Days
+             * @description Days of page samples so far.
+             */
+            days: number;
+            /** Days Needed */
+            days_needed: number;
+            /** Dram Bytes */
+            dram_bytes: number;
+            /** Dram Ratio */
+            dram_ratio: number;
+            /**
+             * Established At
+             * @description When samples have lasted long enough to establish it; null where it is.
+             */
+            established_at: string | null;
+            /** Hi Bytes */
+            hi_bytes: number;
+            /** Hi Name */
+            hi_name: string;
+            /** Lo Bytes */
+            lo_bytes: number;
+            /** Lo Name */
+            lo_name: string;
+            /**
+             * Name
+             * @description The ratio, such as `2:1`.
+             */
+            name: string;
+            /** Parts */
+            parts: components["schemas"]["RatioPart"][];
         };
         /**
          * RatioPlacement
@@ -8641,6 +8776,8 @@ export interface components {
              * @description To run; null where waiting is enough.
              */
             command: string | null;
+            /** @description Null: what it finds cannot be foretold. */
+            narrows: components["schemas"]["RatioNarrowing"] | null;
             /**
              * Raises To
              * @description The grade that it is needed for; null: it narrows the answer.
@@ -9482,6 +9619,67 @@ export interface components {
             options: string[];
             /** Version */
             version: number;
+        };
+        /**
+         * ScenarioPreset
+         * @description A scenario to start from; `spec` None where `why_not` says what is missing.
+         */
+        ScenarioPreset: {
+            /**
+             * Key
+             * @enum {string}
+             */
+            key: "today" | "cxl" | "ddr4";
+            /** Label */
+            label: string;
+            spec: components["schemas"]["ScenarioDocument"] | null;
+            /** Why Not */
+            why_not: string | null;
+        };
+        /**
+         * ScenarioPresets
+         * @description Hosts as they are, and scenarios made from them. Sizes are means over the hosts that state them.
+         */
+        ScenarioPresets: {
+            /**
+             * Advice
+             * @description Where that share and the loss of throughput are from.
+             */
+            advice: string;
+            /**
+             * Dram Gb
+             * @description DRAM of a host, GB of 2^30 bytes; null: no host states it.
+             */
+            dram_gb: number | null;
+            /**
+             * Dram Ratio
+             * @description DRAM's share of the memory in the options; null: no advice.
+             */
+            dram_ratio: number | null;
+            /** N Hosts */
+            n_hosts: number;
+            /**
+             * N Hosts Known
+             * @description Hosts whose inventory states their memory.
+             */
+            n_hosts_known: number;
+            /** Presets */
+            presets: components["schemas"]["ScenarioPreset"][];
+            /**
+             * Simulated
+             * @description Whether the hosts are simulated or recorded ones: no live host exists.
+             */
+            simulated: boolean;
+            /**
+             * Slow Gb
+             * @description Memory of a host that is slower than DRAM.
+             */
+            slow_gb: number | null;
+            /**
+             * Subject
+             * @description `fleet`, or the service as namespace/name.
+             */
+            subject: string;
         };
         /**
          * SchemeInfo
@@ -11623,7 +11821,7 @@ export interface components {
         };
         /**
          * WaterfallStep
-         * @description A step from the baseline's cost per unit of work to the option's; all steps add up to minus the saving.
+         * @description A step from the baseline's cost per unit of work to the option's; they add up to minus the saving as given.
          */
         WaterfallStep: {
             /** Delta */
@@ -12080,7 +12278,10 @@ export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
 export type RatioEnds = components['schemas']['RatioEnds'];
 export type RatioLeadingFigures = components['schemas']['RatioLeadingFigures'];
+export type RatioNarrowing = components['schemas']['RatioNarrowing'];
 export type RatioOfKind = components['schemas']['RatioOfKind'];
+export type RatioPart = components['schemas']['RatioPart'];
+export type RatioParts = components['schemas']['RatioParts'];
 export type RatioPlacement = components['schemas']['RatioPlacement'];
 export type RatioPoint = components['schemas']['RatioPoint'];
 export type RatioPosterior = components['schemas']['RatioPosterior'];
@@ -12119,6 +12320,8 @@ export type ScenarioChange = components['schemas']['ScenarioChange'];
 export type ScenarioDefaults = components['schemas']['ScenarioDefaults'];
 export type ScenarioDocument = components['schemas']['ScenarioDocument'];
 export type ScenarioItem = components['schemas']['ScenarioItem'];
+export type ScenarioPreset = components['schemas']['ScenarioPreset'];
+export type ScenarioPresets = components['schemas']['ScenarioPresets'];
 export type SchemeInfo = components['schemas']['SchemeInfo'];
 export type ScopeMatcher = components['schemas']['ScopeMatcher'];
 export type SearchBest = components['schemas']['SearchBest'];
@@ -15703,6 +15906,45 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_presets_v1_scenarios_presets_get: {
+        parameters: {
+            query?: {
+                /** @description Service id; left out: the fleet. */
+                service?: string | null;
+                /** @description DRAM's share of the memory, in place of the advised one. */
+                dram_ratio?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScenarioPresets"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_schema_v1_scenarios_schema_get: {
         parameters: {
             query?: never;
@@ -17486,10 +17728,7 @@ export interface operations {
     };
     evaluate_scenario_v1_tco_evaluate_post: {
         parameters: {
-            query?: {
-                /** @description `fast` leaves the random draws out: for sliders. */
-                parts?: "all" | "fast";
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;

@@ -15,6 +15,16 @@ export function scenarioDefaultsQuery() {
   })
 }
 
+/** Scenarios filled in from the hosts of a service, or of the whole fleet; `share` in place of the advised DRAM share. */
+export function scenarioPresetsQuery(service: string | undefined, share: number | undefined) {
+  return queryOptions({
+    queryKey: ['scenario-presets', service, share],
+    queryFn: ({ signal }) =>
+      dataOf(client.GET('/v1/scenarios/presets', { params: { query: { service, dram_ratio: share } }, signal })),
+    staleTime: 300_000,
+  })
+}
+
 /** All stored scenarios, newest first. */
 export function scenariosQuery() {
   return queryOptions({
@@ -38,17 +48,13 @@ export function scenarioQuery(scenarioId: string | undefined) {
   })
 }
 
-/**
- * The cost of a scenario. `fast` leaves the random draws out, for sliders that move; a request that a newer one
- * replaces is aborted.
- */
-export function tcoQuery(spec: ScenarioDocument | undefined, parts: 'fast' | 'all') {
+/** The cost of a scenario; a request that a newer one replaces is aborted. */
+export function tcoQuery(spec: ScenarioDocument | undefined) {
   return queryOptions({
-    queryKey: ['tco', parts, spec],
+    queryKey: ['tco', spec],
     queryFn: ({ signal }) =>
       dataOf(
         client.POST('/v1/tco/evaluate', {
-          params: { query: { parts } },
           body: { spec: spec as ScenarioDocument, ...draws },
           signal,
         }),

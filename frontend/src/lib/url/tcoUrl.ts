@@ -3,9 +3,17 @@ import { readChanges, type UrlChanges } from '../tco/scenarioSpec'
 import { oneOf, readTimeSearch, text, whole, type RawSearch, type TimeSearch } from './urlState'
 
 export const costScales = ['host', 'fleet'] as const
+/** Scenarios that the service fills in from real hosts. */
+export const presetKeys = ['today', 'cxl', 'ddr4'] as const
 
 /** Parameters of the TCO page. */
 export interface TcoSearch extends TimeSearch {
+  /** Which scenario of real hosts the page starts from; without one from the general starting point. */
+  start?: (typeof presetKeys)[number] | undefined
+  /** The service whose hosts, memory and advice that scenario has; without one the whole fleet's. */
+  service?: string | undefined
+  /** DRAM's share of its memory, in place of the advised one. */
+  share?: number | undefined
   /** What differs from the scenario that the page started from, by path. */
   set?: UrlChanges | undefined
   /** Position of the option that charts show, counted from 1. */
@@ -15,10 +23,18 @@ export interface TcoSearch extends TimeSearch {
   compare?: string | undefined
 }
 
+function shareOf(raw: unknown): number | undefined {
+  const share = Number(raw)
+  return share > 0 && share <= 1 ? share : undefined
+}
+
 /** The TCO page's part of a URL. */
 export function readTcoSearch(raw: RawSearch): TcoSearch {
   return {
     ...readTimeSearch(raw),
+    start: oneOf(raw, 'start', presetKeys),
+    service: text(raw, 'service'),
+    share: shareOf(raw['share']),
     set: readChanges(raw['set']),
     option: whole(raw, 'option', 8),
     scale: oneOf(raw, 'scale', costScales),

@@ -11,8 +11,6 @@ import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import { Timestamp } from '../../ui/text/Timestamp'
-import { KindsPanel } from './KindsPanel'
-import { NextSteps } from './NextSteps'
 import { constraintName, doubtNames } from './ratioWords'
 import classes from './RatioView.module.css'
 
@@ -40,7 +38,7 @@ function placementName(source: string): string {
   return policy === null ? 'densest pages in DRAM' : `simulated, ${policy.replaceAll('_', ' ')}`
 }
 
-/** The answer: one sentence with its grade, what would firm it up, and the figures that people act on. */
+/** The answer: one sentence with its grade, and the figures that people act on. */
 export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: LoadState }) {
   if (load.problem !== null && ratio === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const shown = ratio === undefined ? null : shownOf(ratio)
@@ -104,8 +102,6 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           )}
         </div>
       </Panel>
-      {ratio !== undefined && ratio.next_steps.length > 0 && <NextSteps ratio={ratio} />}
-      {ratio !== undefined && ratio.kinds.length > 1 && <KindsPanel kinds={ratio.kinds} />}
       <StatStrip label="Key figures" columns={shown === null && ratio !== undefined ? 2 : 5}>
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}

@@ -4,8 +4,12 @@ import { SweepChart } from '../../charts/sweep/SweepChart'
 import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/layout/Panel'
 import { CandidatesTable } from './CandidatesTable'
+import { ChainLinks } from './ChainLinks'
+import { KindsPanel } from './KindsPanel'
+import { NextSteps } from './NextSteps'
 import { RatioAnswer } from './RatioAnswer'
 import { AssumptionsSection, ClassSection, EvidenceSection, FormulaSection } from './RatioEvidence'
+import { WhyPanel } from './WhyPanel'
 import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './RatioView.module.css'
@@ -19,7 +23,11 @@ interface RatioViewProps {
 export function RatioView({ ratio, load }: RatioViewProps) {
   return (
     <Stack testId="ratio">
+      {ratio !== undefined && <ChainLinks ratio={ratio} />}
       <RatioAnswer ratio={ratio} load={load} />
+      {ratio !== undefined && <WhyPanel ratio={ratio} load={load} />}
+      {ratio !== undefined && ratio.next_steps.length > 0 && <NextSteps ratio={ratio} />}
+      {ratio !== undefined && ratio.kinds.length > 1 && <KindsPanel kinds={ratio.kinds} />}
       {(ratio === undefined || ratio.sweep !== null || ratio.candidates.length > 0) && (
         <Columns joinAt={1100}>
           <SweepChart ratio={ratio} load={load} height={320} />

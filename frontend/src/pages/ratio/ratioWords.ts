@@ -1,4 +1,5 @@
-import type { Ratio } from '../../api/_generated/schema'
+import type { Ratio, RatioParts, RatioStep } from '../../api/_generated/schema'
+import { formatRatio } from '../../lib/units/units'
 
 type Range = Ratio['range']
 type Doubt = Ratio['uncertainty'][number]['source']
@@ -25,4 +26,23 @@ export function rangeText(range: Range): string {
   if (range === null) return 'no answer'
   const [safe, plausible] = [range.safe ?? 'all DRAM', range.plausible ?? 'all DRAM']
   return safe === plausible ? safe : `${safe} to ${plausible}`
+}
+
+const dayAndMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** How much of the time that establishes an answer was seen, and the day (UTC) on which it is complete. */
+export function firmWords({ days, days_needed: needed, established_at: at }: RatioParts): string {
+  if (at === null) return 'established; whiskers: interval of each part, and the ends of the answer'
+  const seen = `${Number(Math.min(days, needed).toFixed(1))} of ${needed} days`
+  return days >= needed
+    ? `${seen}; hosts or samples are missing, see what would firm it up`
+    : `${seen}, firm on ${dayAndMonth.format(new Date(at))} at the earliest`
+}
+
+/** What a step alone would narrow the answer to; null where that cannot be foretold. */
+export function narrowingWords({ narrows }: RatioStep): string | null {
+  if (narrows === null) return null
+  const { plausible_dram_ratio: low, safe_dram_ratio: high, narrowed_ratio: part } = narrows
+  if (part < 0.005) return 'would not narrow the answer by itself'
+  return `would narrow it by ${Math.round(part * 100)} %, to ${formatRatio(low)} – ${formatRatio(high)} of the memory in DRAM, if it finds what is expected today`
 }

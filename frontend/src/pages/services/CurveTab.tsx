@@ -16,11 +16,13 @@ import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
 import { StateNote } from '../../ui/states/StateNote'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { NotesList } from '../../ui/text/NotesList'
 import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './overview/OverviewTab.module.css'
+import { intervalWords, isVacuous, vacuousWords } from './curveBands'
 import { useRatioChoice } from './useRatioChoice'
 
 const route = getRouteApi('/services/$serviceId')
@@ -41,6 +43,20 @@ const ratioColumns: Column<AtRatio>[] = [
     header: 'Served from DRAM',
     numeric: true,
     cell: (at) => <FigureText figure={at.served} label={`Accesses served at ${at.ratio}`} />,
+  },
+  {
+    key: 'interval',
+    header: 'Interval',
+    numeric: true,
+    value: (at) => intervalWords(at.served.interval),
+    cell: (at) => (
+      <>
+        {intervalWords(at.served.interval)}{' '}
+        {isVacuous(at.served.interval) && (
+          <ToneTag tone="warning" label="too wide" meaning="Wider than 60 points: it says nearly nothing." />
+        )}
+      </>
+    ),
   },
 ]
 
@@ -77,6 +93,7 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
   const ratio = useQuery(ratioQuery(serviceId, choice, range))
   const curve = query.data
   // Advice is given for all memory: upon one kind's curve it would mark the wrong place.
+  const vacuous = curve === undefined ? [] : vacuousWords(curve)
   const advice = kind === undefined ? (ratio.data ?? null) : null
   return (
     <Stack testId="curve">
@@ -86,6 +103,13 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
           <p>
             <strong>No hit-ratio curve:</strong> <Prose text={curve.missing.reason ?? 'it needs page samples.'} />
           </p>
+        </StateNote>
+      )}
+      {vacuous.length > 0 && (
+        <StateNote tone="warning" testId="curve-vacuous">
+          {vacuous.map((words) => (
+            <p key={words}>{words}</p>
+          ))}
         </StateNote>
       )}
       <CurveChart

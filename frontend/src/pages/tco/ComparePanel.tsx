@@ -113,7 +113,10 @@ const columns: Column<Row>[] = [
   { key: 'machine', header: 'Machine', cell: (row) => row.machine },
   amountColumn('annual', 'Cost a year', (row) => row.currency, formatMoney),
   amountColumn('perWork', 'Per unit of work', (row) => row.currency, formatMoney),
-  amountColumn('saving', 'Saving a year', (row) => row.currency, formatMoneyChange),
+  {
+    ...amountColumn('saving', 'Saving a year', (row) => row.currency, formatMoneyChange),
+    meaning: 'The median over random draws of all uncertain inputs.',
+  },
   amountColumn('share', 'of today’s', () => 'ratio', formatRatio),
   amountColumn('chance', 'P(saving > 0)', () => 'ratio', formatRatio),
   amountColumn('hosts', 'Hosts', () => '', formatCount),
@@ -155,7 +158,7 @@ function rowsOf({ scenarios, currency }: TcoComparison): Row[] {
       perWork: option.per_host.annual_per_work,
       saving: option.saving,
       share: option.saving_ratio,
-      chance: option.distribution?.p_positive ?? null,
+      chance: option.distribution.p_positive,
       hosts: option.fleet.hosts,
     })),
   ])

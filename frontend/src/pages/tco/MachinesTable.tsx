@@ -13,7 +13,6 @@ type Row = { kind: 'today'; machine: Baseline } | { kind: 'option'; machine: Opt
 
 interface MachinesTableProps {
   answer: TcoAnswer
-  drawn: TcoAnswer | undefined
   option: number
   scale: (typeof costScales)[number]
   onOption: (option: number) => void
@@ -84,7 +83,7 @@ function nameColumns({ option, onOption }: MachinesTableProps): Column<Row>[] {
   ]
 }
 
-function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
+function hostColumns({ answer }: MachinesTableProps): Column<Row>[] {
   const { currency } = answer
   const money = (amount: number) => formatMoney(amount, currency)
   return [
@@ -117,16 +116,16 @@ function hostColumns({ answer, drawn }: MachinesTableProps): Column<Row>[] {
       meaning: 'P(saving > 0): the share of random draws of all inputs in which there is a saving.',
       numeric: true,
       cell: (row) => {
-        const chance = chanceOf(row, drawn)
-        return row.kind === 'today' ? '–' : chance === undefined ? '…' : formatRatio(chance)
+        const chance = chanceOf(row)
+        return chance === null ? '–' : formatRatio(chance)
       },
-      value: (row) => ({ amount: chanceOf(row, drawn) ?? null, unit: 'ratio' }),
+      value: (row) => ({ amount: chanceOf(row), unit: 'ratio' }),
     },
   ]
 }
 
-function chanceOf(row: Row, drawn: MachinesTableProps['drawn']): number | undefined {
-  return row.kind === 'option' ? drawn?.options[row.index]?.distribution?.p_positive : undefined
+function chanceOf(row: Row): number | null {
+  return row.kind === 'option' ? row.machine.distribution.p_positive : null
 }
 
 function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
@@ -148,14 +147,20 @@ function fleetColumns({ answer }: MachinesTableProps): Column<Row>[] {
     ),
     amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.fleet.annual, money),
     savingColumn(answer, (option) => [option.fleet.saving, option.fleet.saving_ratio]),
-    amountColumn('total', 'Total', currency, ({ machine }) => machine.fleet.total, money),
-    amountColumn(
-      'saved',
-      'Total saving',
-      currency,
-      (row) => (row.kind === 'today' ? null : row.machine.fleet.total_saving),
-      (amount) => formatMoneyChange(amount, currency),
-    ),
+    {
+      ...amountColumn('total', 'Total', currency, ({ machine }) => machine.fleet.total, money),
+      meaning: 'Cost over all years, with every input at its value.',
+    },
+    {
+      ...amountColumn(
+        'saved',
+        'Total saving',
+        currency,
+        (row) => (row.kind === 'today' ? null : row.machine.fleet.total_saving),
+        (amount) => formatMoneyChange(amount, currency),
+      ),
+      meaning: 'Today’s total less this one, with every input at its value.',
+    },
   ]
 }
 
@@ -165,6 +170,7 @@ function savingColumn(answer: TcoAnswer, of: (option: Option) => [number, number
   return {
     key: 'saving',
     header: 'Saving a year',
+    meaning: 'The median over random draws of all uncertain inputs, and its share of today’s cost.',
     numeric: true,
     cell: (row) => {
       const [amount = null, share = null] = ofRow(row)

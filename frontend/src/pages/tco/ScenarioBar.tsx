@@ -33,13 +33,14 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
   const name = String(valueAt(spec, 'name') ?? '')
   const changed = state.search.set !== undefined
 
+  const fresh = { set: undefined, option: undefined, start: undefined, service: undefined, share: undefined }
   const open = (id: string | undefined) =>
     id === undefined
-      ? void navigate({ to: '/tco', search: (before) => ({ ...before, set: undefined, option: undefined }) })
+      ? void navigate({ to: '/tco', search: (before) => ({ ...before, ...fresh }) })
       : void navigate({
           to: '/tco/$scenarioId',
           params: { scenarioId: id },
-          search: (before) => ({ ...before, set: undefined, option: undefined }),
+          search: (before) => ({ ...before, ...fresh }),
         })
   const read = async (event: ChangeEvent<HTMLInputElement>) => {
     const chosen = event.currentTarget.files?.[0]

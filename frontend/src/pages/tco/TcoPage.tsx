@@ -10,6 +10,7 @@ import { Prose } from '../../ui/text/Prose'
 import { Stack } from '../../ui/layout/Stack'
 import { ComparePanel } from './ComparePanel'
 import { InputsPanel } from './InputsPanel'
+import { PresetBar } from './PresetBar'
 import { PriceDialog } from './PriceDialog'
 import { ScenarioBar } from './ScenarioBar'
 import { optionNames } from './optionEntry'
@@ -20,7 +21,7 @@ import { useScenario } from './useScenario'
 
 /** What hosts with several tiers of memory would cost: inputs left, totals right. */
 export function TcoPage(): ReactNode {
-  const { scenario: state, cost, load, source, drawing, drawn: allDrawn } = useScenario()
+  const { scenario: state, cost, load, source } = useScenario()
   const [pricing, prices] = useDisclosure(false)
   const { spec } = state
   const names = useMemo(() => (spec === undefined ? [] : optionNames(spec)), [spec])
@@ -29,7 +30,6 @@ export function TcoPage(): ReactNode {
     return <ProblemState problem={source.problem} onRetry={source.retry} />
   }
   const currency = String(valueAt(spec, 'currency') ?? 'USD')
-  const drawn = drawing ? undefined : allDrawn?.options[option]
   return (
     <div data-testid="page-tco">
       <Headline
@@ -39,21 +39,22 @@ export function TcoPage(): ReactNode {
             {state.search.set !== undefined && <span>(changed)</span>}
           </>
         }
-        sentence={cost === undefined ? undefined : tcoSentence(cost, cost.options[option], drawn)}
+        sentence={cost === undefined ? undefined : tcoSentence(cost, cost.options[option])}
       />
       <div className={classes.head}>
         <ScenarioBar state={state} />
         <PriceLine cost={cost} onPrices={prices.open} />
       </div>
+      <PresetBar state={state} />
       <div className={classes.page}>
         <div className={classes.inputs}>
-          <InputsPanel state={state} option={option} loss={allDrawn?.options[option]?.loss} onPrices={prices.open} />
+          <InputsPanel state={state} option={option} loss={cost?.options[option]?.loss} onPrices={prices.open} />
         </div>
         <Stack>
           {load.problem !== null && <ProblemState problem={load.problem} onRetry={load.retry} />}
           {cost !== undefined && cost.missing.length > 0 && <Missing cost={cost} onPrices={prices.open} />}
           {cost !== undefined && cost.missing.length === 0 && load.problem === null && (
-            <TcoResults state={state} answer={cost} drawn={allDrawn} drawing={drawing} option={option} />
+            <TcoResults state={state} answer={cost} option={option} />
           )}
           <ComparePanel state={state} />
         </Stack>

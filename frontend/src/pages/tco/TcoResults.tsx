@@ -2,7 +2,6 @@ import { memo, useDeferredValue, useMemo } from 'react'
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
 import { CostWaterfallChart } from '../../charts/costWaterfall/CostWaterfallChart'
 import { SavingDistributionChart } from '../../charts/savingDistribution/SavingDistributionChart'
-import type { SavingDraws } from '../../charts/savingDistribution/figure'
 import { TornadoChart } from '../../charts/tornado/TornadoChart'
 import type { LoadState } from '../../lib/loadState'
 import { Columns } from '../../ui/layout/Columns'
@@ -20,9 +19,6 @@ import type { ScenarioState } from './useScenario'
 interface TcoResultsProps {
   state: ScenarioState
   answer: TcoAnswer
-  /** The last answer with random draws, and whether one of the scenario on screen is under way. */
-  drawn: TcoAnswer | undefined
-  drawing: boolean
   option: number
 }
 
@@ -33,18 +29,12 @@ const answered: LoadState = { pending: false, refreshing: false, problem: null, 
 export const TcoResults = memo(function TcoResults(props: TcoResultsProps) {
   const { state, answer, option } = props
   const shown = answer.options[option]
-  const drawn = props.drawing ? undefined : props.drawn
-  const distribution = props.drawn?.options[option]?.distribution
-  const found = useMemo(
-    () => (distribution == null ? undefined : { currency: answer.currency, ...distribution }),
-    [distribution, answer.currency],
-  )
   // Totals answer a moving slider at once; charts follow as soon as there is time for them.
   const later = useDeferredValue(answer)
   if (shown === undefined) return null
   return (
     <Stack testId="tco-results">
-      <TcoStats answer={answer} option={shown} drawn={drawn?.options[option]} />
+      <TcoStats answer={answer} option={shown} />
       {shown.warnings.map((warning) => (
         <StateNote key={warning} tone="warning" testId="tco-warning">
           <Prose text={warning} />
@@ -52,13 +42,12 @@ export const TcoResults = memo(function TcoResults(props: TcoResultsProps) {
       ))}
       <MachinesTable
         answer={answer}
-        drawn={drawn}
         option={option}
         scale={state.search.scale ?? 'host'}
         onOption={(next) => state.setSearch({ option: next === 0 ? undefined : next + 1 })}
         onScale={(scale) => state.setSearch({ scale: scale === 'host' ? undefined : scale })}
       />
-      <TcoEvidence answer={later} option={option} found={found} />
+      <TcoEvidence answer={later} option={option} />
       <NotesList notes={answer.notes} />
     </Stack>
   )
@@ -67,12 +56,15 @@ export const TcoResults = memo(function TcoResults(props: TcoResultsProps) {
 interface TcoEvidenceProps {
   answer: TcoAnswer
   option: number
-  found: SavingDraws | undefined
 }
 
 /** What the totals of an option rest on. */
-const TcoEvidence = memo(function TcoEvidence({ answer, option, found }: TcoEvidenceProps) {
+const TcoEvidence = memo(function TcoEvidence({ answer, option }: TcoEvidenceProps) {
   const shown = answer.options[option]
+  const found = useMemo(
+    () => (shown === undefined ? undefined : { currency: answer.currency, ...shown.distribution }),
+    [shown, answer.currency],
+  )
   if (shown === undefined) return null
   return (
     <>
@@ -109,14 +101,16 @@ function Waterfall({ answer, option }: PartProps) {
           },
     [answer.currency, base, option],
   )
-  return <CostWaterfallChart cost={cost} load={answered} height={320} hint="per host and year, for the same work" />
+  return (
+    <CostWaterfallChart cost={cost} load={answered} height={320} hint="every input at its value, per host and year" />
+  )
 }
 
 function Tornado({ answer, option }: PartProps) {
   const swings = useMemo(
     () => ({
       currency: answer.currency,
-      saving: option.saving,
+      saving: option.saving_as_given,
       swings: option.tornado.map((bar) => {
         const { label, text } = inputWords(bar.input, answer.inputs)
         return {

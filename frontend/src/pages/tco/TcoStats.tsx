@@ -7,28 +7,27 @@ import { StatStrip } from '../../ui/figures/StatStrip'
 interface TcoStatsProps {
   answer: TcoAnswer
   option: Option
-  /** The same option with its random draws, where they are of the scenario on screen. */
-  drawn: Option | undefined
 }
 
 /** What the shown option costs and saves, per host and for the fleet. */
-export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
+export function TcoStats({ answer, option }: TcoStatsProps) {
   const money = (amount: number) => formatMoney(amount, answer.currency)
   const base = answer.baseline
-  const { per_host: host, fleet } = option
-  const chance = drawn?.distribution?.p_positive
+  const { per_host: host, fleet, distribution } = option
+  const change = (amount: number) => formatMoneyChange(amount, answer.currency)
+  const middle = (low: number, high: number) => (low === high ? 'certain' : `80 %: ${change(low)} to ${change(high)}`)
   return (
     <StatStrip label="Cost in figures" columns={5}>
       <AmountStat
         label="Annual saving per host"
-        value={formatMoneyChange(option.saving, answer.currency)}
-        note={`${formatRatio(option.saving_ratio)} of today’s cost, for the same work`}
+        value={change(option.saving)}
+        note={`${middle(distribution.p10, distribution.p90)}; median ${formatRatio(option.saving_ratio)} of today’s cost`}
         warn={option.warnings.length > 0}
         testId="tco-saving"
       />
       <AmountStat
         label="P(saving > 0)"
-        value={chance === undefined ? undefined : formatRatio(chance)}
+        value={formatRatio(distribution.p_positive)}
         note="all inputs drawn from their ranges"
         testId="tco-chance"
       />
@@ -45,8 +44,8 @@ export function TcoStats({ answer, option, drawn }: TcoStatsProps) {
       />
       <AmountStat
         label="Annual saving of the fleet"
-        value={formatMoneyChange(fleet.saving, answer.currency)}
-        note={`${formatCount(fleet.hosts)} hosts${extraWords(fleet.extra_hosts)}`}
+        value={change(fleet.saving)}
+        note={`${middle(fleet.saving_p10, fleet.saving_p90)}; ${formatCount(fleet.hosts)} hosts${extraWords(fleet.extra_hosts)}`}
         testId="tco-fleet-saving"
       />
     </StatStrip>

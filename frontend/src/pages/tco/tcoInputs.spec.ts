@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TcoInput } from '../../api/_generated/schema'
 import { numberAt, valueAt } from '../../lib/tco/scenarioSpec'
-import { groundingOf, priceDocument, sliderOf, valueOf, withInput } from './tcoInputs'
+import { groundingOf, keptChanges, priceDocument, sliderOf, valueOf, withInput } from './tcoInputs'
 
 const dram: TcoInput = {
   name: 'dram',
@@ -84,5 +84,14 @@ describe('a changed input', () => {
 
   it('can be a price of the book', () => {
     expect(priceDocument({ ...dram, source: 'x'.repeat(300), date: '2026-10-01' })['source']).toHaveLength(200)
+  })
+})
+
+describe('changes that hold for other hosts', () => {
+  it('are prices, power, endurance and finance, not hosts', () => {
+    const changes = { 'prices.dram': 1, 'options.0.dram_gb': 2, 'finance.life_years': 3, prices_of: 4 }
+    expect(keptChanges(changes)).toEqual({ 'prices.dram': 1, 'finance.life_years': 3 })
+    expect(keptChanges({ 'fleet.hosts': 1 })).toBeUndefined()
+    expect(keptChanges(undefined)).toBeUndefined()
   })
 })

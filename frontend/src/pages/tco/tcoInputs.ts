@@ -1,5 +1,5 @@
 import type { InputRange, Price, ScenarioDocument, TcoInput } from '../../api/_generated/schema'
-import { numberAt, valueAt, withValue, type Json, type JsonObject } from '../../lib/tco/scenarioSpec'
+import { numberAt, valueAt, withValue, type Json, type JsonObject, type UrlChanges } from '../../lib/tco/scenarioSpec'
 
 /** An input as a slider shows it. `factor` turns the scenario's value into what is shown: 100 for shares in per cent. */
 export interface SliderSpec {
@@ -145,4 +145,13 @@ export function groundingOf(slider: SliderSpec, input: TcoInput | undefined): st
 
 function shown(value: number): string {
   return value.toLocaleString('en-US', { maximumSignificantDigits: 6 })
+}
+
+/** Parts of a scenario that are the owner's, whichever hosts it is of: they stay when another preset is chosen. */
+const kept = /^(prices|power|endurance|finance)(\.|$)/
+
+/** What of the changes holds for other hosts too; undefined where nothing does. */
+export function keptChanges(changes: UrlChanges | undefined): UrlChanges | undefined {
+  const entries = Object.entries(changes ?? {}).filter(([path]) => kept.test(path))
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }

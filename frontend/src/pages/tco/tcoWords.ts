@@ -1,5 +1,5 @@
 import type { Option, TcoAnswer } from '../../api/_generated/schema'
-import { formatMoney } from '../../lib/tco/money'
+import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
 import { formatRatio } from '../../lib/units/units'
 
 const partLabels: Record<string, string> = {
@@ -47,7 +47,7 @@ function plain(value: number): string {
 }
 
 /** The page's first line: what the shown option saves, how sure that is, and at which prices; or what is missing. */
-export function tcoSentence(answer: TcoAnswer, option: Option | undefined, drawn: Option | undefined): string {
+export function tcoSentence(answer: TcoAnswer, option: Option | undefined): string {
   const [missing] = answer.missing
   if (missing !== undefined) {
     return missing.what === 'dram price'
@@ -58,8 +58,9 @@ export function tcoSentence(answer: TcoAnswer, option: Option | undefined, drawn
   const amount = formatMoney(Math.abs(option.saving), answer.currency)
   const share = formatRatio(Math.abs(option.saving_ratio))
   const does = option.saving >= 0 ? `saves ${amount}` : `costs ${amount} more`
-  const chance = drawn?.distribution === null || drawn === undefined ? null : drawn.distribution.p_positive
-  const sure = chance === null ? '' : `; the chance that it saves is ${formatRatio(chance)}`
+  const { p10, p90, p_positive: chance } = option.distribution
+  const ends = `${formatMoneyChange(p10, answer.currency)} to ${formatMoneyChange(p90, answer.currency)}`
+  const sure = p10 === p90 ? '' : ` (80 % interval ${ends}); the chance that it saves is ${formatRatio(chance)}`
   const dated = answer.price_date === null ? '' : ` DRAM at its price of ${answer.price_date}.`
-  return `${option.name} ${does} per host and year for the same work (${share})${sure}.${dated}`
+  return `${option.name} ${does} per host and year for the same work, ${share} of today’s cost${sure}.${dated}`
 }

@@ -4,7 +4,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { TcoInput } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { scenarioDefaultsQuery, scenarioQuery, tcoQuery } from '../../api/queries/tco'
+import { scenarioDefaultsQuery, scenarioPresetsQuery, scenarioQuery, tcoQuery } from '../../api/queries/tco'
 import { changesBetween, valueAt, withChanges, withValue, type Json, type JsonObject } from '../../lib/tco/scenarioSpec'
 import type { TcoSearch } from '../../lib/url/tcoUrl'
 import { asJson, asScenario, withInput } from './tcoInputs'
@@ -23,36 +23,48 @@ export function useScenario() {
   const search: TcoSearch = useSearch({ strict: false })
   const defaults = useQuery(scenarioDefaultsQuery())
   const stored = useQuery(scenarioQuery(scenarioId))
+  const presets = useQuery(scenarioPresetsQuery(search.service, search.share))
   const [moving, setMoving] = useState<{ path: string; value: number } | null>(null)
 
-  const start = scenarioId === undefined ? defaults.data?.spec : stored.data?.spec
+  const preset = search.start === undefined ? undefined : presets.data?.presets.find(({ key }) => key === search.start)
+  // A scenario that cannot be filled in, because nothing is known yet, starts from the general one.
+  const filled = search.start === undefined || preset?.spec === null ? defaults.data?.spec : preset?.spec
+  const start = scenarioId === undefined ? filled : stored.data?.spec
   const base = useMemo(() => (start === undefined ? undefined : asJson(start)), [start])
   const spec = useMemo(() => (base === undefined ? undefined : withChanges(base, search.set ?? {})), [base, search.set])
-  const whole = useQuery(tcoQuery(spec === undefined ? undefined : asScenario(spec), 'all'))
-  const inputs = whole.data?.inputs ?? noInputs
+  const settled = useQuery(tcoQuery(spec === undefined ? undefined : asScenario(spec)))
+  const inputs = settled.data?.inputs ?? noInputs
   const moved = useMemo(
     () => (spec === undefined || moving === null ? spec : withInput(spec, moving.path, moving.value, inputs, today())),
     [spec, moving, inputs],
   )
   const [asked] = useDebouncedValue(moved, settleMs)
-  const fast = useQuery(tcoQuery(asked === undefined ? undefined : asScenario(asked), 'fast'))
+  const cost = useQuery(tcoQuery(asked === undefined ? undefined : asScenario(asked)))
   const changes = useChanges(base, spec, inputs, setMoving)
   const ranges = defaults.data?.ranges
   const storedScenario = stored.data
+  const presetsFound = presets.data
 
   const scenario = useMemo(
-    () => ({ scenarioId, search, base, spec, stored: storedScenario, ranges: ranges ?? [], inputs, ...changes }),
-    [scenarioId, search, base, spec, storedScenario, ranges, inputs, changes],
+    () => ({
+      scenarioId,
+      search,
+      base,
+      spec,
+      stored: storedScenario,
+      ranges: ranges ?? [],
+      inputs,
+      presets: presetsFound,
+      ...changes,
+    }),
+    [scenarioId, search, base, spec, storedScenario, ranges, inputs, presetsFound, changes],
   )
   return {
     scenario,
-    /** Cost of the scenario with the slider that is being moved, without random draws. */
-    cost: fast.data,
-    load: loadStateOf(fast),
-    /** The same with random draws, of the scenario as it was when the slider was last let go. */
-    drawn: whole.data,
-    drawing: whole.isPlaceholderData || moving !== null,
-    source: loadStateOf(scenarioId === undefined ? defaults : stored),
+    /** Cost of the scenario with the slider that is being moved. */
+    cost: cost.data,
+    load: loadStateOf(cost),
+    source: loadStateOf(scenarioId !== undefined ? stored : search.start === undefined ? defaults : presets),
   }
 }
 

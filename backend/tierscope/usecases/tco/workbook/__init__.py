@@ -14,10 +14,8 @@ __all__ = ["write_sheet"]
 
 
 def write_sheet(scenario: Scenario, evaluation: Evaluation, view: TcoAnswer) -> bytes:
-    """The workbook (xlsx). The evaluation has distributions: their draws stand on a page of their own."""
-    spread = [option.distribution for option in evaluation.options if option.distribution is not None]
-    if len(spread) != len(evaluation.options):
-        raise ValueError("a sheet is made of an evaluation with distributions")
+    """The workbook (xlsx). The draws of the evaluation stand on a page of their own."""
+    spread = [option.distribution for option in evaluation.options]
     draws, seed = spread[0].draws, spread[0].seed
     book = Book()
     write_summary(book, scenario, view, draws=draws, seed=seed)

@@ -7,7 +7,7 @@ from tierscope.domain.tco.costs import Floats
 from tierscope.domain.tco.draws import draw_own, draw_shared
 from tierscope.domain.tco.scenario import SHARED_INPUTS, Scenario
 from tierscope.usecases.tco.workbook.cells import Book, Page
-from tierscope.usecases.tco.workbook.expressions import Reference, annual_per_work, named
+from tierscope.usecases.tco.workbook.expressions import Reference, annual_per_work, named, work
 
 _FIRST = 2
 _ROW = "{row}"
@@ -22,11 +22,12 @@ def write_draws(book: Book, scenario: Scenario, *, draws: int, seed: int) -> Non
     """What was drawn, values; and what follows from it, formulas. Inputs that are certain stand on Inputs."""
     columns = _drawn_columns(scenario, draws=draws, seed=seed)
     hosts = len(scenario.designs)
-    page = book.page("Draws", (10, *(16 for _ in range(len(columns) + 2 * hosts))))
+    page = book.page("Draws", (10, *(16 for _ in range(len(columns) + 3 * hosts))))
     page.text(0, 0, f"{draws} draws of seed {seed}: drawn values, then formulas of each draw.")
     titles = ["Draw", *columns]
     titles += [f"{design.name}: cost per unit of work" for design in scenario.designs]
     titles += [f"{design.name}: saving" for design in scenario.options]
+    titles += [f"{design.name}: saving of the fleet" for design in scenario.options]
     page.heads(1, titles)
     page.freeze(2, 1)
     page.numbers(_FIRST, 0, list(range(1, draws + 1)))
@@ -36,16 +37,23 @@ def write_draws(book: Book, scenario: Scenario, *, draws: int, seed: int) -> Non
         letters[name] = _letters(column)
     first_cost = 1 + len(columns)
     base = _letters(first_cost)
+    base_work = work(0, _of_row(scenario, letters, 0))
     for n, design in enumerate(scenario.designs):
+        own_work = work(n, _of_row(scenario, letters, n))
         cost = annual_per_work(design, n, _of_row(scenario, letters, n))
         own = _letters(first_cost + n)
         for row in range(_FIRST, _FIRST + draws):
             page.formula(row, first_cost + n, cost.replace(_ROW, str(row + 1)))
             if n > 0:
                 page.formula(row, first_cost + hosts + n - 1, f"{base}{row + 1}-{own}{row + 1}")
+                needed = f"ROUNDUP(fleet_hosts*{base_work}/{own_work}-1E-9,0)"
+                fleet = f"fleet_hosts*{base}{_ROW}*{base_work}-{needed}*{own}{_ROW}*{own_work}"
+                page.formula(row, first_cost + 2 * hosts + n - 2, fleet.replace(_ROW, str(row + 1)))
     for n in range(1, hosts):
         column = first_cost + hosts + n - 1
         page.range((_FIRST, column), (_FIRST + draws - 1, column), f"draws{n}_saving")
+        column += hosts - 1
+        page.range((_FIRST, column), (_FIRST + draws - 1, column), f"draws{n}_fleet_saving")
 
 
 def write_distribution(book: Book, scenario: Scenario, certain: tuple[bool, ...]) -> None:

@@ -39,8 +39,12 @@ def annual_per_work(design: Design, place: int, refer: Reference) -> str:
         yearly += f"+{_swap(design, place, refer)}"
         watts.append(f"{cell}swap_watts")
     energy = f"({'+'.join(watts)})*8.76*{refer('pue')}*{refer('electricity')}"
-    work = f"((1-{refer('loss')})*(1-{cell}zswap_cpu_ratio)*{cell}capacity_factor)"
-    return f"({yearly}+{energy})/{work}"
+    return f"({yearly}+{energy})/{work(place, refer)}"
+
+
+def work(place: int, refer: Reference) -> str:
+    """Throughput of one host over that of one that loses nothing."""
+    return f"((1-{refer('loss')})*(1-host{place}_zswap_cpu_ratio)*host{place}_capacity_factor)"
 
 
 def capital_factor(years: str) -> str:

@@ -142,5 +142,8 @@ def _write_totals(column: _Column, parts: list[PartName]) -> None:
     column.cell("Work", "work", "(1-{h}loss)*(1-{h}zswap_cpu_ratio)*{h}capacity_factor", "number")
     column.cell("Cost per year and unit of work", "annual_per_work", "{h}annual/{h}work")
     if column.place > 0:
-        column.cell("Saving per year and unit of work", "saving", "host0_annual_per_work-{h}annual_per_work")
+        given = "host0_annual_per_work-{h}annual_per_work"
+        column.cell("Saving per year and unit of work, every input at its value", "saving_as_given", given)
+        median = f"distribution{column.place}_p50"
+        column.cell("Saving per year and unit of work, median over draws", "saving", median)
         column.cell("Saving, share", "saving_ratio", "{h}saving/host0_annual_per_work", "ratio")

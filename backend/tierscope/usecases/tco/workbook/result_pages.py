@@ -14,20 +14,29 @@ _FLEET_ROWS = (
     ("Price", "capex", "fleet{n}_hosts*host{n}_capex", "money"),
     ("Cost per year", "annual", "fleet{n}_hosts*host{n}_annual", "money"),
     ("Power, W", "watts", "fleet{n}_hosts*host{n}_watts", "number"),
-    ("Saving per year", "saving", "fleet_hosts*host0_annual-fleet{n}_annual", "money"),
-    ("Saving, share", "saving_ratio", "fleet{n}_saving/(fleet_hosts*host0_annual)", "ratio"),
+    (
+        "Saving per year, every input at its value",
+        "saving_as_given",
+        "fleet_hosts*host0_annual-fleet{n}_annual",
+        "money",
+    ),
+    ("Saving per year, median over draws", "saving", "PERCENTILE({drawn},0.5)", "money"),
+    ("10th percentile", "saving_p10", "PERCENTILE({drawn},0.1)", "money"),
+    ("90th percentile", "saving_p90", "PERCENTILE({drawn},0.9)", "money"),
+    ("Saving, share of the median", "saving_ratio", "fleet{n}_saving/(fleet_hosts*host0_annual)", "ratio"),
 )
 
 
 def write_fleet(book: Book, scenario: Scenario) -> None:
     """Hosts and cost of the fleet today and in each year of growth."""
     designs = scenario.designs
-    page = book.page("Fleet", (34, *(18 for _ in range(3 * len(designs) + 1))))
+    page = book.page("Fleet", (42, *(18 for _ in range(3 * len(designs) + 1))))
     page.heads(0, ("Fleet today", *(design.name for design in designs)))
     for row, (label, key, formula, look) in enumerate(_FLEET_ROWS, start=1):
         page.text(row, 0, label)
         for n in range(len(designs)):
-            page.formula(row, 1 + n, formula.format(n=n), look, f"fleet{n}_{key}")  # type: ignore[arg-type]
+            drawn = f"draws{n}_fleet_saving" if n else "fleet0_saving_as_given"
+            page.formula(row, 1 + n, formula.format(n=n, drawn=drawn), look, f"fleet{n}_{key}")  # type: ignore[arg-type]
     top = len(_FLEET_ROWS) + 3
     titles = ["Year", "Hosts of the baseline"]
     for design in designs:
@@ -124,7 +133,7 @@ def write_break_even(book: Book, scenario: Scenario, evaluation: Evaluation) -> 
 def _price_root(n: int, price: str, gb: str) -> str:
     base, option = gb.format(h="host0_"), gb.format(h=f"host{n}_")
     slope = f"({base}*capital_factor/host0_work-{option}*capital_factor/host{n}_work)"
-    root = f"({price}-host{n}_saving/{slope})"
+    root = f"({price}-host{n}_saving_as_given/{slope})"
     highest = f"{HIGHEST_PRICE_FACTOR:g}*in_dram"
     return f"IFERROR(IF(AND({root}>=0,{root}<={highest}),{root},{_NONE}),{_NONE})"
 

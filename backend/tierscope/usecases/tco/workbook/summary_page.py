@@ -14,24 +14,27 @@ _ROWS: tuple[tuple[str, str, Look], ...] = (
     ("Fleet, all years", "fleet{n}_total", "money"),
 )
 _OPTION_ROWS: tuple[tuple[str, str, Look], ...] = (
-    ("Saving per year and unit of work", "host{n}_saving", "money"),
+    ("Saving per year and unit of work, median", "host{n}_saving", "money"),
+    ("10th percentile", "distribution{n}_p10", "money"),
+    ("90th percentile", "distribution{n}_p90", "money"),
     ("Saving, share", "host{n}_saving_ratio", "ratio"),
-    ("Fleet, saving per year", "fleet{n}_saving", "money"),
+    ("Probability that it saves", "distribution{n}_p_positive", "ratio"),
+    ("Fleet, saving per year, median", "fleet{n}_saving", "money"),
+    ("10th percentile", "fleet{n}_saving_p10", "money"),
+    ("90th percentile", "fleet{n}_saving_p90", "money"),
+    ("With every input at its value: saving per year and unit of work", "host{n}_saving_as_given", "money"),
+    ("Fleet, saving per year", "fleet{n}_saving_as_given", "money"),
     ("Fleet, saving over all years", "fleet{n}_total_saving", "money"),
     ("Breaks even at a CXL price of", "break_even{n}_cxl_price", "number"),
     ("Breaks even at a DDR4 price of", "break_even{n}_ddr4_price", "number"),
     ("Breaks even at a DRAM price of", "break_even{n}_dram_price", "number"),
     ("Breaks even at a loss of", "break_even{n}_loss", "ratio"),
-    ("Saving, 10th percentile", "distribution{n}_p10", "money"),
-    ("Saving, median", "distribution{n}_p50", "money"),
-    ("Saving, 90th percentile", "distribution{n}_p90", "money"),
-    ("Probability that it saves", "distribution{n}_p_positive", "ratio"),
 )
 
 
 def write_summary(book: Book, scenario: Scenario, view: TcoAnswer, *, draws: int, seed: int) -> None:
     """Totals of every design, warnings, and where the numbers are from."""
-    page = book.page("Summary", (36, *(24 for _ in scenario.designs)))
+    page = book.page("Summary", (58, *(24 for _ in scenario.designs)))
     page.text(0, 0, scenario.name, "title")
     dated = view.price_date.isoformat() if view.price_date else ""
     page.text(1, 0, f"Money in {scenario.currency}. Price of DRAM of {dated}. {draws} draws, seed {seed}.")

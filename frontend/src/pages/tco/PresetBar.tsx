@@ -1,0 +1,64 @@
+import { Button, Skeleton, Tooltip } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { memo } from 'react'
+import type { ScenarioPresets } from '../../api/_generated/schema'
+import type { TcoSearch } from '../../lib/url/tcoUrl'
+import { formatCount, formatRatio, threeDigits } from '../../lib/units/units'
+import { Prose } from '../../ui/text/Prose'
+import { keptChanges } from './tcoInputs'
+import classes from './TcoPage.module.css'
+import type { ScenarioState } from './useScenario'
+
+/** Scenarios of the real fleet, or of the service that the page came from: one click fills all of the inputs in. */
+export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioState }) {
+  const { presets, search, scenarioId } = state
+  const to = (next: Partial<TcoSearch>) => (before: TcoSearch) => ({
+    ...before,
+    ...next,
+    set: keptChanges(before.set),
+    option: undefined,
+  })
+  return (
+    <div className={classes.presets} data-testid="tco-presets">
+      <span className={classes.words}>{presets === undefined ? 'From your hosts' : subjectWords(presets)}</span>
+      {presets === undefined ? (
+        <Skeleton height={26} width={320} />
+      ) : (
+        presets.presets.map(({ key, label, why_not: why }) => (
+          <Tooltip key={key} label={why ?? presets.advice} multiline maw={360}>
+            <Button
+              size="compact-sm"
+              variant={scenarioId === undefined && search.start === key ? 'filled' : 'default'}
+              aria-pressed={scenarioId === undefined && search.start === key}
+              data-disabled={why !== null || undefined}
+              aria-disabled={why !== null}
+              {...(why === null
+                ? { renderRoot: (props) => <Link {...props} to="/tco" search={to({ start: key })} /> }
+                : {})}
+            >
+              {label}
+            </Button>
+          </Tooltip>
+        ))
+      )}
+      {search.service !== undefined && (
+        <Link to="/tco" search={to({ service: undefined, share: undefined })}>
+          whole fleet
+        </Link>
+      )}
+      {presets !== undefined && (
+        <span className={classes.dimmed}>
+          <Prose text={presets.advice} />
+        </span>
+      )}
+    </div>
+  )
+})
+
+function subjectWords({ subject, n_hosts: hosts, dram_gb: dram, slow_gb: slow, ...rest }: ScenarioPresets): string {
+  const whose = subject === 'fleet' ? 'Your fleet' : subject
+  const counted = `${formatCount(hosts)} ${rest.simulated ? 'simulated or recorded ' : ''}${hosts === 1 ? 'host' : 'hosts'}`
+  if (dram === null || slow === null) return `${whose}: ${counted}`
+  const cxl = slow > 0 ? ` + ${threeDigits(slow)} GB slower (${formatRatio(dram / (dram + slow))} DRAM)` : ''
+  return `${whose}: ${counted}, ${threeDigits(dram)} GB DRAM${cxl} each`
+}

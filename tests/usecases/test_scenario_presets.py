@@ -1,0 +1,112 @@
+"""Scenarios filled in from hosts that report: their number, their memory, and what ratio advice expects of them."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from factories.ratio_services import now, send_history
+from tierscope.core.database import Database
+from tierscope.core.errors import NotFound
+from tierscope.core.settings import Settings
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.tco.losses import GIB, ServiceFacts
+from tierscope.usecases.tco.presets import LABELS, ScenarioPresetReads, ScenarioPresets
+from tierscope.usecases.tco.reads import TcoReads
+from tierscope.usecases.tco.scenario_documents import NumberLoss, ServiceLoss
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def context_of(database: Database) -> ReadContext:
+    """At the end of the history that was sent."""
+    return ReadContext(database, now, Settings())
+
+
+def read(database: Database, service: str | None = None, dram_ratio: float | None = None) -> ScenarioPresets:
+    """The presets of the fleet or a service."""
+    context = context_of(database)
+    return ScenarioPresetReads(context, ServiceFacts(context)).read(service, dram_ratio=dram_ratio)
+
+
+def service_id(database: Database) -> str:
+    """The id of the only service."""
+    with database.read() as session:
+        return str(session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one())
+
+
+def test_an_empty_fleet_says_why_there_is_nothing_to_start_from(database: Database) -> None:
+    found = read(database)
+    assert (found.n_hosts, found.n_hosts_known, found.dram_gb) == (0, 0, None)
+    assert [(preset.key, preset.spec, preset.why_not) for preset in found.presets] == [
+        (key, None, "no host reports yet") for key in LABELS
+    ]
+    with pytest.raises(NotFound, match="no service 'none'"):
+        read(database, "none")
+
+
+def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(database: Database) -> None:
+    send_history(database, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
+    service = service_id(database)
+    found = read(database, service)
+    assert (found.subject, found.n_hosts, found.n_hosts_known) == ("demo/cache", 3, 3)
+    assert found.dram_gb == pytest.approx(512 / 3)
+    advice = ServiceFacts(context_of(database)).advice(service)
+    assert advice.range is not None
+    share = advice.range.likely_dram_ratio if advice.chosen is None else advice.chosen.dram_ratio
+    assert found.dram_ratio == share < 1.0
+    specs = {preset.key: preset.spec for preset in found.presets}
+    today, cxl, ddr4 = specs["today"], specs["cxl"], specs["ddr4"]
+    assert today is not None
+    assert cxl is not None
+    assert ddr4 is not None
+    for spec in (today, cxl, ddr4):
+        assert (spec.fleet.hosts, spec.baseline.dram_gb, spec.prices.dram) == (3, 171.0, None)
+        option = spec.options[0]
+        slow = option.cxl or option.ddr4_reused
+        assert option.dram_gb + (slow.gb if slow else 0.0) == 171.0, "no option has more or less memory than today"
+    assert (today.options[0].name, today.options[0].dram_gb) == ("all DRAM", 171.0)
+    assert cxl.options[0].dram_gb == round(171 * share)
+    assert cxl.options[0].ddr4_reused is None
+    assert ddr4.options[0].cxl is None
+    assert cxl.options[0].loss == ServiceLoss(kind="service", service=service)
+    costed = TcoReads(context_of(database), ServiceFacts(context_of(database))).evaluate(cxl, draws=100, seed=1)
+    assert [item.what for item in costed.missing] == ["dram price"], "the loss is known, the price is asked for"
+
+
+def test_another_share_than_the_advised_one_is_taken_as_asked(database: Database) -> None:
+    send_history(database, memory_bytes=(200 * GIB,))
+    found = read(database, service_id(database), dram_ratio=0.25)
+    cxl = next(preset.spec for preset in found.presets if preset.key == "cxl")
+    assert cxl is not None
+    assert (found.dram_ratio, cxl.options[0].dram_gb) == (0.25, 50.0)
+    assert "25% of the memory in DRAM as asked" in cxl.description
+
+
+def test_the_fleet_takes_the_advice_of_its_largest_services(database: Database) -> None:
+    send_history(database, memory_bytes=(64 * GIB,))
+    fleet, alone = read(database), read(database, service_id(database))
+    assert (fleet.subject, fleet.n_hosts) == ("fleet", 3)
+    assert fleet.dram_ratio == pytest.approx(alone.dram_ratio)
+    cxl = next(preset.spec for preset in fleet.presets if preset.key == "cxl")
+    assert cxl is not None
+    loss = cxl.options[0].loss
+    assert isinstance(loss, NumberLoss)
+    assert loss.low is not None
+    assert loss.high is not None
+    assert loss.low < loss.value < loss.high
+
+
+def test_without_advice_today_can_be_costed_and_the_others_say_why_not(database: Database) -> None:
+    send_history(database, days=2, pages=40, per_page=0.01)
+    found = read(database, service_id(database))
+    why = {preset.key: (preset.spec is None, preset.why_not) for preset in found.presets}
+    assert why["today"] == (False, None)
+    assert why["cxl"][0]
+    assert "no ratio advice" in str(why["cxl"][1])
