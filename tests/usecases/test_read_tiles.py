@@ -282,3 +282,17 @@ def test_nothing_collected_is_an_empty_grid_that_says_so(database: Database) -> 
     assert view.notes
     with pytest.raises(NotFound):
         read(database, now, host="nobody")
+
+
+def test_the_default_host_stays_whichever_reported_last(database: Database) -> None:
+    now = batches.now_ns()
+    second, first = enrol(database, name="node-2"), enrol(database, name="node-1")
+    brief = enrol(database, name="node-0")
+    for host, ends in ((first, (170, 2)), (second, (175, 1)), (brief, (1, 0))):
+        send(database, host, [(now - minutes_ago * MINUTE, [1]) for minutes_ago in ends])
+    view = read(database, now)
+    assert (view.host_id, view.hosts) == (first.id, (first.id, second.id, brief.id))
+    send(database, second, [(now, [1])], seq=1)
+    assert read(database, now).host_id == first.id
+    assert read(database, now + 5 * MINUTE).host_id == first.id
+    assert read(database, now, host=second.id).host_id == second.id

@@ -37,6 +37,8 @@ export interface ChartPanelProps {
   height: number
   evidence?: FigureValue | undefined
   legend?: LegendItem[]
+  /** The legend stands over several charts: only pictures of this one carry it. */
+  legendAbove?: boolean
   controls?: ReactNode
   hatched?: boolean
   scrollZoom?: boolean
@@ -141,7 +143,7 @@ export function ChartPanel(props: ChartPanelProps) {
       flush
     >
       <div className={classes.meta}>
-        {legend !== undefined && <Legend items={legend} />}
+        {legend !== undefined && !props.legendAbove && <Legend items={legend} />}
         {evidence !== undefined && <ProvenanceChip figure={evidence} label={label} />}
       </div>
       {load.problem !== null && figure !== null && (

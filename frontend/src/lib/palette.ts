@@ -177,3 +177,39 @@ export function colourAt(scale: [number, string][], place: number): string {
   const mixed = [1, 3, 5].map((index) => Math.round(part(start, index) * (1 - share) + part(end, index) * share))
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
+
+/** The upper three quarters of inferno: activity, from the least to the most. */
+export const activityColours: [number, string][] = inferno
+  .filter(([at]) => at >= 0.25)
+  .map(([at, colour]) => [(at - 0.25) / 0.75, colour])
+
+/** Memory that was sampled and not accessed: the dark end of inferno, apart from the least activity. */
+export const idleColour = '#0b0724'
+
+/**
+ * Change, from less (blue) over none (neutral) to more (red or orange); told apart by lightness too, and safe for all
+ * common colour vision deficiencies (after ColorBrewer RdBu).
+ */
+export const changeColours: Record<ThemeName, [number, string][]> = {
+  light: [
+    [0, '#2166ac'],
+    [0.25, '#67a9cf'],
+    [0.45, '#d5e3ec'],
+    [0.5, '#e9ebec'],
+    [0.55, '#f3ddd0'],
+    [0.75, '#ef8a62'],
+    [1, '#b2182b'],
+  ],
+  dark: [
+    [0, '#92d0f5'],
+    [0.25, '#3f88b5'],
+    [0.45, '#263f4f'],
+    [0.5, '#262d33'],
+    [0.55, '#4a3327'],
+    [0.75, '#c9652f'],
+    [1, '#ffbf8c'],
+  ],
+}
+
+/** Memory that one side of a comparison has: far apart in lightness, and in no hue of a change. */
+export const oneSideColours = { now: '#e6c229', then: '#176b5e' } as const

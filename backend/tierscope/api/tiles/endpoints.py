@@ -35,7 +35,10 @@ def read_tiles(
     request: Request,
     reads: Reads,
     service_id: str,
-    host: Annotated[str | None, Query(description="Host id; default: the host with the newest tiles.")] = None,
+    host: Annotated[
+        str | None,
+        Query(description="Host id; default: of the hosts whose tiles span most of the window, the first by name."),
+    ] = None,
     group: Annotated[str | None, Query(description="Process group; default: the largest one.")] = None,
     kind: PageKind | None = None,
     from_: From = None,

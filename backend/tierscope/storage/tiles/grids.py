@@ -44,19 +44,23 @@ class EpochRows:
 
 
 def hosts_with_tiles(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[int]:
-    """Hosts of the service with columns in (start, end], live or in stored tiles alone, the newest first."""
+    """Hosts of the service with columns in (start, end], live or in stored tiles alone.
+
+    Those whose columns span most of the window come first, in quarters of it, then by name: the order does not change
+    with every column that arrives, nor while the window moves.
+    """
     statement = text(
-        "SELECT h.host_id FROM host_services h"
-        " LEFT JOIN LATERAL (SELECT c.ts FROM tile_columns c WHERE c.host_id = h.host_id AND c.service_id = :service"
-        "  AND c.ts > :start AND c.ts <= :end ORDER BY c.ts DESC LIMIT 1) live ON true"
-        " LEFT JOIN LATERAL (SELECT t.ts + interval '1 hour' AS ts FROM tiles t WHERE t.host_id = h.host_id"
-        "  AND t.service_id = :service AND t.level = 0 AND t.ts >= :start"
-        "  AND t.ts <= CAST(:end AS timestamptz) - interval '1 hour' ORDER BY t.ts DESC LIMIT 1) stored"
-        "  ON live.ts IS NULL"
-        " WHERE h.service_id = :service AND coalesce(live.ts, stored.ts) IS NOT NULL"
-        " ORDER BY coalesce(live.ts, stored.ts) DESC, h.host_id"
+        "SELECT s.host_id FROM host_services s JOIN hosts h ON h.id = s.host_id"
+        " CROSS JOIN LATERAL (SELECT min(first_at) AS first_at, max(last_at) AS last_at FROM ("
+        "  SELECT min(c.ts) AS first_at, max(c.ts) AS last_at FROM tile_columns c"
+        "   WHERE c.host_id = s.host_id AND c.service_id = :service AND c.ts > :start AND c.ts <= :end"
+        "  UNION ALL SELECT min(t.ts), max(t.ts) + interval '1 hour' FROM tiles t"
+        "   WHERE t.host_id = s.host_id AND t.service_id = :service AND t.level = 0 AND t.ts >= :start"
+        "   AND t.ts <= CAST(:end AS timestamptz) - interval '1 hour') AS parts) AS span"
+        " WHERE s.service_id = :service AND span.last_at IS NOT NULL"
+        " ORDER BY round(4 * extract(epoch FROM span.last_at - span.first_at) / :seconds) DESC, h.name, h.public_id"
     )
-    values = {"service": service_id, "start": start, "end": end}
+    values = {"service": service_id, "start": start, "end": end, "seconds": (end - start).total_seconds()}
     return [int(found) for found in session.execute(statement, values).scalars()]
 
 

@@ -276,7 +276,10 @@ class Ratio:
     ]
     binding: Annotated[tuple[Constraint, ...], Described("What keeps the next smaller DRAM share from being safe.")]
     uncertainty: Annotated[tuple[RatioUncertainty, ...], Described("The greatest first; empty where refused.")]
-    next_steps: Annotated[tuple[RatioStep, ...], Described("What would firm the answer up; what cannot be foretold first, then the widest narrowing.")]
+    next_steps: Annotated[
+        tuple[RatioStep, ...],
+        Described("What would firm the answer up; what cannot be foretold first, then the widest narrowing."),
+    ]
     kinds: Annotated[tuple[RatioOfKind, ...], Described("Of each kind of host, the one with the most hosts first.")]
     placement: Annotated[RatioPlacement | None, Described("Null where there are no page samples.")]
     chosen: Annotated[RatioCandidate | None, Described("Null unless `answer` is `ratio`.")]

@@ -116,7 +116,7 @@ class TileReads:
 
 
 def _pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
-    """The host asked for, by default the one with the newest column."""
+    """The host asked for, by default the first: of those whose tiles span most of the window the first by name."""
     found = [host for host in hosts if wanted in (None, host.public_id)]
     if not found:
         raise _no_tiles("" if wanted is None else f" of host {wanted}")

@@ -16910,7 +16910,7 @@ export interface operations {
     read_tiles_v1_services__service_id__tiles_get: {
         parameters: {
             query?: {
-                /** @description Host id; default: the host with the newest tiles. */
+                /** @description Host id; default: of the hosts whose tiles span most of the window, the first by name. */
                 host?: string | null;
                 /** @description Process group; default: the largest one. */
                 group?: string | null;

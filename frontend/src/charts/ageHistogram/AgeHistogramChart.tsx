@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
-import type { AgeBucket, Figure } from '../../api/_generated/schema'
+import type { AgeBucket, Figure, SchemeInfo } from '../../api/_generated/schema'
 import { heatColours } from '../../lib/palette'
+import type { LegendItem } from '../../ui/layout/Legend'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { ageHistogramFigure } from './figure'
@@ -8,19 +9,44 @@ import { ageHistogramFigure } from './figure'
 interface AgeHistogramChartProps extends Pick<ChartPanelProps, 'load' | 'hint' | 'height'> {
   buckets: AgeBucket[] | undefined
   evidence: Figure | undefined
+  /** How memory is classed: its classes colour the bars. */
+  scheme: SchemeInfo | undefined
+  /** Whose ages they are. */
+  title?: string
+}
+
+/** The classes that bars may have, and how those stand out whose age is a bound. */
+function legendOf(scheme: SchemeInfo | undefined): LegendItem[] {
+  const classes = scheme?.name === 'recency' ? (['hot', 'warm', 'cold'] as const) : (['hot', 'cold'] as const)
+  const coloured =
+    scheme?.name === 'frequency'
+      ? [{ label: 'any class: classes go by frequency', colour: heatColours.unknown }]
+      : classes.map((name) => ({ label: name, colour: heatColours[name] }))
+  return [...coloured, { label: 'never seen active: at least this old', hatched: true }]
 }
 
 /** How long memory has been idle. */
-export function AgeHistogramChart({ buckets, evidence, load, hint, height }: AgeHistogramChartProps) {
+export function AgeHistogramChart({
+  buckets,
+  evidence,
+  scheme,
+  title = 'Age of memory',
+  load,
+  hint,
+  height,
+}: AgeHistogramChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (buckets === undefined ? null : ageHistogramFigure(buckets, theme)), [buckets, theme])
+  const figure = useMemo(
+    () => (buckets === undefined || scheme === undefined ? null : ageHistogramFigure(buckets, scheme, theme)),
+    [buckets, scheme, theme],
+  )
   const drawable = buckets?.some((bucket) => bucket.active_bytes + bucket.never_bytes > 0) ?? false
   return (
     <ChartPanel
       chart="ageHistogram"
       name="age-histogram"
-      title="Age of memory"
-      label="Age of memory"
+      title={title}
+      label={title}
       hint={hint}
       load={load}
       figure={figure}
@@ -34,10 +60,7 @@ export function AgeHistogramChart({ buckets, evidence, load, hint, height }: Age
             }
           : null
       }
-      legend={[
-        { label: 'seen active', colour: heatColours.hot },
-        { label: 'never seen active', colour: heatColours.cold },
-      ]}
+      legend={legendOf(scheme)}
     />
   )
 }

@@ -2,19 +2,30 @@ import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { serviceHeat } from '../../mock-api/heat/heat'
 import { windowBarsFigure } from '../windowBars/figure'
-import { ageHistogramFigure, bucketLabel } from './figure'
+import { ageHistogramFigure, bucketLabel, classOfAge } from './figure'
 
 const heat = serviceHeat('s', 'recency')
+const recency = { name: 'recency', threshold_intervals: 2 } as const
+
+it('colours ages by their class, and none that the scheme does not decide by age', () => {
+  const classes = (of: Parameters<typeof classOfAge>[1], seen = true) =>
+    heat.age_histogram.map((bucket) => classOfAge(bucket, of, seen)[0]).join('')
+  expect(classes(recency)).toBe('hhwwwcccc')
+  expect(classes(recency, false)).toBe('uuuuucccc')
+  expect(classes({ name: 'cold_age', threshold_intervals: 5 })).toBe('hhhhccccc')
+  expect(classes({ name: 'frequency', threshold_intervals: 5 })).toBe('uuuuuuuuu')
+})
 
 it('labels buckets by the ages they hold', () => {
   expect(heat.age_histogram.map(bucketLabel)).toEqual(['0', '1', '2', '3–4', '5–9', '10–19', '20–39', '40–63', '≥ 64'])
 })
 
 it('keeps bytes never seen active apart from those that were', () => {
-  const figure = ageHistogramFigure(heat.age_histogram, chartThemes.light)
+  const figure = ageHistogramFigure(heat.age_histogram, recency, chartThemes.light)
   expect(figure.data.map((trace) => trace.name)).toEqual(['seen active', 'never seen active'])
   expect(figure.table.rows.at(-1)).toEqual([
     '≥ 64',
+    'cold',
     heat.age_histogram.at(-1)?.active_bytes,
     heat.age_histogram.at(-1)?.never_bytes,
   ])

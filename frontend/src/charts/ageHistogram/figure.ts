@@ -1,4 +1,4 @@
-import type { AgeBucket } from '../../api/_generated/schema'
+import type { AgeBucket, SchemeInfo } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { formatBytes, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
@@ -11,8 +11,36 @@ export function bucketLabel(bucket: Pick<AgeBucket, 'from_intervals' | 'to_inter
   return to - from <= 1 ? `${from}` : `${from}–${to - 1}`
 }
 
-/** Resident bytes by intervals since last activity; bytes never seen active stand apart, because their age is a bound. */
-export function ageHistogramFigure(buckets: AgeBucket[], theme: ChartTheme): ChartFigure {
+/** From this age on memory that is not hot by recency is cold, in intervals (docs/method/heat.md). */
+const warmEnd = 10
+
+/**
+ * The class of memory of a bucket's ages under a scheme. Memory never seen active is at least that old: it is cold
+ * where the bound says so, else unknown. Where classes go by frequency, ages decide nothing.
+ */
+export function classOfAge(
+  bucket: Pick<AgeBucket, 'from_intervals'>,
+  scheme: Pick<SchemeInfo, 'name' | 'threshold_intervals'>,
+  seen: boolean,
+): keyof typeof heatColours {
+  const threshold = scheme.threshold_intervals
+  if (scheme.name === 'frequency' || threshold === null) return 'unknown'
+  const coldFrom = scheme.name === 'recency' ? Math.max(warmEnd, threshold) : threshold
+  if (bucket.from_intervals >= coldFrom) return 'cold'
+  if (!seen) return 'unknown'
+  return bucket.from_intervals < threshold ? 'hot' : 'warm'
+}
+
+/**
+ * Resident bytes by intervals since last activity, in the colours of their classes; bytes never seen active are
+ * hatched, because their age is a bound.
+ */
+export function ageHistogramFigure(
+  buckets: AgeBucket[],
+  scheme: Pick<SchemeInfo, 'name' | 'threshold_intervals'>,
+  theme: ChartTheme,
+): ChartFigure {
+  const colours = (seen: boolean) => buckets.map((bucket) => heatColours[classOfAge(bucket, scheme, seen)])
   const labels = buckets.map(bucketLabel)
   const scale = scaleFor('bytes', Math.max(1, ...buckets.map((bucket) => bucket.active_bytes + bucket.never_bytes)))
   return {
@@ -24,7 +52,7 @@ export function ageHistogramFigure(buckets: AgeBucket[], theme: ChartTheme): Cha
         y: buckets.map((bucket) => bucket.active_bytes / scale.divisor),
         customdata: buckets.map((bucket) => formatBytes(bucket.active_bytes)),
         hovertemplate: '%{customdata}',
-        marker: { color: heatColours.hot },
+        marker: { color: colours(true) },
       },
       {
         type: 'bar',
@@ -33,7 +61,10 @@ export function ageHistogramFigure(buckets: AgeBucket[], theme: ChartTheme): Cha
         y: buckets.map((bucket) => bucket.never_bytes / scale.divisor),
         customdata: buckets.map((bucket) => formatBytes(bucket.never_bytes)),
         hovertemplate: '%{customdata}, idle at least this long',
-        marker: { color: heatColours.cold },
+        marker: {
+          color: colours(false),
+          pattern: { shape: '/', size: 5, solidity: 0.3, fgcolor: theme.surface, fillmode: 'overlay' },
+        },
       },
     ],
     layout: {
@@ -60,8 +91,13 @@ export function ageHistogramFigure(buckets: AgeBucket[], theme: ChartTheme): Cha
       },
     },
     table: {
-      columns: ['age (intervals)', 'seen active (B)', 'never seen active (B)'],
-      rows: buckets.map((bucket) => [bucketLabel(bucket), bucket.active_bytes, bucket.never_bytes]),
+      columns: ['age (intervals)', 'class', 'seen active (B)', 'never seen active (B)'],
+      rows: buckets.map((bucket) => [
+        bucketLabel(bucket),
+        classOfAge(bucket, scheme, true),
+        bucket.active_bytes,
+        bucket.never_bytes,
+      ]),
     },
   }
 }

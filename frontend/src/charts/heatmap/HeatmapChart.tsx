@@ -1,21 +1,24 @@
-import { useCallback, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
-import type { HeatGrid } from '../../lib/heat/heatGrid'
+import { useCallback, useEffect, useMemo, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { panBox, zoomBox, type Extent } from '../../lib/heat/heatView'
 import type { LoadState } from '../../lib/loadState'
 import type { Box } from '../../lib/url/urlState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
+import type { ChartFigure } from '../chartFigure'
 import { ChartPanel } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import type { RelayoutUpdate } from '../Plot'
 import { boxOfBrush, boxOfChange } from './changes'
+import type { HeatmapDrawing } from './drawing'
 import { heatmapFigure } from './figure'
-import { heatmapLayers } from './layers'
 import { HeatmapReadout, type HoveredCell } from './HeatmapReadout'
 import { useHoveredCell } from './useHoveredCell'
 import classes from './HeatmapChart.module.css'
 
-interface HeatmapChartProps {
-  grid: HeatGrid | undefined
+export interface HeatmapChartProps {
+  /** What downloads are called, and the panel's test id. */
+  name?: string
+  title: string
+  drawing: HeatmapDrawing | undefined
   load: LoadState
   box: Box
   extent: Extent
@@ -23,29 +26,54 @@ interface HeatmapChartProps {
   brush: boolean
   height: number
   width: number
-  hint: ReactNode
-  controls: ReactNode
+  hint?: ReactNode
   onBox: (box: Box) => void
   onSelect: (box: Box | null) => void
   onBrush: (brush: boolean) => void
   marks: ChartMark[]
   empty: { title: string; next: string } | null
+  /** Whether the colour bar stands beside the plot. */
+  bar?: boolean
+  /** Whether all rows stay in view, so that only time moves. */
+  rowsFixed?: boolean
+  /** The legend stands over several charts. */
+  legendAbove?: boolean
 }
 
 const step = 0.2
 
-/** The interactive heatmap: wheel and keys zoom, drag pans, brush selects. The view lives in the caller's URL. */
+/** Wheel turns without Ctrl or Cmd never reach the plot: they scroll the page. */
+function useScrollingWheel(frame: HTMLElement | null): void {
+  useEffect(() => {
+    if (frame === null) return
+    const onWheel = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey) event.stopPropagation()
+    }
+    frame.addEventListener('wheel', onWheel, { capture: true, passive: true })
+    return () => frame.removeEventListener('wheel', onWheel, { capture: true })
+  }, [frame])
+}
+
+/** The interactive heatmap: Ctrl and wheel, or keys, zoom; drag pans, brush selects. The view is in the caller's URL. */
 export function HeatmapChart(props: HeatmapChartProps) {
-  const { grid, load, box, extent, selection, brush, height, width, marks, onBox, onSelect, onBrush } = props
+  const { name = 'heatmap', title, drawing, load, box, extent, selection, brush, height, width, marks } = props
+  const { onBox, onSelect, onBrush, bar = true, rowsFixed = false } = props
   const theme = useChartTheme()
-  const frame = useRef<HTMLDivElement>(null)
+  const [frame, setFrame] = useState<HTMLDivElement | null>(null)
   const [hovered, setHovered] = useState<HoveredCell | null>(null)
-  const hover = useHoveredCell(box, height, setHovered)
-  const layers = useMemo(() => (grid === undefined ? null : heatmapLayers(grid, theme)), [grid, theme])
-  const figure = useMemo(() => {
-    if (grid === undefined || layers === null) return null
-    return heatmapFigure(grid, { box, selection, brush, height, width, marks }, theme, layers)
-  }, [grid, layers, box, selection, brush, height, width, marks, theme])
+  const hover = useHoveredCell(box, height, bar, setHovered)
+  useScrollingWheel(frame)
+  const figure = useMemo((): ChartFigure | null => {
+    if (drawing === undefined) return null
+    const view = { box, selection, brush, height, width, marks, bar, rowsFixed, outline: drawing.outline }
+    return {
+      ...heatmapFigure(drawing.raster, view, theme, drawing.layers),
+      // Half a million cells are spelled out only when someone asks for them.
+      get table() {
+        return drawing.table()
+      },
+    }
+  }, [drawing, box, selection, brush, height, width, marks, bar, rowsFixed, theme])
   const relayout = useCallback(
     (update: RelayoutUpdate) => {
       const drawn = boxOfBrush(update)
@@ -81,9 +109,9 @@ export function HeatmapChart(props: HeatmapChartProps) {
   return (
     <ChartPanel
       chart="heatmap"
-      name="heatmap"
-      title="Activity by address and time"
-      label="Heatmap of activity by address region and time"
+      name={name}
+      title={title}
+      label={`Heatmap: ${title}`}
       hint={props.hint}
       load={load}
       figure={figure}
@@ -91,32 +119,24 @@ export function HeatmapChart(props: HeatmapChartProps) {
       hatched
       scrollZoom
       empty={props.empty}
-      controls={props.controls}
       onRelayout={relayout}
-      legend={[
-        { label: 'idle', colour: '#0b0724' },
-        { label: 'active', colour: '#f98e09' },
-        { label: 'unsampled', colour: theme.unsampled },
-        { label: 'not resident', colour: theme.notResident },
-        { label: 'not collected', hatched: true },
-      ]}
+      legend={drawing?.legend ?? []}
+      legendAbove={props.legendAbove ?? false}
       wrap={(plot) => (
-        <>
-          <div
-            ref={frame}
-            className={classes.frame}
-            data-loading={load.refreshing}
-            tabIndex={0}
-            role="application"
-            aria-label="Heatmap. Plus and minus zoom, arrows pan, 0 resets, B switches to selecting, Enter selects the middle, Escape clears."
-            onKeyDown={onKeyDown}
-            onPointerMove={hover}
-            onPointerLeave={() => setHovered(null)}
-          >
-            {plot}
-          </div>
-          {grid !== undefined && <HeatmapReadout grid={grid} hovered={hovered} />}
-        </>
+        <div
+          ref={setFrame}
+          className={classes.frame}
+          data-loading={load.refreshing}
+          tabIndex={0}
+          role="application"
+          aria-label="Heatmap. Plus and minus zoom, arrows pan, 0 resets, B switches to selecting, Enter selects the middle, Escape clears."
+          onKeyDown={onKeyDown}
+          onPointerMove={hover}
+          onPointerLeave={() => setHovered(null)}
+        >
+          {plot}
+          {drawing !== undefined && <HeatmapReadout drawing={drawing} hovered={hovered} height={height} />}
+        </div>
       )}
     />
   )

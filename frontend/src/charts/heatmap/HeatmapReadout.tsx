@@ -1,55 +1,62 @@
-import { cellActivity, cellState, formatActivity, measureLabel, type HeatGrid } from '../../lib/heat/heatGrid'
-import { formatLocal, formatUtc, zoneName } from '../../lib/units/time'
-import { formatBytes } from '../../lib/units/units'
+import { formatUtc, formatWindow } from '../../lib/units/time'
+import { formatMib, formatRatio } from '../../lib/units/units'
+import type { HeatmapDrawing } from './drawing'
 import classes from './HeatmapReadout.module.css'
 
-/** The cell under the pointer: seconds and epoch row. */
+/** The cell under the pointer: seconds and epoch row, and where the pointer is in the chart, in pixels. */
 export interface HoveredCell {
   atSeconds: number
   row: number
+  x: number
+  y: number
+  rightHalf: boolean
+  lowerHalf: boolean
 }
 
-function cellUnder(grid: HeatGrid, hovered: HoveredCell) {
-  const index = Math.floor(hovered.row / grid.rowsPerCell)
-  const row = grid.rows[index]
-  const column = grid.columnEnds.findIndex(
-    (end) => hovered.atSeconds <= end && hovered.atSeconds > end - grid.columnSeconds,
-  )
+interface HeatmapReadoutProps {
+  drawing: HeatmapDrawing
+  hovered: HoveredCell | null
+  height: number
+}
+
+/** What the cell under the pointer holds, beside the pointer and on that side of it that has more room. */
+export function HeatmapReadout({ drawing, hovered, height }: HeatmapReadoutProps) {
+  if (hovered === null) return null
+  const { raster } = drawing
+  const index = Math.floor(hovered.row / raster.rowsPerCell)
+  const row = raster.rows[index]
   if (row === undefined) return null
-  const code = column < 0 ? 255 : (grid.cells[index * grid.columnEnds.length + column] ?? 255)
-  const end = column < 0 ? hovered.atSeconds : (grid.columnEnds[column] ?? hovered.atSeconds)
-  return { row, code, end }
-}
-
-/** One line of fixed height that names the cell under the pointer, so that nothing covers the heatmap. */
-export function HeatmapReadout({ grid, hovered }: { grid: HeatGrid; hovered: HoveredCell | null }) {
-  const cell = hovered === null ? null : cellUnder(grid, hovered)
-  if (cell === null) {
-    return (
-      <div className={classes.readout}>
-        <span className={classes.hint}>
-          Point at a cell to read it. Wheel or + − zooms, drag or arrows pan, B selects an area.
-        </span>
-      </div>
-    )
-  }
-  const { row, code, end } = cell
-  const activity = cellActivity(grid, code)
-  const date = new Date(end * 1000)
+  const place = raster.columnEnds.findIndex(
+    (end) => hovered.atSeconds <= end && hovered.atSeconds > end - raster.columnSeconds,
+  )
+  const column = place < 0 ? null : place
+  const endSeconds =
+    column === null
+      ? Math.ceil(hovered.atSeconds / raster.columnSeconds) * raster.columnSeconds
+      : (raster.columnEnds[column] ?? 0)
+  const [from, to] = [new Date((endSeconds - raster.columnSeconds) * 1000), new Date(endSeconds * 1000)]
+  const [first, ...more] = drawing.read(index, column)
+  const end = row.offsetBytes + row.sizeBytes
   return (
-    <div className={classes.readout} data-testid="heatmap-readout">
-      <strong>
-        {activity === null || code === 0
-          ? cellState(code)
-          : `${formatActivity(grid.measure, activity)} ${measureLabel(grid.measure)}`}
-      </strong>
-      <span>{row.kind}</span>
-      <span className="ts-mono">{row.mapping}</span>
+    <div
+      className={classes.readout}
+      data-testid="heatmap-readout"
+      style={{
+        [hovered.rightHalf ? 'right' : 'left']: hovered.rightHalf ? `calc(100% - ${hovered.x - 14}px)` : hovered.x + 14,
+        [hovered.lowerHalf ? 'bottom' : 'top']: hovered.lowerHalf ? height - hovered.y + 14 : hovered.y + 14,
+      }}
+    >
+      <strong>{first}</strong>
+      {more.map((line) => (
+        <span key={line}>{line}</span>
+      ))}
       <span>
-        + {formatBytes(row.offsetBytes)}, {formatBytes(row.sizeBytes)} long
+        {row.kind} <span className="ts-mono">{row.mapping}</span> + {formatMib(row.offsetBytes)} – {formatMib(end)} MiB
       </span>
-      <span>
-        {formatLocal(date)} {zoneName(date)} · {formatUtc(date)}
+      <span>{formatWindow(from, to)}</span>
+      <span className={classes.dimmed}>
+        to {formatUtc(to)}
+        {column === null ? '' : ` · coverage ${formatRatio(raster.knownShare[column] ?? 0)}`}
       </span>
     </div>
   )

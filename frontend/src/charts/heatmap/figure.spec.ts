@@ -5,12 +5,26 @@ import { plotTime } from '../../lib/units/time'
 import { tilesBody } from '../../mock-api/heat/tiles'
 import { boxOfBrush, boxOfChange } from './changes'
 import { heatmapFigure } from './figure'
-import { evenColumns } from './layers'
-import { labelsInView, lanes, mappings } from './lanes'
+import { activityBlock, activityLayers, evenColumns } from './layers'
+import { labelsInView, lanes, mappings, offsetTicks, rowLabels } from './lanes'
+import { colourRange } from '../../lib/heat/colourRange'
+import type { HeatGrid } from '../../lib/heat/heatGrid'
 
 const grid = decodeGrid(tilesBody('s'))
 const box = { t0: (grid.columnEnds[0] ?? 0) - 60, t1: grid.columnEnds.at(-1) ?? 0, r0: 0, r1: grid.rows.length }
-const view = { box, selection: null, brush: false, height: 600, width: 1200, marks: [] }
+const view = {
+  box,
+  selection: null,
+  brush: false,
+  height: 600,
+  width: 1200,
+  marks: [],
+  bar: true,
+  rowsFixed: false,
+  outline: '#ffffff',
+}
+const layersOf = (of: HeatGrid, theme = chartThemes.light) =>
+  activityLayers(activityBlock(of), of, colourRange(of, box, true), theme)
 
 describe('a heat grid', () => {
   it('is decoded from the binary answer, cell by cell', () => {
@@ -43,27 +57,62 @@ describe('a heat grid', () => {
 
 describe('the heatmap', () => {
   it('draws activity, idle, absent and unsampled cells apart', () => {
-    const figure = heatmapFigure(grid, view, chartThemes.dark)
+    const figure = heatmapFigure(grid, view, chartThemes.dark, layersOf(grid, chartThemes.dark))
     const [activity, special] = figure.data as unknown as { z: (number | null)[][] }[]
     const width = grid.columnEnds.length
     grid.cells.forEach((code, index) => {
       const [row, column] = [Math.floor(index / width), index % width]
       if (column % 37 !== 0) return
-      expect(activity?.z[row]?.[column]).toBe(code <= 250 ? code : null)
-      expect(special?.z[row]?.[column]).toBe(code === 254 ? 0 : code === 253 ? 1 : null)
+      expect(activity?.z[row]?.[column]).toBe(code > 0 && code <= 250 ? code : null)
+      expect(special?.z[row]?.[column]).toBe(code === 254 ? 0 : code === 253 ? 1 : code === 0 ? 2 : null)
     })
   })
 
   it('puts the first row on top and follows the view', () => {
-    const figure = heatmapFigure(grid, { ...view, box: { ...box, r0: 10, r1: 50 }, brush: true }, chartThemes.light)
+    const figure = heatmapFigure(grid, { ...view, box: { ...box, r0: 10, r1: 50 }, brush: true }, chartThemes.light, [])
     expect(figure.layout.yaxis?.range).toEqual([50, 10])
     expect(figure.layout.dragmode).toBe('drawrect')
   })
 
   it('escapes mapping names', () => {
     const hostile = { ...grid, rows: grid.rows.map((row) => ({ ...row, mapping: '<i>x' })) }
-    const figure = heatmapFigure(hostile, view, chartThemes.light)
-    expect(figure.layout.yaxis?.ticktext).toContain('&lt;i&gt;x')
+    const figure = heatmapFigure(hostile, view, chartThemes.light, layersOf(hostile))
+    expect(figure.layout.annotations?.map(({ text }) => text)).toContain('&lt;i&gt;x')
+    expect(JSON.stringify(figure.layout)).not.toContain('<i>')
+  })
+
+  it('writes offsets in one unit at round places, and the name of what is too low for them', () => {
+    const runs = mappings(grid)
+    const [first] = runs
+    if (first === undefined) throw new Error('the grid has no rows')
+    const ticks = offsetTicks(grid, first, { r0: 0, r1: 240, plotPixels: 480 })
+    expect(ticks.map(({ label }) => label)).toEqual(['0 MiB', '64 MiB', '128 MiB', '192 MiB'])
+    expect(ticks.map(({ at }) => at)).toEqual([0, 32, 64, 96])
+    const labels = rowLabels(grid, 0, grid.rows.length, 500)
+    expect(labels.upright.map(({ label }) => label)).toContain('anon-1')
+    expect(labels.ticks.map(({ label }) => label)).toContain('shm-sessions')
+  })
+
+  it('names the ends of a colour scale as bounds, and what it measures with its unit', () => {
+    const [activity] = activityLayers(
+      activityBlock(grid),
+      grid,
+      { low: 60, high: 160, cutsLow: true, cutsHigh: false },
+      chartThemes.light,
+    ) as unknown as {
+      zmin: number
+      colorbar: { title: { text: string }; ticktext: string[] }
+    }[]
+    expect(activity?.zmin).toBe(60)
+    expect(activity?.colorbar.title.text).toBe('active share of bytes per interval, % (log scale)')
+    expect(activity?.colorbar.ticktext.slice(0, 2)).toEqual(['≤ 0.2 %', '16 %'])
+    expect(activity?.colorbar.ticktext).toContain('1.0 %')
+  })
+
+  it('draws some rows where they stand in the whole', () => {
+    const block = activityBlock(grid, [120, 180])
+    expect([block.y[0], block.y.length]).toEqual([120.5, 60])
+    expect(block.values[0]).toEqual(activityBlock(grid).values[120])
   })
 })
 

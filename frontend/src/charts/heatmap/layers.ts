@@ -1,4 +1,5 @@
-import type { Data } from 'plotly.js'
+import type { ColorBar, Data } from 'plotly.js'
+import type { ColourRange } from '../../lib/heat/colourRange'
 import {
   activityCode,
   cellActivity,
@@ -7,104 +8,132 @@ import {
   cellNotResident,
   cellUnsampled,
   formatActivity,
-  largestCode,
-  measureLabel,
+  measureTitle,
+  type ActivityScale,
   type HeatGrid,
+  type HeatRaster,
 } from '../../lib/heat/heatGrid'
-import { inferno, type ChartTheme } from '../../lib/palette'
+import { activityColours, idleColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { plotTime } from '../../lib/units/time'
 
-/** The grid's columns on an even raster, so that a missing column is a hole and its neighbours do not grow over it. */
-export function evenColumns(grid: HeatGrid): { ends: number[]; source: (number | null)[] } {
-  const first = grid.columnEnds[0]
-  const last = grid.columnEnds.at(-1)
+/** The raster's columns evenly spaced, so that a missing column is a hole and its neighbours do not grow over it. */
+export function evenColumns(raster: HeatRaster): { ends: number[]; source: (number | null)[] } {
+  const first = raster.columnEnds[0]
+  const last = raster.columnEnds.at(-1)
   if (first === undefined || last === undefined) return { ends: [], source: [] }
-  const count = Math.round((last - first) / grid.columnSeconds) + 1
-  const ends = Array.from({ length: count }, (_, index) => first + index * grid.columnSeconds)
+  const count = Math.round((last - first) / raster.columnSeconds) + 1
+  const ends = Array.from({ length: count }, (_, index) => first + index * raster.columnSeconds)
   const source: (number | null)[] = ends.map(() => null)
-  grid.columnEnds.forEach((end, index) => {
-    const place = Math.round((end - first) / grid.columnSeconds)
+  raster.columnEnds.forEach((end, index) => {
+    const place = Math.round((end - first) / raster.columnSeconds)
     if (place >= 0 && place < count) source[place] = index
   })
   return { ends, source }
 }
 
-function colourTicks(grid: HeatGrid, largest: number): { tickvals: number[]; ticktext: string[] } {
-  const top = cellActivity(grid, largest) ?? grid.unit
-  const tickvals = [0]
-  const ticktext = ['idle']
-  for (let power = Math.ceil(Math.log10(grid.unit)); power <= Math.floor(Math.log10(top) + 1e-9); power += 1) {
-    const code = activityCode(grid, 10 ** power)
-    if (code < largest * 0.08) continue
-    tickvals.push(code)
-    ticktext.push(formatActivity(grid.measure, 10 ** power))
+/** Rows [first, last) of a raster; all of them where none are named. */
+export type RowSpan = [number, number]
+
+/** Values of cells over the places that Plotly draws them at; `known` is the coverage of each column. */
+export interface CellBlock {
+  x: string[]
+  y: number[]
+  values: (number | null)[][]
+  states: (number | null)[][]
+  anyState: boolean
+  known: (number | null)[]
+}
+
+/** Spread cells of a raster evenly: `valueOf` and `stateOf` say what an index of a cell is drawn as. */
+export function cellBlock(
+  raster: HeatRaster,
+  valueOf: (cell: number) => number | null,
+  stateOf: (cell: number) => number | null,
+  span: RowSpan = [0, raster.rows.length],
+): CellBlock {
+  const { ends, source } = evenColumns(raster)
+  const width = raster.columnEnds.length
+  const rows = Array.from({ length: Math.max(0, span[1] - span[0]) }, (_, index) => span[0] + index)
+  const spread = (of: (cell: number) => number | null) =>
+    rows.map((row) => source.map((column) => (column === null ? null : of(row * width + column))))
+  const states = spread(stateOf)
+  return {
+    x: ends.map((end) => plotTime(end - raster.columnSeconds / 2)),
+    y: rows.map((row) => (row + 0.5) * raster.rowsPerCell),
+    values: spread(valueOf),
+    states,
+    anyState: states.some((row) => row.some((state) => state !== null)),
+    known: source.map((column) => (column === null ? null : (raster.knownShare[column] ?? null))),
+  }
+}
+
+/** The places of not resident, unsampled and idle among the states of activityBlock. */
+const stateOfCode = new Map([
+  [cellNotResident, 0],
+  [cellUnsampled, 1],
+  [0, 2],
+])
+
+/** The cells of a grid: codes of activity, and idle, unsampled and not resident ones apart. */
+export function activityBlock(grid: HeatGrid, span?: RowSpan): CellBlock {
+  return cellBlock(
+    grid,
+    (cell) => {
+      const code = grid.cells[cell] ?? cellNotCollected
+      return code > 0 && code <= cellMaximum ? code : null
+    },
+    (cell) => stateOfCode.get(grid.cells[cell] ?? cellNotCollected) ?? null,
+    span,
+  )
+}
+
+/** Steps of 1, 2 and 5 within the range, and its two ends, which stand for what lies beyond them, too. */
+function colourTicks(grid: ActivityScale, range: ColourRange): { tickvals: number[]; ticktext: string[] } {
+  const label = (code: number): string => formatActivity(grid.measure, cellActivity(grid, code) ?? grid.unit)
+  const tickvals = [range.low, range.high]
+  const ticktext = [
+    `${range.cutsLow ? '≤ ' : ''}${label(Math.max(1, range.low))}`,
+    `${range.cutsHigh ? '≥ ' : ''}${label(range.high)}`,
+  ]
+  const apart = (range.high - range.low) * 0.07
+  const [bottom, top] = [range.low, range.high].map((code) => Math.log10(grid.base ** (code - 1) * grid.unit))
+  for (let power = Math.floor(bottom ?? 0); power <= (top ?? 0); power += 1) {
+    for (const step of [1, 2, 5]) {
+      const code = activityCode(grid, step * 10 ** power)
+      if (code < range.low || code > range.high || tickvals.some((known) => Math.abs(known - code) < apart)) continue
+      tickvals.push(code)
+      ticktext.push(formatActivity(grid.measure, step * 10 ** power))
+    }
   }
   return { tickvals, ticktext }
 }
 
-/**
- * The cells as Plotly traces. They depend on the grid alone, not on the view: kept by the caller, they let Plotly see
- * that a pan or zoom changed no data.
- */
-export function heatmapLayers(grid: HeatGrid, theme: ChartTheme): Data[] {
-  const { ends, source } = evenColumns(grid)
-  const width = grid.columnEnds.length
-  const x = ends.map((end) => plotTime(end - grid.columnSeconds / 2))
-  const y = grid.rows.map((_, row) => (row + 0.5) * grid.rowsPerCell)
-  const activity: (number | null)[][] = []
-  const special: (number | null)[][] = []
-  let anySpecial = false
-  grid.rows.forEach((_, row) => {
-    const codes = source.map((column) =>
-      column === null ? cellNotCollected : (grid.cells[row * width + column] ?? cellNotCollected),
-    )
-    activity.push(codes.map((code) => (code <= cellMaximum ? code : null)))
-    const marks = codes.map((code) => (code === cellNotResident ? 0 : code === cellUnsampled ? 1 : null))
-    anySpecial ||= marks.some((mark) => mark !== null)
-    special.push(marks)
-  })
-  const largest = largestCode(grid)
-  const common = { type: 'heatmap' as const, x, y, hoverongaps: true, zsmooth: false as const }
-  const drawn: Data[] = [
-    {
-      ...common,
-      z: activity,
-      zmin: 0,
-      zmax: largest,
-      colorscale: inferno,
-      hoverinfo: 'none',
-      colorbar: {
-        title: { text: plotText(measureLabel(grid.measure)), side: 'right', font: { size: 11 } },
-        thickness: 8,
-        outlinewidth: 0,
-        len: 0.94,
-        y: 0.47,
-        xpad: 8,
-        tickfont: { size: 11, color: theme.dimmed },
-        ...colourTicks(grid, largest),
-      },
-    },
-  ]
-  if (anySpecial) {
-    drawn.push({
-      ...common,
-      z: special,
-      zmin: 0,
-      zmax: 1,
-      colorscale: [
-        [0, theme.notResident],
-        [1, theme.unsampled],
-      ],
-      showscale: false,
-      hoverinfo: 'skip',
-    })
+/** A colour bar with a title along it. */
+export function colourBar(
+  theme: ChartTheme,
+  title: string,
+  ticks: { tickvals: number[]; ticktext: string[] },
+): Partial<ColorBar> {
+  return {
+    title: { text: plotText(title), side: 'right', font: { size: 11 } },
+    thickness: 8,
+    outlinewidth: 0,
+    len: 0.94,
+    y: 0.47,
+    xpad: 8,
+    tickfont: { size: 11, color: theme.dimmed },
+    ...ticks,
   }
-  drawn.push({
-    type: 'heatmap',
-    x,
+}
+
+/** States of cells, each in a colour, and the strip of coverage over the columns. */
+export function stateLayers(block: CellBlock, colours: string[], theme: ChartTheme): Data[] {
+  const common = { type: 'heatmap' as const, x: block.x, showscale: false, hoverinfo: 'skip' as const }
+  const strip: Data = {
+    ...common,
     y: [0],
-    z: [source.map((column) => (column === null ? null : (grid.knownShare[column] ?? null)))],
+    z: [block.known],
     yaxis: 'y2',
     zmin: 0,
     zmax: 1,
@@ -112,8 +141,44 @@ export function heatmapLayers(grid: HeatGrid, theme: ChartTheme): Data[] {
       [0, theme.absent],
       [1, theme.dimmed],
     ],
-    showscale: false,
-    hoverinfo: 'skip',
-  })
-  return drawn
+  }
+  if (!block.anyState) return [strip]
+  const top = Math.max(1, colours.length - 1)
+  const states: Data = {
+    ...common,
+    y: block.y,
+    z: block.states,
+    zmin: 0,
+    zmax: top,
+    colorscale: colours.map((colour, index): [number, string] => [index / top, colour]),
+  }
+  return [states, strip]
+}
+
+/**
+ * Activity as Plotly traces. The block depends on the grid alone, not on the view: kept by the caller, it lets Plotly
+ * see that a pan or zoom changed no data.
+ */
+export function activityLayers(
+  block: CellBlock,
+  grid: ActivityScale,
+  range: ColourRange,
+  theme: ChartTheme,
+  bar = true,
+): Data[] {
+  const activity: Data = {
+    type: 'heatmap',
+    x: block.x,
+    y: block.y,
+    z: block.values,
+    hoverongaps: true,
+    zsmooth: false,
+    zmin: range.low,
+    zmax: range.high,
+    colorscale: activityColours,
+    hoverinfo: 'none',
+    showscale: bar,
+    colorbar: colourBar(theme, measureTitle(grid.measure), colourTicks(grid, range)),
+  }
+  return [activity, ...stateLayers(block, [theme.notResident, theme.unsampled, idleColour], theme)]
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { activityCode, cellActivity, cellState, largestCode, type HeatGrid } from './heatGrid'
+import { activityCode, cellActivity, cellState, type HeatGrid } from './heatGrid'
 import { summariseSelection } from './heatSelection'
+import { summariseRecency } from './selectionRecency'
 
 const grid: HeatGrid = {
   hostId: 'h',
@@ -25,8 +26,7 @@ const grid: HeatGrid = {
   cells: Uint8Array.from([0, 1, 3, 0, 255, 2, 254, 253, 255]),
   knownShare: [1, 1, 1],
   notes: [],
-  epochs: 1,
-  simulated: false,
+  epochIds: ['e1'],
 }
 
 describe('cells', () => {
@@ -43,7 +43,6 @@ describe('cells', () => {
     expect(cellActivity(grid, 3)).toBeCloseTo(0.04)
     expect(cellActivity(grid, 254)).toBeNull()
     expect(activityCode(grid, 0.04)).toBeCloseTo(3)
-    expect(largestCode(grid)).toBe(3)
   })
 })
 
@@ -82,5 +81,36 @@ describe('a selection', () => {
   it('outside the grid is none', () => {
     expect(summariseSelection(grid, { t0: 900, t1: 960, r0: 0, r1: 1 })).toBeNull()
     expect(summariseSelection(grid, { t0: 0, t1: 60, r0: 7, r1: 9 })).toBeNull()
+  })
+})
+
+describe('when selected rows were last active', () => {
+  const of = (...rows: number[][]) => {
+    const columns = rows[0]?.length ?? 0
+    return {
+      ...grid,
+      columnEnds: Array.from({ length: columns }, (_, index) => (index + 1) * 60),
+      rows: rows.map((_, index) => ({ kind: 'anon' as const, mapping: 'heap', offsetBytes: index, sizeBytes: 100 })),
+      cells: Uint8Array.from(rows.flat()),
+    }
+  }
+  const all = { t0: 0, t1: 1e4, r0: 0, r1: 100 }
+
+  it('is told by row at the last column, which need not be known', () => {
+    const told = summariseRecency(of([0, 0, 5], [5, 253, 0], [253, 0, 0], [5, 5, 253]), all)
+    expect(told).toEqual({
+      activeShare: 0.25,
+      activeBeforeShare: 0.25,
+      neverShare: 0.25,
+      unknownShare: 0.25,
+      againShare: 0.25,
+    })
+  })
+
+  it('is that of the selected columns and rows alone', () => {
+    const two = of([5, 0, 5], [5, 5, 5])
+    expect(summariseRecency(two, { ...all, t1: 120, r1: 1 })).toMatchObject({ activeBeforeShare: 1, againShare: 0 })
+    expect(summariseRecency(two, { ...all, r0: 1 })).toMatchObject({ activeShare: 1, againShare: 0 })
+    expect(summariseRecency(two, { ...all, t0: 9000 })).toBeNull()
   })
 })

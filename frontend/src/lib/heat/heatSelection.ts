@@ -28,7 +28,7 @@ export interface SelectionSummary {
 }
 
 /** Indices of the columns whose interval overlaps (t0, t1]. */
-function selectedColumns(grid: HeatGrid, box: Box): number[] {
+export function selectedColumns(grid: HeatGrid, box: Box): number[] {
   const columns: number[] = []
   grid.columnEnds.forEach((end, index) => {
     if (end > box.t0 && end - grid.columnSeconds < box.t1) columns.push(index)

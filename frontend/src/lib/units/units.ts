@@ -100,6 +100,11 @@ export function formatBytes(bytes: number): string {
   return `${threeDigits(bytes / divisor)} ${unit}`
 }
 
+/** Bytes as a number of MiB, exact to a page: `1,024`, `0.004`. */
+export function formatMib(bytes: number): string {
+  return (bytes / 1024 ** 2).toLocaleString('en-US', { maximumFractionDigits: 3 })
+}
+
 /** A share as a percentage: `63 %`, `6.3 %`, `< 0.01 %` for a positive share that rounding would hide. */
 export function formatRatio(ratio: number): string {
   const percent = ratio * 100

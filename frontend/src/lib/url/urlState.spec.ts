@@ -13,12 +13,17 @@ describe('the URL', () => {
       group: 'redis-server',
       zoom: '100~200~0~10',
       sel: '120~180~2~4',
+      compare: 'host:h-2',
+      scale: 'full',
+      kinds: 'split',
     }
     expect(readServiceSearch(search)).toEqual({ ...search, to: undefined })
   })
 
   it('drops what it cannot read, so that a bad link opens the default view', () => {
-    expect(readServiceSearch({ tab: '<script>', threshold: 'many', zoom: '1~2~3', from: 'long ago' })).toEqual({
+    expect(
+      readServiceSearch({ tab: '<script>', threshold: 'many', zoom: '1~2~3', from: 'long ago', compare: '-2d' }),
+    ).toEqual({
       from: undefined,
       to: undefined,
       live: undefined,

@@ -1,4 +1,5 @@
 /** What the URL carries. Anything unreadable in a link is dropped, so that a bad link opens the default view. */
+import { readComparison } from '../heat/comparison'
 import { isTime } from '../units/time'
 
 /** Parameters of every page: the time range, and whether it moves with the clock. */
@@ -67,6 +68,12 @@ export interface ServiceSearch extends TimeSearch {
   growth?: number | undefined
   zoom?: string | undefined
   sel?: string | undefined
+  /** What the heatmap is compared with: `-1h`, `-1d`, `-7d` or `host:<id>`. */
+  compare?: string | undefined
+  /** Colours over all activity, rather than from its 2nd to its 98th percentile in view. */
+  scale?: 'full' | undefined
+  /** Page kinds side by side. */
+  kinds?: 'split' | undefined
 }
 
 /** Parameters of the host page. */
@@ -151,6 +158,7 @@ export function readTimeSearch(raw: RawSearch): TimeSearch {
 export function readServiceSearch(raw: RawSearch): ServiceSearch {
   const zoom = text(raw, 'zoom', 80)
   const sel = text(raw, 'sel', 80)
+  const compare = text(raw, 'compare', 200)
   return {
     ...readTimeSearch(raw),
     tab: oneOf(raw, 'tab', serviceTabs),
@@ -166,6 +174,9 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
     loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,
     sel: readBox(sel) === null ? undefined : sel,
+    compare: readComparison(compare) === null ? undefined : compare,
+    scale: oneOf(raw, 'scale', ['full']),
+    kinds: oneOf(raw, 'kinds', ['split']),
   }
 }
 

@@ -105,7 +105,12 @@ const columns: Column<Row>[] = [
     key: 'scenario',
     header: 'Scenario',
     cell: (row) => (
-      <Link to="/tco/$scenarioId" params={{ scenarioId: row.id }} search={(before) => ({ ...before, set: undefined })}>
+      <Link
+        from="/tco"
+        to="/tco/$scenarioId"
+        params={{ scenarioId: row.id }}
+        search={(before) => ({ ...before, set: undefined })}
+      >
         {row.scenario}
       </Link>
     ),

@@ -36,8 +36,9 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
   const fresh = { set: undefined, option: undefined, start: undefined, service: undefined, share: undefined }
   const open = (id: string | undefined) =>
     id === undefined
-      ? void navigate({ to: '/tco', search: (before) => ({ ...before, ...fresh }) })
+      ? void navigate({ from: '/tco', to: '/tco', search: (before) => ({ ...before, ...fresh }) })
       : void navigate({
+          from: '/tco',
           to: '/tco/$scenarioId',
           params: { scenarioId: id },
           search: (before) => ({ ...before, ...fresh }),

@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { TileGrid } from '../../_generated/schema'
 import type { HeatGrid } from '../../../lib/heat/heatGrid'
 import { client, dataOf } from '../../client'
@@ -10,6 +10,14 @@ export interface TileChoice {
   group?: string | undefined
   maxRows: number
   maxColumns: number
+  /** Where the grid is the other side of a comparison: which one. */
+  against?: string | undefined
+}
+
+/** Whether a grid may stand for the one asked for while that loads: the same memory, at whatever time and size. */
+function isSameMemory(before: HeatGrid, earlier: TileChoice, choice: TileChoice): boolean {
+  const sameHost = choice.host === earlier.host || choice.host === before.hostId
+  return sameHost && choice.group === earlier.group && choice.against === earlier.against
 }
 
 /**
@@ -48,15 +56,14 @@ export function decodeGrid(body: ArrayBuffer): HeatGrid {
     cells,
     knownShare: header.known_share,
     notes: header.notes,
-    epochs: header.epoch_ids.length,
-    simulated: header.origin === 'simulated',
+    epochIds: header.epoch_ids,
   }
 }
 
 /** Heat tiles of a service on one host, never more cells than asked for. */
 export function tilesQuery(serviceId: string, choice: TileChoice, range: TimeRange) {
   return queryOptions({
-    queryKey: ['tiles', serviceId, choice, range.from, range.to],
+    queryKey: ['tiles', serviceId, choice, range.from, range.to] as const,
     queryFn: async ({ signal }) => {
       const body = await dataOf(
         client.GET('/v1/services/{service_id}/tiles', {
@@ -77,7 +84,11 @@ export function tilesQuery(serviceId: string, choice: TileChoice, range: TimeRan
       )
       return decodeGrid(body)
     },
-    placeholderData: keepPreviousData,
+    placeholderData: (before: HeatGrid | undefined, earlier) => {
+      const [, earlierService, earlierChoice] = earlier?.queryKey ?? []
+      if (before === undefined || earlierChoice === undefined || earlierService !== serviceId) return undefined
+      return isSameMemory(before, earlierChoice, choice) ? before : undefined
+    },
     ...refreshing(range),
   })
 }

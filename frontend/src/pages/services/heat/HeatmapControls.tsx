@@ -1,7 +1,9 @@
-import { ActionIcon, SegmentedControl, Select, Tooltip } from '@mantine/core'
+import { ActionIcon, SegmentedControl, Select, Tooltip, type ComboboxData } from '@mantine/core'
 import { IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
+import { earlierChoices, hostComparison } from '../../../lib/heat/comparison'
 import { zoomBox } from '../../../lib/heat/heatView'
-import type { Box } from '../../../lib/url/urlState'
+import type { Box, ServiceSearch } from '../../../lib/url/urlState'
+import classes from './HeatmapTab.module.css'
 
 interface HeatmapControlsProps {
   host: string | undefined
@@ -9,27 +11,79 @@ interface HeatmapControlsProps {
   hosts: { value: string; label: string }[]
   groups: string[]
   brush: boolean
+  fullScale: boolean
+  split: boolean
+  /** What it is compared with, as the URL has it. */
+  compare: string | undefined
+  /** Whether the memory is of more than one page kind. */
+  hasKinds: boolean
   box: Box
   extent: Box
-  onChoose: (next: { host?: string | undefined; group?: string | undefined }) => void
+  onChoose: (next: Partial<ServiceSearch>) => void
   onBrush: (brush: boolean) => void
   onBox: (box: Box) => void
 }
 
-/** Host and process group of the heatmap, what dragging does, and zoom for those who do not use the wheel. */
+/** The choice not to compare. */
+const none = 'none'
+/** A view and a selection are places in one list of rows: other memory has other ones. */
+const elsewhere = { zoom: undefined, sel: undefined }
+
+/** What can be compared with: earlier times, the service's other hosts, and what the address says. */
+function comparisons(
+  host: string | undefined,
+  hosts: HeatmapControlsProps['hosts'],
+  compare: string | undefined,
+): ComboboxData {
+  const others = hosts
+    .filter(({ value }) => value !== host)
+    .map(({ value, label }) => ({ value: hostComparison(value), label: `vs ${label}` }))
+  const earlier = earlierChoices.map(({ value, label }) => ({ value, label: `vs ${label}` }))
+  const isListed = compare === undefined || [...others, ...earlier].some(({ value }) => value === compare)
+  if (!isListed) others.push({ value: compare, label: 'vs a host without tiles here' })
+  return [
+    { value: none, label: 'No comparison' },
+    { group: 'Same host', items: earlier },
+    ...(others.length > 0 ? [{ group: 'Same time, another host', items: others }] : []),
+  ]
+}
+
+/** What the heatmap shows, how it is coloured, what dragging does, and zoom for those who do not use the wheel. */
 export function HeatmapControls(props: HeatmapControlsProps) {
-  const { host, group, hosts, groups, brush, box, extent, onChoose, onBrush, onBox } = props
+  const {
+    host,
+    group,
+    hosts,
+    groups,
+    brush,
+    fullScale,
+    split,
+    compare,
+    hasKinds,
+    box,
+    extent,
+    onChoose,
+    onBrush,
+    onBox,
+  } = props
   return (
-    <>
+    <div className={classes.controls}>
       <Select
         aria-label="Host"
         data-testid="heatmap-host"
-        w={170}
+        w={160}
         searchable
         placeholder="Host"
         data={hosts}
         value={host ?? null}
-        onChange={(value) => onChoose({ host: value ?? undefined, group: undefined })}
+        onChange={(value) =>
+          onChoose({
+            ...elsewhere,
+            host: value ?? undefined,
+            group: undefined,
+            compare: value !== null && compare === hostComparison(value) ? undefined : compare,
+          })
+        }
         allowDeselect={false}
       />
       {groups.length > 1 && (
@@ -38,10 +92,40 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           w={150}
           data={groups}
           value={group ?? null}
-          onChange={(value) => onChoose({ group: value ?? undefined })}
+          onChange={(value) => onChoose({ ...elsewhere, group: value ?? undefined })}
           allowDeselect={false}
         />
       )}
+      <Select
+        aria-label="Compare with"
+        data-testid="heatmap-compare"
+        w={170}
+        searchable
+        data={comparisons(host, hosts, compare)}
+        value={compare ?? none}
+        onChange={(value) => onChoose({ compare: value === null || value === none ? undefined : value })}
+        allowDeselect={false}
+      />
+      {(hasKinds || split) && (
+        <SegmentedControl
+          aria-label="Page kinds"
+          value={split ? 'split' : 'one'}
+          onChange={(value) => onChoose({ kinds: value === 'split' ? 'split' : undefined })}
+          data={[
+            { value: 'one', label: 'One map' },
+            { value: 'split', label: 'By kind' },
+          ]}
+        />
+      )}
+      <SegmentedControl
+        aria-label="Colour scale"
+        value={fullScale ? 'full' : 'view'}
+        onChange={(value) => onChoose({ scale: value === 'full' ? 'full' : undefined })}
+        data={[
+          { value: 'view', label: 'p2–p98 in view' },
+          { value: 'full', label: 'Full range' },
+        ]}
+      />
       <SegmentedControl
         aria-label="Dragging"
         value={brush ? 'select' : 'pan'}
@@ -51,21 +135,24 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           { value: 'select', label: 'Select' },
         ]}
       />
-      <Tooltip label="Zoom in (+)">
-        <ActionIcon aria-label="Zoom in" onClick={() => onBox(zoomBox(box, 0.6, extent))}>
-          <IconPlus size={16} />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Zoom out (−)">
-        <ActionIcon aria-label="Zoom out" onClick={() => onBox(zoomBox(box, 1 / 0.6, extent))}>
-          <IconMinus size={16} />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Show all (0)">
-        <ActionIcon aria-label="Show all" onClick={() => onBox(extent)}>
-          <IconMaximize size={16} />
-        </ActionIcon>
-      </Tooltip>
-    </>
+      <div className={classes.zoom}>
+        <Tooltip label="Zoom in (+)">
+          <ActionIcon aria-label="Zoom in" onClick={() => onBox(zoomBox(box, 0.6, extent))}>
+            <IconPlus size={16} />
+          </ActionIcon>
+        </Tooltip>
+        <Tooltip label="Zoom out (−)">
+          <ActionIcon aria-label="Zoom out" onClick={() => onBox(zoomBox(box, 1 / 0.6, extent))}>
+            <IconMinus size={16} />
+          </ActionIcon>
+        </Tooltip>
+        <Tooltip label="Show all (0)">
+          <ActionIcon aria-label="Show all" onClick={() => onBox(extent)}>
+            <IconMaximize size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
+      <span className={classes.keys}>Ctrl or ⌘ + wheel zooms</span>
+    </div>
   )
 }

@@ -1,13 +1,14 @@
-import { ActionIcon, Button } from '@mantine/core'
-import { IconX } from '@tabler/icons-react'
+import { ActionIcon, Button, CopyButton } from '@mantine/core'
+import { IconCheck, IconLink, IconX } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { heatQuery } from '../../../api/queries/heat/heat'
 import { AgeHistogramChart } from '../../../charts/ageHistogram/AgeHistogramChart'
 import { formatActivity, measureLabel, type HeatGrid } from '../../../lib/heat/heatGrid'
 import { summariseSelection, type SelectedMapping } from '../../../lib/heat/heatSelection'
+import { summariseRecency, type SelectionRecency } from '../../../lib/heat/selectionRecency'
 import { formatUtc, formatWindow, toRfc3339 } from '../../../lib/units/time'
 import { formatBytes, formatRatio } from '../../../lib/units/units'
 import type { Box } from '../../../lib/url/urlState'
@@ -43,28 +44,67 @@ function MappingList({ mappings }: { mappings: SelectedMapping[] }) {
   )
 }
 
+/** When the selected rows were last active, and whether they were accessed again after being idle. */
+function RecencyList({ recency, grid }: { recency: SelectionRecency; grid: HeatGrid }) {
+  const shares = [
+    ['active in the last column', recency.activeShare],
+    ['idle in the last column, active before', recency.activeBeforeShare],
+    ['never active in the selection', recency.neverShare],
+    ['not known in the last column', recency.unknownShare],
+    ['accessed again after an idle column', recency.againShare],
+  ] as const
+  return (
+    <>
+      <p className={classes.measure}>
+        The selected addresses, by row: a row of {formatBytes(grid.regionBytes * grid.rowsPerCell)} is active where any
+        part of it is
+      </p>
+      <dl className={classes.list}>
+        {shares.map(([name, share]) => (
+          <div key={name} className={classes.share}>
+            <dt>{name}</dt>
+            <dd>{formatRatio(share)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
 const route = getRouteApi('/services/$serviceId')
 
 interface SelectionPanelProps {
   serviceId: string
   grid: HeatGrid
   selection: Box
+  /** The time range that the grid was read for: its list of rows is that of this range. */
+  extent: Box
   onClose: () => void
   onZoom: () => void
 }
 
 /** What a selection of the heatmap holds: its cells summed up, its mappings, and the ages of its time and kind. */
-export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: SelectionPanelProps) {
+export function SelectionPanel({ serviceId, grid, selection, extent, onClose, onZoom }: SelectionPanelProps) {
+  const router = useRouter()
   const { scheme = 'recency', threshold } = route.useSearch()
-  const cells = useMemo(
-    () =>
-      summariseSelection(grid, {
-        ...selection,
-        r0: selection.r0 / grid.rowsPerCell,
-        r1: selection.r1 / grid.rowsPerCell,
+  const [cells, recency] = useMemo(() => {
+    const box = { ...selection, r0: selection.r0 / grid.rowsPerCell, r1: selection.r1 / grid.rowsPerCell }
+    return [summariseSelection(grid, box), summariseRecency(grid, box)]
+  }, [grid, selection])
+  // A link with relative times would open other rows later: it names the range that these rows are of.
+  const link = () =>
+    window.location.origin +
+    router.buildLocation({
+      from: '/services/$serviceId',
+      to: '.',
+      search: (before) => ({
+        ...before,
+        from: toRfc3339(extent.t0),
+        to: toRfc3339(extent.t1),
+        host: grid.hostId,
+        group: grid.group,
       }),
-    [grid, selection],
-  )
+    }).href
   const kinds = [...new Set(cells?.mappings.map((mapping) => mapping.kind))]
   const kind = kinds.length === 1 ? grid.rows.find((row) => row.kind === kinds[0])?.kind : undefined
   const query = useQuery(
@@ -76,6 +116,18 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
   )
   const actions = (
     <>
+      <CopyButton value={link()}>
+        {({ copied, copy }) => (
+          <Button
+            variant="default"
+            aria-label="Copy link to this selection"
+            onClick={copy}
+            leftSection={copied ? <IconCheck size={14} aria-hidden /> : <IconLink size={14} aria-hidden />}
+          >
+            {copied ? 'Copied' : 'Copy link'}
+          </Button>
+        )}
+      </CopyButton>
       <Button variant="default" onClick={onZoom}>
         Zoom to it
       </Button>
@@ -130,13 +182,16 @@ export function SelectionPanel({ serviceId, grid, selection, onClose, onZoom }: 
               </div>
             ))}
         </dl>
+        {recency !== null && <RecencyList recency={recency} grid={grid} />}
       </Panel>
       <AgeHistogramChart
         buckets={query.data?.age_histogram}
         evidence={query.data?.classes[0]?.bytes}
         load={loadStateOf(query)}
         height={200}
-        hint={`${kind === undefined ? 'All kinds' : `All ${kind} memory`} of this host in the selected time.`}
+        title={`Age of all ${kind === undefined ? '' : `${kind} `}memory`}
+        scheme={query.data?.scheme}
+        hint="Of this service on this host in the selected time, at all addresses: ages are not kept by address."
       />
       <Panel title="Mappings" hint={`${cells.mappings.length} in the selection`} flush>
         <MappingList mappings={cells.mappings} />

@@ -89,6 +89,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
       <Columns>
         <AgeHistogramChart
           buckets={heat?.age_histogram}
+          scheme={heat?.scheme}
           evidence={heat?.classes[0]?.bytes}
           load={load}
           height={230}

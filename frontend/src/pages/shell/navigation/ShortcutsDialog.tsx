@@ -8,7 +8,7 @@ const shortcuts: [string, string][] = [
   ['l', 'live on or off'],
   ['d', 'dark or light theme'],
   ['?', 'this list'],
-  ['+ −', 'heatmap: zoom'],
+  ['+ −, Ctrl + wheel', 'heatmap: zoom'],
   ['← → ↑ ↓', 'heatmap: pan'],
   ['0', 'heatmap: show all'],
   ['b', 'heatmap: select or pan'],
