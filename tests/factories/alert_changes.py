@@ -35,11 +35,15 @@ def change_alert(
     rule: str = "Ping-pong",
     severity: str = "warning",
     service: str = "cache",
+    subject_id: str | None = None,
     labels: dict[str, str] | None = None,
     origin: str = "live",
     summary: str | None = None,
 ) -> None:
-    """An alert of the public id `name` begins, changes or ends. Its fingerprint is the name up to the first dot."""
+    """An alert of the public id `name` begins, changes or ends. Its fingerprint is the name up to the first dot.
+
+    Its service need not exist; where it does, `subject_id` is its id.
+    """
     open_states = {
         "state": to_state,
         "last_seen_at": at,
@@ -58,7 +62,7 @@ def change_alert(
                 "fingerprint": name.partition(".")[0],
                 "severity": severity,
                 "subject_kind": "service",
-                "subject_id": f"id-{service}",
+                "subject_id": subject_id or f"id-{service}",
                 "subject_name": service,
                 "origin": origin,
                 "labels": labels or {},

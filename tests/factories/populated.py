@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy import select
 
 from factories import batches
 from factories.alert_changes import change_alert
@@ -21,6 +22,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.ingest.arrival import Clocks
+from tierscope.storage.tables import services
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
@@ -58,7 +60,9 @@ def populate(database: Database) -> Populated:
     RefreshAdvice(database, utc_now, Settings(_env_file=None)).run()
     UpdateFleetStatistics(database, utc_now).run()
     UpdateCapacity(database, utc_now).run()
-    change_alert(database, "a1", "firing", utc_now() - timedelta(minutes=5))
+    with database.read() as session:
+        service_id = session.execute(select(services.c.public_id).order_by(services.c.id)).scalars().first()
+    change_alert(database, "a1", "firing", utc_now() - timedelta(minutes=5), subject_id=service_id)
     made.note("alert_id", "a1")
     return made
 

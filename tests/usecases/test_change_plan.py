@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.core.settings import Settings
@@ -38,7 +39,7 @@ class Fleet:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.now = datetime.now(UTC)
+        self.now = utc_now()
         self.context = ReadContext(database, lambda: self.now, Settings(_env_file=None))
         self.ids: dict[str, str] = {}
 

@@ -33,7 +33,7 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
               data-disabled={why !== null || undefined}
               aria-disabled={why !== null}
               {...(why === null
-                ? { renderRoot: (props) => <Link {...props} to="/tco" search={to({ start: key })} /> }
+                ? { renderRoot: (props) => <Link {...props} from="/tco" to="/tco" search={to({ start: key })} /> }
                 : {})}
             >
               {label}
@@ -42,7 +42,7 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
         ))
       )}
       {search.service !== undefined && (
-        <Link to="/tco" search={to({ service: undefined, share: undefined })}>
+        <Link from="/tco" to="/tco" search={to({ service: undefined, share: undefined })}>
           whole fleet
         </Link>
       )}
