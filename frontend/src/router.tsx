@@ -2,6 +2,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  lazyRouteComponent,
   retainSearchParams,
   type RouterHistory,
 } from '@tanstack/react-router'
@@ -23,33 +24,11 @@ import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
 import { readCapacitySearch } from './lib/url/capacityUrl'
 import { readTcoSearch } from './lib/url/tcoUrl'
-import { AccountPage } from './pages/account/AccountPage'
-import { AddHostsPage } from './pages/addHosts/AddHostsPage'
-import { AdminPage } from './pages/admin/AdminPage'
-import { AgentsPage } from './pages/agents/AgentsPage'
-import { AlertPage } from './pages/alerts/AlertPage'
-import { AlertsPage } from './pages/alerts/AlertsPage'
-import { NewRulePage } from './pages/alerts/rules/NewRulePage'
-import { RulePage } from './pages/alerts/rules/RulePage'
-import { AdvicePage } from './pages/advice/AdvicePage'
-import { CapacityPage } from './pages/capacity/CapacityPage'
-import { DataQualityPage } from './pages/dataQuality/DataQualityPage'
-import { ExperimentPage } from './pages/experiments/ExperimentPage'
-import { ExperimentsPage } from './pages/experiments/ExperimentsPage'
-import { NewExperimentPage } from './pages/experiments/NewExperimentPage'
 import { FleetPage } from './pages/fleet/FleetPage'
-import { HostPage } from './pages/hosts/HostPage'
-import { HostsPage } from './pages/hosts/HostsPage'
-import { LoginPage } from './pages/login/LoginPage'
-import { ServicePage } from './pages/services/ServicePage'
-import { ServicesPage } from './pages/services/ServicesPage'
 import { NotFound } from './pages/shell/NotFound'
 import { Shell } from './pages/shell/Shell'
-import { SimulatorPage } from './pages/simulator/SimulatorPage'
-import { SweepPage } from './pages/simulator/SweepPage'
-import { StatusPage } from './pages/status/StatusPage'
-import { TcoPage } from './pages/tco/TcoPage'
 
+// Pages other than the first one are loaded when they are opened: each brings its charts and forms.
 const rootRoute = createRootRoute({
   component: Shell,
   notFoundComponent: NotFound,
@@ -67,131 +46,143 @@ const fleetRoute = createRoute({
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/services',
-  component: ServicesPage,
+  component: lazyRouteComponent(() => import('./pages/services/ServicesPage'), 'ServicesPage'),
   validateSearch: readListSearch,
 })
 const serviceRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/services/$serviceId',
-  component: ServicePage,
+  component: lazyRouteComponent(() => import('./pages/services/ServicePage'), 'ServicePage'),
   validateSearch: readServiceSearch,
 })
 const hostsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/hosts',
-  component: HostsPage,
+  component: lazyRouteComponent(() => import('./pages/hosts/HostsPage'), 'HostsPage'),
   validateSearch: readHostsSearch,
 })
 const hostRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/hosts/$hostId',
-  component: HostPage,
+  component: lazyRouteComponent(() => import('./pages/hosts/HostPage'), 'HostPage'),
   validateSearch: readHostSearch,
 })
 const adviceRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/advice',
-  component: AdvicePage,
+  component: lazyRouteComponent(() => import('./pages/advice/AdvicePage'), 'AdvicePage'),
   validateSearch: readAdviceSearch,
 })
 const experimentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/experiments',
-  component: ExperimentsPage,
+  component: lazyRouteComponent(() => import('./pages/experiments/ExperimentsPage'), 'ExperimentsPage'),
   validateSearch: readListSearch,
 })
 const newExperimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/experiments/new',
-  component: NewExperimentPage,
+  component: lazyRouteComponent(() => import('./pages/experiments/NewExperimentPage'), 'NewExperimentPage'),
   validateSearch: readNewExperimentSearch,
 })
 const experimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/experiments/$experimentId',
-  component: ExperimentPage,
+  component: lazyRouteComponent(() => import('./pages/experiments/ExperimentPage'), 'ExperimentPage'),
 })
 const simulatorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/simulator',
-  component: SimulatorPage,
+  component: lazyRouteComponent(() => import('./pages/simulator/SimulatorPage'), 'SimulatorPage'),
   validateSearch: readSimulatorSearch,
 })
 const sweepRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/simulator/$sweepId',
-  component: SweepPage,
+  component: lazyRouteComponent(() => import('./pages/simulator/SweepPage'), 'SweepPage'),
   validateSearch: readSweepSearch,
 })
 const capacityRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/capacity',
-  component: CapacityPage,
+  component: lazyRouteComponent(() => import('./pages/capacity/CapacityPage'), 'CapacityPage'),
   validateSearch: readCapacitySearch,
 })
 const tcoRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tco',
-  component: TcoPage,
+  component: lazyRouteComponent(() => import('./pages/tco/TcoPage'), 'TcoPage'),
   validateSearch: readTcoSearch,
 })
 const tcoScenarioRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tco/$scenarioId',
-  component: TcoPage,
+  component: lazyRouteComponent(() => import('./pages/tco/TcoPage'), 'TcoPage'),
   validateSearch: readTcoSearch,
 })
 const alertsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/alerts',
-  component: AlertsPage,
+  component: lazyRouteComponent(() => import('./pages/alerts/AlertsPage'), 'AlertsPage'),
   validateSearch: readAlertsSearch,
 })
-const alertRoute = createRoute({ getParentRoute: () => rootRoute, path: '/alerts/$alertId', component: AlertPage })
+const alertRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/alerts/$alertId',
+  component: lazyRouteComponent(() => import('./pages/alerts/AlertPage'), 'AlertPage'),
+})
 const newRuleRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/alerts/rules/new',
-  component: NewRulePage,
+  component: lazyRouteComponent(() => import('./pages/alerts/rules/NewRulePage'), 'NewRulePage'),
   validateSearch: readRuleSearch,
 })
 const ruleRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/alerts/rules/$ruleId',
-  component: RulePage,
+  component: lazyRouteComponent(() => import('./pages/alerts/rules/RulePage'), 'RulePage'),
   validateSearch: readRuleSearch,
 })
 const agentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/agents',
-  component: AgentsPage,
+  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage'), 'AgentsPage'),
   validateSearch: readAgentsSearch,
 })
 const addHostsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/add-hosts',
-  component: AddHostsPage,
+  component: lazyRouteComponent(() => import('./pages/addHosts/AddHostsPage'), 'AddHostsPage'),
   validateSearch: readAddHostsSearch,
 })
 const dataQualityRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/data-quality',
-  component: DataQualityPage,
+  component: lazyRouteComponent(() => import('./pages/dataQuality/DataQualityPage'), 'DataQualityPage'),
   validateSearch: readQualitySearch,
 })
 const adminRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/admin',
-  component: AdminPage,
+  component: lazyRouteComponent(() => import('./pages/admin/AdminPage'), 'AdminPage'),
   validateSearch: readAdminSearch,
 })
 const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/login',
-  component: LoginPage,
+  component: lazyRouteComponent(() => import('./pages/login/LoginPage'), 'LoginPage'),
   validateSearch: readLoginSearch,
 })
-const accountRoute = createRoute({ getParentRoute: () => rootRoute, path: '/account', component: AccountPage })
-const statusRoute = createRoute({ getParentRoute: () => rootRoute, path: '/status', component: StatusPage })
+const accountRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./pages/account/AccountPage'), 'AccountPage'),
+})
+const statusRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/status',
+  component: lazyRouteComponent(() => import('./pages/status/StatusPage'), 'StatusPage'),
+})
 
 const routeTree = rootRoute.addChildren([
   fleetRoute,
