@@ -1,5 +1,6 @@
 /** What a page or control needs; the names of the service. */
 export type PermissionName =
+  | 'read:routes'
   | 'read:fleet'
   | 'read:agents'
   | 'read:audit'

@@ -18,7 +18,7 @@ import { PolicyPicker } from './PolicyPicker'
 import { RatioPicker } from './RatioPicker'
 import { SettingsTable } from './SettingsTable'
 import { SourcePicker } from './SourcePicker'
-import { blankEntry, countRuns, offeredSettings, requestOf, type SweepEntry } from './sweepEntry'
+import { blankEntry, countRuns, offeredSettings, requestOf, sweepName, type SweepEntry } from './sweepEntry'
 
 /** Starts a sweep: a trace, policies, DRAM shares, and settings or values to search over. */
 export function NewSweepForm({ service }: { service: string | undefined }) {
@@ -30,14 +30,15 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
   const sources = useQuery(sourcesQuery())
   const starting = useMutation(startSweep(queries))
   const load = loadStateOf(policies)
+  const named = { ...entry, name: sweepName(entry, sources.data) }
   const set = (change: Partial<SweepEntry>) => setEntry((before) => ({ ...before, ...change }))
   if (load.problem !== null) return <ProblemState problem={load.problem} onRetry={load.retry} />
-  const ready = policies.data !== undefined && requestOf(entry, policies.data, range) !== null
+  const ready = policies.data !== undefined && requestOf(named, policies.data, range) !== null
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (policies.data === undefined) return
     const { start, end } = resolveRange(range.from, range.to, Date.now() / 1000)
-    const request = requestOf(entry, policies.data, { from: toRfc3339(start), to: toRfc3339(end) })
+    const request = requestOf(named, policies.data, { from: toRfc3339(start), to: toRfc3339(end) })
     if (request === null) return
     starting.mutate(request, {
       onSuccess: (sweep) => void navigate({ to: '/simulator/$sweepId', params: { sweepId: sweep.id } }),
@@ -63,7 +64,7 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
           <div className={classes.row}>
             <TextInput
               label="Name"
-              required
+              placeholder={named.name}
               maxLength={200}
               w={280}
               value={entry.name}

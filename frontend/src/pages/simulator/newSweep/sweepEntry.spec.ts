@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { simulatorPolicies } from '../../../mock-api/simulate/simulator'
-import { blankEntry, countRuns, offeredSettings, readValues, requestOf } from './sweepEntry'
+import { simulatorPolicies, simulatorSources } from '../../../mock-api/simulate/simulator'
+import { blankEntry, countRuns, offeredSettings, readValues, requestOf, sweepName } from './sweepEntry'
 
 const range = { from: '2026-11-21T00:00:00Z', to: '2026-11-21T06:00:00Z' }
 const filled = {
@@ -11,6 +11,15 @@ const filled = {
 }
 const factor = simulatorPolicies.policies[2]?.settings[0]
 if (factor === undefined) throw new Error('the mock has no setting')
+
+describe('the name of a sweep', () => {
+  it('is what was typed, else what is replayed', () => {
+    expect(sweepName(filled, simulatorSources)).toBe('Before buying')
+    expect(sweepName({ ...filled, name: ' ' }, simulatorSources)).toBe(simulatorSources.services[0]?.name)
+    expect(sweepName({ ...filled, name: '', kind: 'workload', workload: 'zipf' }, undefined)).toBe('zipf')
+    expect(sweepName({ ...filled, name: '', service: null }, simulatorSources)).toBe('')
+  })
+})
 
 describe('the values of a setting', () => {
   it('are one, several, or wrong with a reason', () => {

@@ -1,4 +1,4 @@
-import type { SimulatorPolicies, Setting, SweepRequest } from '../../../api/_generated/schema'
+import type { SimulatorPolicies, SimulatorSources, Setting, SweepRequest } from '../../../api/_generated/schema'
 import { ratioPresets } from '../../../lib/simulate'
 
 export type SourceKind = 'service' | 'workload' | 'upload'
@@ -46,6 +46,16 @@ export function blankEntry(service: string | undefined): SweepEntry {
     slowPrice: 50,
     swapPrice: 3,
   }
+}
+
+/** The name of a sweep that nobody named: what it replays. */
+export function sweepName(entry: SweepEntry, sources: SimulatorSources | undefined): string {
+  if (entry.name.trim() !== '') return entry.name.trim()
+  if (entry.kind === 'service') {
+    return sources?.services.find(({ service_id }) => service_id === entry.service)?.name ?? ''
+  }
+  if (entry.kind === 'workload') return entry.workload ?? ''
+  return sources?.uploads.find(({ id }) => id === entry.upload)?.name ?? ''
 }
 
 /** A setting that the form offers, and which of the chosen policies have it. */

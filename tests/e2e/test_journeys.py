@@ -1,0 +1,183 @@
+"""The ten jobs that people open the dashboard for, each within so many clicks, on the demonstration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from cli.commands import Tierscope
+from e2e.conftest import fetch, watch_page
+from e2e.test_demo_pages import service_id
+from factories.waiting import until
+
+SCREEN = {"width": 1440, "height": 900}
+ALERT_SECONDS = 600
+
+
+class Clicks:
+    """A page on which clicks are counted. Typing is none, nor is the address that a journey starts at."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.count = 0
+        self._url = url
+
+    def start(self, path: str) -> None:
+        """Begin at an address."""
+        self.count = 0
+        self.page.goto(f"{self._url}{path}")
+
+    def click(self, what: Locator) -> None:
+        """Click what is there, once it is."""
+        self.count += 1
+        what.click()
+
+    def go(self, name: str) -> None:
+        """Click an entry of the navigation."""
+        self.click(self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True))
+
+
+@pytest.fixture
+def clicks(browser: Browser, demo_url: str) -> Iterator[Clicks]:
+    """Someone who is not logged in, at a usual screen."""
+    with watch_page(browser) as page:
+        page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
+        yield Clicks(page, demo_url)
+
+
+def on_screen(part: Locator) -> bool:
+    """Whether all of it is seen without scrolling."""
+    box = part.bounding_box()
+    return box is not None and box["y"] >= 0 and box["y"] + box["height"] <= SCREEN["height"]
+
+
+def first_alert(url: str) -> dict[str, Any]:
+    """The newest alert of the demonstration's hosts and services."""
+    found: list[dict[str, Any]] = []
+
+    def there() -> bool:
+        found[:] = fetch(f"{url}/v1/alerts?state=firing&limit=50")["items"]
+        return bool(found)
+
+    until(there, "an alert fires", seconds=ALERT_SECONDS)
+    return found[0]
+
+
+def test_the_first_screen_says_how_the_fleet_is_and_who_wastes_dram(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    expect(page.get_by_test_id("reclaimable-cost")).to_contain_text("a year")
+    expect(page.get_by_test_id("fleet-next-action").get_by_role("link", name="Why")).to_be_visible()
+    expect(page.get_by_test_id("chart-fleet-grid").locator(".main-svg").first).to_be_visible()
+    trouble = page.get_by_test_id("fleet-causes")
+    expect(trouble.get_by_role("link", name=re.compile("tiering disabled"))).to_be_visible()
+    for part in ("fleet-reclaimable", "fleet-causes", "fleet-next-action"):
+        assert on_screen(page.get_by_test_id(part)), part
+    assert clicks.count == 0
+    counted = trouble.get_by_role("link", name=re.compile("tiering disabled"))
+    hosts = int(re.findall(r"(\d+) hosts?$", counted.inner_text().strip())[0])
+    clicks.click(counted)
+    expect(page.get_by_text(f"{hosts} shown")).to_be_visible()
+
+
+def test_a_heatmap_is_compared_within_three_clicks(clicks: Clicks, demo_url: str) -> None:
+    clicks.start(f"/services/{service_id(demo_url, 'web')}")
+    page = clicks.page
+    clicks.click(page.get_by_role("tab", name="Heatmap"))
+    clicks.click(page.get_by_role("combobox", name="Compare with"))
+    clicks.click(page.get_by_role("option", name=re.compile("1 hour before")))
+    expect(page).to_have_url(re.compile(r"compare=-1h"))
+    expect(page.get_by_text("Activity against 1 hour before")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"sampled on both sides"))).to_be_visible()
+    assert clicks.count <= 3
+
+
+def test_a_ratio_and_why_take_two_clicks(clicks: Clicks, demo_url: str) -> None:
+    clicks.start(f"/services/{service_id(demo_url, 'cache-graph')}")
+    page = clicks.page
+    clicks.click(page.get_by_role("tab", name="Advice"))
+    expect(page.get_by_test_id("ratio-sentence")).to_be_visible()
+    expect(page.get_by_text("Why this ratio")).to_be_visible()
+    assert clicks.count <= 2
+
+
+def test_a_bundle_of_changes_takes_three_clicks(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.go("Advice")
+    clicks.click(page.get_by_text("Change plan", exact=True))
+    bundle = page.get_by_test_id("change-plan").get_by_role("button", name=re.compile("undle")).nth(1)
+    with page.expect_download() as download:
+        clicks.click(bundle)
+    assert download.value.suggested_filename.endswith(".tar")
+    assert clicks.count <= 3
+
+
+def test_an_alert_leads_to_cause_and_fix_in_one_click(clicks: Clicks, demo_url: str) -> None:
+    alert = first_alert(demo_url)
+    clicks.start("/alerts")
+    page = clicks.page
+    clicks.click(page.locator(f"a[href^='/alerts/{alert['id']}']").first)
+    expect(page.get_by_test_id("incident-cause")).to_contain_text(re.compile(r"\w"))
+    expect(page.get_by_test_id("incident-fix")).to_be_visible()
+    assert clicks.count == 1
+
+
+def test_costs_with_the_fleets_own_hosts_take_two_clicks(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.go("TCO")
+    clicks.click(page.get_by_test_id("tco-presets").get_by_role("link", name="CXL at the advised ratio"))
+    expect(page).to_have_url(re.compile("start=cxl"))
+    expect(page.get_by_test_id("tco-saving")).to_contain_text("$")
+    expect(page.get_by_test_id("tco-presets")).to_contain_text("33")
+    assert clicks.count <= 2
+
+
+def test_whether_data_can_be_trusted_takes_one_click(clicks: Clicks) -> None:
+    clicks.start("/")
+    clicks.go("Data quality")
+    expect(clicks.page.get_by_test_id("page-data-quality")).to_contain_text("%")
+    assert clicks.count == 1
+
+
+def test_adding_a_host_takes_one_click(clicks: Clicks) -> None:
+    clicks.start("/")
+    clicks.click(clicks.page.get_by_role("link", name="Add hosts").first)
+    expect(clicks.page.get_by_test_id("install")).to_contain_text("tierscope-agent")
+    assert clicks.count == 1
+
+
+def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.click(page.get_by_role("button", name=re.compile("Find a service")))
+    page.keyboard.type("warehouse")
+    expect(page.get_by_role("dialog").get_by_text("warehouse").first).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("page-service")).to_be_visible()
+    assert clicks.count == 1
+    clicks.start("/services")
+    clicks.click(page.get_by_role("button", name="Download Services"))
+    with page.expect_download() as download:
+        clicks.click(page.get_by_role("menuitem", name="CSV"))
+    assert download.value.suggested_filename.endswith(".csv")
+    assert clicks.count <= 2
+
+
+def test_another_policy_takes_three_clicks(browser: Browser, demo: Tierscope, demo_url: str) -> None:
+    with watch_page(browser) as page:
+        page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
+        page.goto(demo.run("token", "link", "--demo", "--role", "operator").strip())
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_test_id("page-fleet")).to_be_visible()
+        clicks = Clicks(page, demo_url)
+        clicks.start(f"/services/{service_id(demo_url, 'redis')}")
+        clicks.click(page.get_by_role("link", name="Simulate"))
+        clicks.click(page.get_by_role("button", name="Start sweep"))
+        expect(page).to_have_url(re.compile(r"/simulator/\w"))
+        assert clicks.count <= 3
