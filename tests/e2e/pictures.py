@@ -40,7 +40,7 @@ def pages(url: str) -> dict[str, str]:
     """What is shown, by the name of its picture."""
     services = fetch(f"{url}/v1/services?limit=100")["items"]
     service = next(item["id"] for item in services if item["name"] == SERVICE)
-    alerts = fetch(f"{url}/v1/alerts?limit=100")["items"]
+    alerts = fetch(f"{url}/v1/alerts?state=firing&limit=100")["items"]
     incident = next((alert["id"] for alert in alerts if "ping-pong" in alert["rule_id"]), alerts[0]["id"])
     return {
         "fleet": "/",
