@@ -61,7 +61,7 @@ describe('the change plan', () => {
       const { experiment } = await import('../mock-api/experiments')
       return Response.json({ experiment: experiment('exp-1'), excluded: [] }, { status: 201 })
     })
-    await userEvent.click(await screen.findByRole('button', { name: /^Try kernel.numa_balancing.* on canaries$/ }))
+    await userEvent.click(await screen.findByRole('button', { name: /^Try on canaries: kernel.numa_balancing/ }))
     const proposal = await screen.findByTestId('canary-proposal')
     expect(proposal.textContent).toContain('Canary: 1 host')
     const start = screen.getByRole('button', { name: 'Start experiment' })

@@ -29,7 +29,7 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
             <Button
               size="compact-sm"
               variant={scenarioId === undefined && search.start === key ? 'filled' : 'default'}
-              aria-pressed={scenarioId === undefined && search.start === key}
+              aria-current={scenarioId === undefined && search.start === key ? 'true' : undefined}
               data-disabled={why !== null || undefined}
               aria-disabled={why !== null}
               {...(why === null

@@ -116,7 +116,7 @@ export function ChangePlanTable(props: ChangePlanTableProps) {
             variant="default"
             leftSection={<IconFlask size={14} />}
             onClick={() => onTry(row.id)}
-            aria-label={`Try ${row.setting} = ${row.proposed} on canaries`}
+            aria-label={`Try on canaries: ${row.setting} = ${row.proposed}`}
           >
             Try on canaries
           </Button>
