@@ -9,8 +9,9 @@ from factories.ratio_services import now, send_history
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
+from tierscope.domain.tco.scenario import GIB
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.tco.losses import GIB, ServiceFacts
+from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.presets import LABELS, ScenarioPresetReads, ScenarioPresets
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.scenario_documents import NumberLoss, ServiceLoss

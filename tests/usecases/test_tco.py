@@ -13,13 +13,14 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.simulate.frontier import Prices as ByteRatios
+from tierscope.domain.tco.scenario import GIB
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.spec import NewSweep, SweepSourceRequest
 from tierscope.usecases.simulate.work import SweepWork
 from tierscope.usecases.simulate.writes import SweepWrites
-from tierscope.usecases.tco.losses import GIB, ServiceFacts
+from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.prices import PriceRequest, Prices
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.scenario_documents import (

@@ -489,6 +489,13 @@ class BreakEven(TypedDict):
     why: list[str]
 
 
+class BundleFile(TypedDict):
+    """A file by its path within the bundle."""
+
+    name: str
+    text: str
+
+
 class CanaryProposal(TypedDict):
     """Who tries a change first, and who stays as a control. Both arms are empty where `missing` says why."""
 
@@ -496,7 +503,7 @@ class CanaryProposal(TypedDict):
     canary: list[TrialHost]
     change_id: str
     control: list[TrialHost]
-    excluded: list[UnfitHost]
+    excluded: list[Excluded]
     experiment_name: str
     hypothesis: str
     missing: str | None
@@ -1301,6 +1308,7 @@ class GridHost(TypedDict):
     labels: dict[str, str]
     memory_bytes: int | None
     name: str
+    origin: Literal["live", "import", "simulated"]
     psi_memory_some_ratio: float | None
     service: str | None
     state: Literal["reporting", "late", "silent", "retired"]
@@ -2105,13 +2113,6 @@ class NamedHost(TypedDict):
     name: str
 
 
-class NamedText(TypedDict):
-    """A file of a bundle by its path."""
-
-    name: str
-    text: str
-
-
 class NewOwnToken(TypedDict):
     """A token, shown this once."""
 
@@ -2576,7 +2577,7 @@ class PlanBundle(TypedDict):
     """Files for people and their own automation; nothing is applied by the product."""
 
     change_ids: list[str]
-    files: list[NamedText]
+    files: list[BundleFile]
     host_count: int
     made_at: str
 
@@ -4470,14 +4471,6 @@ class TrialService(TypedDict):
     hosts: int
     service_id: str
     service_name: str
-
-
-class UnfitHost(TypedDict):
-    """A host of the change that is in no arm, and why."""
-
-    host_id: str
-    name: str
-    why: str
 
 
 class UnknownRule(TypedDict):

@@ -5,7 +5,7 @@ The body is the contract's Inventory with its field names; every part of it may 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from tierscope.domain.ledger.machine import Machine, read_machine
@@ -29,6 +29,11 @@ class HostFacts:
     tier_classes: tuple[str, ...]
     n_tiers: int
     machine: Machine
+
+    @property
+    def one_tier(self) -> bool:
+        """Whether it is known to have no second tier."""
+        return self.machine.tiers.known and self.n_tiers == 1
 
     @property
     def tiering_off(self) -> bool | None:
@@ -58,16 +63,25 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     )
 
 
+def late_before(now: datetime) -> datetime:
+    """A host that was last seen before this moment is late."""
+    return now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS)
+
+
+def silent_before(now: datetime) -> datetime:
+    """A host that was last seen before this moment is silent."""
+    return now - timedelta(seconds=SILENT_SECONDS)
+
+
 def find_state(now: datetime, last_seen: datetime | None, retired: datetime | None) -> HostState:
     """Whether a host reports: late after three intervals without a batch, silent after ten minutes."""
     if retired is not None:
         return "retired"
     if last_seen is None:
         return "silent"
-    silence = (now - last_seen).total_seconds()
-    if silence > SILENT_SECONDS:
+    if last_seen < silent_before(now):
         return "silent"
-    return "late" if silence > LATE_INTERVALS * NOMINAL_SECONDS else "reporting"
+    return "late" if last_seen < late_before(now) else "reporting"
 
 
 def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:

@@ -1,10 +1,7 @@
 """What DRAM that holds cold memory costs a year: its price spread over the years that hosts are kept."""
 
 from tierscope.domain.base.figures import Interval
-from tierscope.domain.tco.scenario import Finance, Range
-
-BYTES_PER_GB = float(1 << 30)
-"""Memory is sold by 2^30 bytes."""
+from tierscope.domain.tco.scenario import GIB, Finance, Range
 
 
 def dram_cost_per_year(
@@ -17,7 +14,7 @@ def dram_cost_per_year(
         price_per_gb: what 2^30 bytes cost at purchase.
         finance: how purchases are spread over years.
     """
-    factor = finance.factor(finance.life_years) / BYTES_PER_GB
+    factor = finance.factor(finance.life_years) / GIB
     value, lo, hi = held
     return value * price_per_gb.value * factor, Interval(
         lo * price_per_gb.low * factor, hi * price_per_gb.high * factor, None, "range"

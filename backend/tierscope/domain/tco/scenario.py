@@ -30,6 +30,8 @@ SharedName = Literal[
 SHARED_INPUTS: tuple[SharedName, ...] = get_args(SharedName)
 """Names of the inputs that all machines of a scenario share. Prices are per GB, per device and per kWh."""
 POSITIVE_INPUTS = frozenset({"dram", "pue", "drive_writes_per_day", "drive_years", "waf_ssd", "waf_zns", "waf_rated"})
+GIB = 1 << 30
+"""Bytes of what is sold as a GB of memory."""
 HIGHEST_LOSS = 0.99
 UPPER_QUANTILE = 1.6448536269514722
 """Of the one-sided 95 % bound of a normal distribution."""

@@ -1,8 +1,8 @@
 """Why hosts need attention, and how many by each cause, in one statement over all hosts."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 from sqlalchemy import text
@@ -10,20 +10,21 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.vocabulary import Severity
+from tierscope.domain.ledger.words import Word
+from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
 
 CauseKind = Literal["state", "verdict", "setting", "finding"]
 MOST_NAMED = 5
 
 _HELD = (
-    "SELECT h.id, h.public_id, h.name, h.origin, h.last_seen_at, r.tiering_off,"
+    f"SELECT h.id, h.public_id, h.name, h.origin, r.tiering_off, {STATE} AS state,"  # noqa: S608 - words of our own
     " CASE WHEN r.ended_at > :since THEN r.verdict END AS verdict"
-    " FROM hosts h JOIN host_recent r ON r.host_id = h.id WHERE h.revoked_at IS NULL AND h.retired_at IS NULL"
+    f" FROM hosts h JOIN host_recent r ON r.host_id = h.id WHERE {IN_SERVICE}"
 )
 _CAUSES = (
-    "SELECT id, public_id, name, 'state' AS kind, CASE WHEN coalesce(last_seen_at < :silent, true) THEN 'silent'"
-    " ELSE 'late' END AS key, CASE WHEN coalesce(last_seen_at < :silent, true) THEN 'critical' ELSE 'warning' END"
-    " AS severity, NULL AS cause, NULL AS fix FROM held"
-    " WHERE origin <> 'import' AND coalesce(last_seen_at < :late, true)"
+    "SELECT id, public_id, name, 'state' AS kind, state AS key,"
+    " CASE state WHEN 'silent' THEN 'critical' ELSE 'warning' END AS severity, NULL AS cause, NULL AS fix FROM held"
+    " WHERE origin <> 'import' AND state <> 'reporting'"
     " UNION ALL SELECT id, public_id, name, 'verdict', verdict, v.value, NULL, NULL"
     " FROM held JOIN jsonb_each_text(CAST(:verdicts AS jsonb)) v ON v.key = verdict"
     " UNION ALL SELECT id, public_id, name, 'setting', 'tiering_off', 'warning', NULL, NULL FROM held WHERE tiering_off"
@@ -64,12 +65,9 @@ class CausesOfHosts:
     n_critical: int
 
 
-def count_causes(
-    session: ReadSession, *, late: datetime, silent: datetime, since: datetime, verdicts: Mapping[str, str]
-) -> CausesOfHosts:
+def count_causes(session: ReadSession, limits: Limits, verdicts: Mapping[Word, Severity]) -> CausesOfHosts:
     """Causes of hosts that a worker has summed up: neither retired nor revoked.
 
-    `late` and `silent` are the moments before which a host is one; verdicts count whose rows end after `since`.
     `verdicts` has the severity of each that calls for someone.
     """
     statement = text(
@@ -80,8 +78,7 @@ def count_causes(
         f" (array_agg(name ORDER BY name, id))[1 : {MOST_NAMED}] AS names"
         " FROM causes GROUP BY GROUPING SETS ((kind, key, severity), ())"
     )
-    pairs = ", ".join(f'"{word}": "{severity}"' for word, severity in verdicts.items())
-    values = {"late": late, "silent": silent, "since": since, "verdicts": f"{{{pairs}}}"}
+    values = asdict(limits) | {"verdicts": json.dumps(verdicts)}
     n_hosts = n_critical = 0
     causes = []
     for row in session.execute(statement, values):

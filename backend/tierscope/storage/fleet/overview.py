@@ -1,29 +1,18 @@
 """All hosts of the installation together: how many report, and what they have."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.ledger.figures import RateSum
 from tierscope.storage.fleet.recent import parse_rates, rate_cells
+from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
 
 _HOSTS = (
-    "SELECT h.origin, r.host_id IS NOT NULL AS summed, r.memory_bytes, r.one_tier, r.tiering_off,"
-    " CASE WHEN h.last_seen_at IS NULL OR h.last_seen_at < :silent THEN 'silent'"
-    " WHEN h.last_seen_at < :late THEN 'late' ELSE 'reporting' END AS state"
-    " FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id WHERE h.revoked_at IS NULL AND h.retired_at IS NULL"
+    "SELECT h.origin, r.host_id IS NOT NULL AS summed, r.memory_bytes, r.one_tier, r.tiering_off,"  # noqa: S608
+    f" {STATE} AS state FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id WHERE {IN_SERVICE}"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Moments before which a host is late or silent, and since when ledger rows count."""
-
-    late: datetime
-    silent: datetime
-    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ def sum_hosts(session: ReadSession, limits: Limits) -> FleetHosts:
         "SELECT count(*) FILTER (WHERE r.ended_at > :since),"  # noqa: S608 - names of our own
         " coalesce(bool_or(r.broken) FILTER (WHERE r.ended_at > :since), false),"
         f" {', '.join(rate_cells())} FROM hosts h JOIN host_recent r ON r.host_id = h.id"
-        " WHERE h.revoked_at IS NULL AND h.retired_at IS NULL"
+        f" WHERE {IN_SERVICE}"
     )
     n_newest, broken, *cells = session.execute(rates, {"since": limits.since}).one()
     return FleetHosts(

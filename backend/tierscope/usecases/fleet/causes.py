@@ -2,28 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.vocabulary import Severity
-from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
 from tierscope.domain.ledger.words import VERDICT_SEVERITY, gravity
 from tierscope.storage.fleet.causes import MOST_NAMED, CauseKind, CausesOfHosts, HostCause, NamedHost, count_causes
+from tierscope.storage.fleet.reporting import Limits
 from tierscope.usecases.fleet.host_summaries import Summarised
-from tierscope.usecases.ledger.recent import LEDGER_SPAN
 
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "info")
 
 
-def read_causes(session: ReadSession, others: Sequence[Summarised], *, now: datetime) -> CausesOfHosts:
+def read_causes(session: ReadSession, limits: Limits, others: Sequence[Summarised]) -> CausesOfHosts:
     """Of all hosts that are neither retired nor revoked; `others` are those that no worker has summed up yet."""
-    known = count_causes(
-        session,
-        late=now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS),
-        silent=now - timedelta(seconds=SILENT_SECONDS),
-        since=now - LEDGER_SPAN,
-        verdicts={str(word): severity for word, severity in VERDICT_SEVERITY.items()},
-    )
+    known = count_causes(session, limits, VERDICT_SEVERITY)
     found = {(cause.kind, cause.key, cause.severity): cause for cause in known.causes}
     n_hosts, n_critical = known.n_hosts, known.n_critical
     for host in others:

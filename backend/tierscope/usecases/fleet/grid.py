@@ -1,17 +1,18 @@
 """All hosts on one screen: how large each is, what it runs, and how it does."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
-from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS, HostState
+from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.storage.fleet.grid import GridRow, read_grid
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_now
-from tierscope.usecases.ledger.recent import LEDGER_SPAN
 
 MOST_HOSTS = 10_000
 _COLD = 2
@@ -23,6 +24,7 @@ class GridHost:
 
     id: str
     name: str
+    origin: Origin
     state: HostState
     service: Annotated[str | None, Described("The service with most measured memory on it, else the first by name.")]
     labels: dict[str, str]
@@ -55,13 +57,7 @@ class GridReads:
         """All hosts that are neither retired nor revoked, as they are now."""
         now = self._context.clock()
         with self._context.database.read() as session:
-            rows = read_grid(
-                session,
-                late=now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS),
-                silent=now - timedelta(seconds=SILENT_SECONDS),
-                since=now - LEDGER_SPAN,
-                limit=MOST_HOSTS,
-            )
+            rows = read_grid(session, limits_at(now), limit=MOST_HOSTS)
             heats = read_heat_now(session, now=now)
         sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
         cold = JoinedSources(sources).host_ratios(RULE, _COLD) if sources else {}
@@ -76,6 +72,7 @@ def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:
     return GridHost(
         id=row.public_id,
         name=row.name,
+        origin=row.origin,
         state=row.state,
         service=service or next(iter(names.values()), None),
         labels=row.labels,

@@ -148,7 +148,7 @@ def _line(
     findings: tuple[Finding, ...],
     now: datetime,
 ) -> HostSummary:
-    moves = figures_of([] if ledger is None else [ledger], one_tier=facts.machine.tiers.known and facts.n_tiers == 1)
+    moves = figures_of([] if ledger is None else [ledger], one_tier=facts.one_tier)
     return HostSummary(
         id=row.public_id,
         name=row.name,

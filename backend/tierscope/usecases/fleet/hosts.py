@@ -9,7 +9,7 @@ from tierscope.core.errors import BadRequest
 from tierscope.domain.base.figures import Figure, Origin
 from tierscope.domain.base.pages import Page
 from tierscope.domain.counters.packing import Block
-from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
+from tierscope.domain.fleet.host_facts import late_before, silent_before
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.storage.counters.rows import read_live
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
@@ -156,8 +156,7 @@ def _filter(
         if not equals or not key:
             raise BadRequest(f"the label {label[:80]!r} is not `key=value`")
         pairs.append((key, value))
-    late = now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS)
-    silent = now - timedelta(seconds=SILENT_SECONDS)
+    late, silent = late_before(now), silent_before(now)
     return HostFilter(
         service=service,
         origin=origin,

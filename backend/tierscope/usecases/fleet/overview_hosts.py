@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, absent
-from tierscope.domain.fleet.host_facts import LATE_INTERVALS, NOMINAL_SECONDS, SILENT_SECONDS
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.figures import MoveFigures, figures_of_sums
 from tierscope.storage.fleet.causes import CausesOfHosts
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
-from tierscope.storage.fleet.overview import FleetHosts, Limits, sum_hosts
+from tierscope.storage.fleet.overview import FleetHosts, sum_hosts
+from tierscope.storage.fleet.reporting import Limits
 from tierscope.usecases.fleet.causes import read_causes
 from tierscope.usecases.fleet.host_summaries import MEMORY, Summarised, summarise
+from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.fleet.service_moves import rates_of
-from tierscope.usecases.ledger.recent import LEDGER_SPAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,10 @@ class HostsTogether:
 
 def read_hosts_together(session: ReadSession, *, now: datetime) -> HostsTogether:
     """All hosts that are neither retired nor revoked."""
-    late = now - timedelta(seconds=LATE_INTERVALS * NOMINAL_SECONDS)
-    limits = Limits(late, now - timedelta(seconds=SILENT_SECONDS), now - LEDGER_SPAN)
-    known = sum_hosts(session, limits)
-    others: list[Summarised] = []
-    if known.n_others:
-        wanted = HostFilter(retired=False, without_recent=True)
-        others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
+    limits = limits_at(now)
+    known, others = _read_known(session, limits, now)
     rates = [before + after for before, after in zip(known.rates, rates_of(others), strict=True)]
-    one_tier = known.n_hosts > 0 and known.one_tier and all(_one_tier(host) for host in others)
+    one_tier = known.n_hosts > 0 and known.one_tier and all(host.facts.one_tier for host in others)
     return HostsTogether(
         total=known.n_hosts,
         simulated=known.simulated,
@@ -54,9 +49,23 @@ def read_hosts_together(session: ReadSession, *, now: datetime) -> HostsTogether
         tiering_off=known.n_tiering_off + sum(host.facts.tiering_off is True for host in others),
         memory_bytes=_memory(known, others),
         moves=figures_of_sums(rates, one_tier=one_tier),
-        attention=read_causes(session, others, now=now),
+        attention=read_causes(session, limits, others),
         ledgers=tuple(host.ledger for host in others if host.ledger is not None),
     )
+
+
+def read_fleet_memory(session: ReadSession, *, now: datetime) -> Figure:
+    """The memory of all hosts that are neither retired nor revoked."""
+    return _memory(*_read_known(session, limits_at(now), now))
+
+
+def _read_known(session: ReadSession, limits: Limits, now: datetime) -> tuple[FleetHosts, list[Summarised]]:
+    """What workers have summed up, and the hosts that they have not, looked at one by one."""
+    known = sum_hosts(session, limits)
+    if not known.n_others:
+        return known, []
+    wanted = HostFilter(retired=False, without_recent=True)
+    return known, summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
 
 
 def _memory(known: FleetHosts, others: Sequence[Summarised]) -> Figure:
@@ -69,7 +78,3 @@ def _memory(known: FleetHosts, others: Sequence[Summarised]) -> Figure:
     figure = Figure(definition, "ok", total, "bytes", method="counters", n_hosts=n_known, grade="good")
     missing = known.n_hosts - n_known
     return replace(figure, grade="partial", warnings=(f"{missing} hosts do not say",)) if missing else figure
-
-
-def _one_tier(host: Summarised) -> bool:
-    return host.facts.machine.tiers.known and host.facts.n_tiers == 1

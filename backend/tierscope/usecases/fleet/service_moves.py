@@ -40,7 +40,7 @@ def read_service_moves(session: ReadSession, rows: Sequence[ServiceRow], *, now:
             others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
             rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
             words.update(host.verdict.word for host in others)
-            one_tier = one_tier and all(_one_tier(host) for host in others)
+            one_tier = one_tier and all(host.facts.one_tier for host in others)
         found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), gravest_verdict(words))
     return found
 
@@ -49,7 +49,3 @@ def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:
     """Rates of hosts together, in the order of `RATES`."""
     ledgers = [host.ledger for host in hosts if host.ledger is not None]
     return [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
-
-
-def _one_tier(host: Summarised) -> bool:
-    return host.facts.machine.tiers.known and host.facts.n_tiers == 1

@@ -17,7 +17,6 @@ from tierscope.usecases.knobs.plan_answers import (
     PlanHost,
     TrialHost,
     TrialService,
-    UnfitHost,
 )
 
 CANARIES = 5
@@ -105,7 +104,7 @@ def _propose(
         hypothesis=f"{change.effect} {change.verify}"[:2000],
         canary=tuple(_trial(host, advised) for host in canary),
         control=tuple(_trial(host, advised) for host in control),
-        excluded=tuple(UnfitHost(host.host_id, host.name, host.why) for host in fit.excluded),
+        excluded=tuple(fit.excluded),
         missing=missing,
         notes=tuple(notes),
     )

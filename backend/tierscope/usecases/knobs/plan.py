@@ -1,7 +1,7 @@
 """The change plan of a fleet: open advice on settings, grouped by identical change, and the files to apply it with."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -21,7 +21,6 @@ from tierscope.usecases.knobs.answers import GROUNDING, KnobEvidence
 from tierscope.usecases.knobs.plan_answers import (
     ChangePlan,
     LeftOut,
-    NamedText,
     PlanBundle,
     PlanChange,
     PlanConflict,
@@ -97,12 +96,11 @@ class ChangePlans:
             raise Unprocessable(
                 "no host of the plan gets one of these changes", next_step="List them with GET /v1/advice/plan."
             )
-        files = render_bundle(planned, plan.made_at)
         return PlanBundle(
             plan.made_at,
             tuple(change.id for change in planned),
             len({host.host_id for change in planned for host in change.hosts}),
-            tuple(NamedText(file.name, file.text) for file in files),
+            render_bundle(planned, plan.made_at),
         )
 
 
@@ -264,7 +262,7 @@ def _stake(advice: Sequence[OpenAdvice]) -> Figure:
     known = [piece for piece in advice if piece.stake_bytes is not None]
     if not known:
         return absent(STAKE, "bytes", "not_collected", NO_STAKE)
-    grades = [grade for piece in known for grade in _grades(piece)]
+    leading = [figure for piece in known for figure in _known((piece.answer.get("leading") or {}).values())]
     warnings = (f"Not known of {len(advice) - len(known)} hosts.",) if len(known) < len(advice) else ()
     return Figure(
         STAKE,
@@ -274,18 +272,20 @@ def _stake(advice: Sequence[OpenAdvice]) -> Figure:
         method="heat",
         n_hosts=len(known),
         coverage=len(known) / len(advice),
-        grade=min(grades, key=get_args(Grade).index) if grades else None,
+        grade=_weakest(leading),
         warnings=warnings,
     )
 
 
-def _grades(piece: OpenAdvice) -> list[Grade]:
-    figures = (piece.answer.get("leading") or {}).values()
-    return [
-        figure["grade"]
-        for figure in figures
-        if figure and figure.get("value") is not None and figure.get("grade") in get_args(Grade)
-    ]
+def _weakest(figures: Iterable[Mapping[str, Any]]) -> Grade | None:
+    """The weakest grade of stored figures; None where none has any."""
+    grades: list[Grade] = [figure["grade"] for figure in figures if figure.get("grade") in get_args(Grade)]
+    return min(grades, key=get_args(Grade).index, default=None)
+
+
+def _known(stored: Iterable[Mapping[str, Any] | None]) -> list[Mapping[str, Any]]:
+    """Stored figures that have a value."""
+    return [figure for figure in stored if figure and figure.get("value") is not None]
 
 
 def _evidence(advice: Sequence[OpenAdvice]) -> tuple[KnobEvidence, ...]:
@@ -303,11 +303,10 @@ def _evidence(advice: Sequence[OpenAdvice]) -> tuple[KnobEvidence, ...]:
 
 def _median(stored: Sequence[Mapping[str, Any] | None]) -> Figure | None:
     """The median of stored figures over their hosts, with their range; None where no host has one."""
-    known = [figure for figure in stored if figure and figure.get("value") is not None]
+    known = _known(stored)
     if not known:
         return None
     values = [float(figure["value"]) for figure in known]
-    grades: list[Grade] = [figure["grade"] for figure in known if figure.get("grade") in get_args(Grade)]
     return Figure(
         str(known[0]["definition"]),
         "ok",
@@ -316,6 +315,6 @@ def _median(stored: Sequence[Mapping[str, Any] | None]) -> Figure | None:
         method=known[0].get("method"),
         interval=Interval(min(values), max(values), None, "range") if len(values) > 1 else None,
         n_hosts=len(values),
-        grade=min(grades, key=get_args(Grade).index) if grades else None,
+        grade=_weakest(known),
         grounding=GROUNDING,
     )

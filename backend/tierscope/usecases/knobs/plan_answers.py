@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Grade, Origin
+from tierscope.domain.knobs.bundle import BundleFile
+from tierscope.usecases.experiments.views import Excluded
 from tierscope.usecases.knobs.answers import KnobEvidence
 
 CellState = Literal["same", "differs", "no_norm", "not_collected", "not_supported"]
@@ -109,21 +111,13 @@ class ChangePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedText:
-    """A file of a bundle by its path."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class PlanBundle:
     """Files for people and their own automation; nothing is applied by the product."""
 
     made_at: datetime
     change_ids: tuple[str, ...]
     host_count: int
-    files: tuple[NamedText, ...]
+    files: tuple[BundleFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +127,6 @@ class TrialHost:
     host_id: str
     name: str
     gets_advice: bool
-
-
-@dataclass(frozen=True, slots=True)
-class UnfitHost:
-    """A host of the change that is in no arm, and why."""
-
-    host_id: str
-    name: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +154,7 @@ class CanaryProposal:
     hypothesis: str
     canary: tuple[TrialHost, ...]
     control: tuple[TrialHost, ...]
-    excluded: tuple[UnfitHost, ...]
+    excluded: Annotated[tuple[Excluded, ...], Described("Hosts of the change that are in no arm.")]
     missing: str | None
     notes: tuple[str, ...]
 

@@ -48,7 +48,7 @@ def recent_row(
         verdict=verdict.word,
         memory_bytes=facts.memory_bytes,
         top_bytes=read_machine(body).top_bytes,
-        one_tier=facts.machine.tiers.known and facts.n_tiers == 1,
+        one_tier=facts.one_tier,
         tiering_off=facts.tiering_off,
         tier_classes=facts.tier_classes,
         kernel=_text(body.get("kernel_release")),

@@ -10,7 +10,7 @@ import numpy as np
 from tierscope.core.cache import Cache
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure
-from tierscope.domain.tco.scenario import HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
+from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads, find_by_name
@@ -26,7 +26,6 @@ from tierscope.usecases.tco.scenario_documents import (
     SweepLoss,
 )
 
-GIB = 1 << 30
 HOT_HEADROOM = 1.1
 """DRAM is to hold so many times the hot bytes, as ratio advice has it."""
 ADVICE_SECONDS = 300.0

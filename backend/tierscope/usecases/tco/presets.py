@@ -11,12 +11,12 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.described import Described
 from tierscope.domain.fleet.host_facts import read_facts
-from tierscope.domain.tco.scenario import HIGHEST_LOSS
+from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_inventories
 from tierscope.storage.fleet.services import ServiceRow, count_hosts, find_service, list_services
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.tco.losses import GIB, ServiceFacts, believed
+from tierscope.usecases.tco.losses import ServiceFacts, believed
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
     HostDocument,

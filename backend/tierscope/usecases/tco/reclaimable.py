@@ -9,7 +9,7 @@ from tierscope.domain.tco.idle_dram import dram_cost_per_year
 from tierscope.domain.tco.scenario import Finance, Range
 from tierscope.storage.tco.prices import PriceRow, prices_in_force
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.fleet.overview_hosts import read_hosts_together
+from tierscope.usecases.fleet.overview_hosts import read_fleet_memory
 from tierscope.usecases.heat.services import fleet_figures, read_heat_now
 from tierscope.usecases.tco.prices import Price, view_in_force
 from tierscope.usecases.tco.scenario_documents import FinanceDocument
@@ -48,7 +48,7 @@ class ReclaimableReads:
         """Bytes, cost and coverage of all hosts, now; the cost in one currency."""
         now = self._context.clock()
         with self._context.database.read() as session:
-            memory = read_hosts_together(session, now=now).memory_bytes
+            memory = read_fleet_memory(session, now=now)
             heats = list(read_heat_now(session, now=now).values())
             price = prices_in_force(session, currency).get("dram")
         heat = fleet_figures(heats, now=now).weighted

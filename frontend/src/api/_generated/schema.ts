@@ -3782,6 +3782,16 @@ export interface components {
             why: string[];
         };
         /**
+         * BundleFile
+         * @description A file by its path within the bundle.
+         */
+        BundleFile: {
+            /** Name */
+            name: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * CanaryProposal
          * @description Who tries a change first, and who stays as a control. Both arms are empty where `missing` says why.
          */
@@ -3794,8 +3804,11 @@ export interface components {
             change_id: string;
             /** Control */
             control: components["schemas"]["TrialHost"][];
-            /** Excluded */
-            excluded: components["schemas"]["UnfitHost"][];
+            /**
+             * Excluded
+             * @description Hosts of the change that are in no arm.
+             */
+            excluded: components["schemas"]["Excluded"][];
             /** Experiment Name */
             experiment_name: string;
             /** Hypothesis */
@@ -5396,6 +5409,11 @@ export interface components {
             memory_bytes: number | null;
             /** Name */
             name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
             /** Psi Memory Some Ratio */
             psi_memory_some_ratio: number | null;
             /**
@@ -6894,16 +6912,6 @@ export interface components {
             name: string;
         };
         /**
-         * NamedText
-         * @description A file of a bundle by its path.
-         */
-        NamedText: {
-            /** Name */
-            name: string;
-            /** Text */
-            text: string;
-        };
-        /**
          * NewOwnToken
          * @description A token, shown this once.
          */
@@ -7738,7 +7746,7 @@ export interface components {
             /** Change Ids */
             change_ids: string[];
             /** Files */
-            files: components["schemas"]["NamedText"][];
+            files: components["schemas"]["BundleFile"][];
             /** Host Count */
             host_count: number;
             /**
@@ -11594,18 +11602,6 @@ export interface components {
             service_name: string;
         };
         /**
-         * UnfitHost
-         * @description A host of the change that is in no arm, and why.
-         */
-        UnfitHost: {
-            /** Host Id */
-            host_id: string;
-            /** Name */
-            name: string;
-            /** Why */
-            why: string;
-        };
-        /**
          * UnknownRule
          * @description A rule that could not be judged, and what it lacks.
          */
@@ -12057,6 +12053,7 @@ export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
 export type Bin = components['schemas']['Bin'];
 export type BreakEven = components['schemas']['BreakEven'];
+export type BundleFile = components['schemas']['BundleFile'];
 export type CanaryProposal = components['schemas']['CanaryProposal'];
 export type Capacity = components['schemas']['Capacity'];
 export type CapacityChange = components['schemas']['CapacityChange'];
@@ -12199,7 +12196,6 @@ export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
 export type NamedHost = components['schemas']['NamedHost'];
-export type NamedText = components['schemas']['NamedText'];
 export type NewOwnToken = components['schemas']['NewOwnToken'];
 export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
@@ -12404,7 +12400,6 @@ export type TraceUpload = components['schemas']['TraceUpload'];
 export type Trends = components['schemas']['Trends'];
 export type TrialHost = components['schemas']['TrialHost'];
 export type TrialService = components['schemas']['TrialService'];
-export type UnfitHost = components['schemas']['UnfitHost'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type Unplaced = components['schemas']['Unplaced'];

@@ -40,6 +40,12 @@ it('says the worst that is known of a host, silence before a verdict of the time
   expect(tiles.text[tiles.ids.indexOf('h-6')]).toBe('finding')
 })
 
+it('does not call a recorded host silent', () => {
+  const recorded = { ...grid, hosts: grid.hosts.map((host) => ({ ...host, origin: 'import' as const })) }
+  const tiles = fleetGridFigure(recorded, 'service', 'verdict', chartThemes.light).data[0] as unknown as Tiles
+  expect(tiles.text[tiles.ids.indexOf('h-10')]).not.toBe('silent')
+})
+
 it('does not colour what nobody collected, and ends the scale where the values do', () => {
   const figure = fleetGridFigure(grid, 'service', 'cold', chartThemes.light)
   const [tiles, scale] = figure.data as unknown as [Tiles, { marker: { cmax: number } }]

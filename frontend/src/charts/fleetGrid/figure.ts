@@ -5,6 +5,7 @@ import { verdictText } from '../../lib/text/verdicts'
 import { formatBytes, formatRatio } from '../../lib/units/units'
 import { baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { percentEnds } from '../percentEnds'
 
 type GridHost = FleetGrid['hosts'][number]
 
@@ -36,19 +37,13 @@ function ratioOf(host: GridHost, colour: GridColour): number | null {
   return colour === 'cold' ? host.cold_ratio : host.psi_memory_some_ratio
 }
 
-/** The upper end of a scale in per cent: the next ten for shares, the next one for pressure, which is small. */
-function scaleEnd(values: (number | null)[], colour: GridColour): number {
-  const most = Math.max(0, ...values.map((value) => (value ?? 0) * 100))
-  const step = colour === 'psi' ? 1 : 10
-  return Math.max(step, Math.ceil(most / step) * step)
-}
-
 /** Hosts as tiles within their groups: as large as their memory, coloured by how they do. */
 export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColour, theme: ChartTheme): ChartFigure {
   const sized = grid.hosts.filter((host) => host.memory_bytes !== null && host.memory_bytes > 0)
   const groups = [...new Set(sized.map((host) => groupOf(host, group)))].sort()
   const values = sized.map((host) => ratioOf(host, colour))
-  const end = scaleEnd(values, colour)
+  // Pressure is small: its scale ends at the next per cent, that of shares at the next ten.
+  const end = percentEnds([0, ...values], colour === 'psi' ? 1 : 10).high
   const colourOf = (host: GridHost): string => {
     if (colour === 'verdict') return toneColours[theme.name][tileTone(host)]
     const ratio = ratioOf(host, colour)
@@ -102,11 +97,13 @@ export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColo
 /** What a tile says: the worst of the host's silence, verdict, settings and findings, as the list of causes has it. */
 function tileState(host: GridHost): { word: string; tone: keyof (typeof toneColours)['light'] } {
   const verdict = verdictText(host.verdict)
-  if (host.state === 'silent') return { word: 'silent', tone: 'critical' }
+  // A recorded host sends nothing any more: that is no trouble.
+  const state = host.origin === 'import' ? 'reporting' : host.state
+  if (state === 'silent') return { word: 'silent', tone: 'critical' }
   if (verdict.tone === 'critical') return { word: verdict.label, tone: 'critical' }
   if (host.finding_severity === 'critical') return { word: 'critical finding', tone: 'critical' }
   if (verdict.tone === 'warning') return { word: verdict.label, tone: 'warning' }
-  if (host.state === 'late') return { word: 'late', tone: 'warning' }
+  if (state === 'late') return { word: 'late', tone: 'warning' }
   if (host.tiering_off === true) return { word: 'tiering disabled', tone: 'warning' }
   if (host.finding_severity === 'warning') return { word: 'finding', tone: 'warning' }
   return { word: verdict.label, tone: verdict.tone }

@@ -5,16 +5,9 @@ import { formatUtc, plotTime } from '../../lib/units/time'
 import { axis, baseLayout, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
+import { percentEnds } from '../percentEnds'
 
 type Matrix = Pick<FleetOverview, 'matrix' | 'matrix_axis'>
-
-/** The tens of a per cent around all values: a scale of 0 to 100 hides what differs between 20 and 30. */
-function scaleEnds(ratios: (number | null)[]): { low: number; high: number } {
-  const percents = ratios.filter((ratio) => ratio !== null).map((ratio) => ratio * 100)
-  if (percents.length === 0) return { low: 0, high: 100 }
-  const low = Math.floor(Math.min(...percents) / 10) * 10
-  return { low, high: Math.max(low + 10, Math.ceil(Math.max(...percents) / 10) * 10) }
-}
 
 /** Services down, time across, cold share as colour; what was not measured stays hatched. */
 export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[] = noMarks): ChartFigure {
@@ -24,7 +17,10 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
   const events = markShapes(theme, marks, start, end)
-  const ends = scaleEnds(rows.flatMap((row) => row.cold_ratio))
+  const ends = percentEnds(
+    rows.flatMap((row) => row.cold_ratio),
+    10,
+  )
   return {
     data: [
       {

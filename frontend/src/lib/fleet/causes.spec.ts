@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { causeText, hasCause, troubleOf, writeCause } from './causes'
 
-const well = { state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
+const well = { origin: 'live', state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
 
 it('names causes by what the kernel does, by settings, and by findings', () => {
   expect(causeText({ kind: 'verdict', key: 'futile_ping_pong', cause: null }).label).toBe('ping-pong')
@@ -21,6 +21,8 @@ it('finds the hosts of a cause by the address of its link', () => {
   expect(hasCause(well, 'state:silent')).toBe(false)
   expect(hasCause({ ...well, tiering_off: true }, 'setting:tiering_off')).toBe(true)
   expect(hasCause(well, 'nonsense')).toBe(true)
+  expect(hasCause({ ...well, state: 'silent' }, 'state:silent')).toBe(true)
+  expect(hasCause({ ...well, state: 'silent', origin: 'import' }, 'state:silent')).toBe(false)
 })
 
 it('puts hosts that nobody hears of, and grave ones, before those with a warning', () => {

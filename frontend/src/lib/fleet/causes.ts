@@ -7,8 +7,11 @@ interface Cause {
   cause: string | null
 }
 
+type NamedCause = Pick<Cause, 'kind' | 'key'>
+
 /** What is needed of a host to tell whether a cause holds for it. */
 interface Suspect {
+  origin: string
   state: string
   verdict: string
   tiering_off: boolean | null
@@ -35,32 +38,37 @@ export function causeText({ kind, key, cause }: Cause): { label: string; meaning
 }
 
 /** How an address names a cause: `verdict:stalled`, `state:silent`. */
-export function writeCause({ kind, key }: Pick<Cause, 'kind' | 'key'>): string {
+export function writeCause({ kind, key }: NamedCause): string {
   return `${kind}:${key}`
 }
 
+/** What a link can narrow the list of hosts to: the verdict of a host, and every cause of trouble that it has. */
+export function causesOf(host: Suspect): NamedCause[] {
+  // A recorded host sends nothing any more: that is no trouble.
+  const quiet = host.origin !== 'import' && (host.state === 'silent' || host.state === 'late')
+  return [
+    ...(quiet ? [{ kind: 'state' as const, key: host.state }] : []),
+    { kind: 'verdict', key: host.verdict },
+    ...(host.tiering_off === true ? [{ kind: 'setting' as const, key: 'tiering_off' }] : []),
+    ...host.findings
+      .filter(({ severity }) => severity !== 'info')
+      .map(({ id }) => ({ kind: 'finding' as const, key: id })),
+  ]
+}
+
+const kinds = ['state', 'verdict', 'setting', 'finding']
+
 /** Whether a cause, as an address names it, holds for a host; an address that names none holds for all. */
 export function hasCause(host: Suspect, cause: string): boolean {
-  const [kind, key = ''] = cause.split(/:(.*)/s)
-  switch (kind) {
-    case 'state':
-      return host.state === key
-    case 'verdict':
-      return host.verdict === key
-    case 'setting':
-      return key === 'tiering_off' && host.tiering_off === true
-    case 'finding':
-      return host.findings.some(({ id, severity }) => id === key && severity !== 'info')
-    default:
-      return true
-  }
+  return !kinds.includes(cause.split(':')[0] ?? '') || causesOf(host).some((own) => writeCause(own) === cause)
 }
 
 const tones = { critical: 3, warning: 2, info: 1, neutral: 0.5, good: 0 } as const
 
 /** How badly a host does, for lists that begin with the worst: silence and grave verdicts before findings. */
 export function troubleOf(host: Suspect): number {
-  const state = host.state === 'silent' ? 3 : host.state === 'late' ? 2 : 0
+  const quiet = causesOf(host).find(({ kind }) => kind === 'state')?.key
+  const state = quiet === 'silent' ? 3 : quiet === 'late' ? 2 : 0
   const finding = host.findings.reduce(
     (most, { severity }) => Math.max(most, severity === 'critical' ? 3 : severity === 'warning' ? 2 : 0),
     0,

@@ -16,6 +16,7 @@ export function fleetGrid(): FleetGrid {
     hosts: hosts.map((host, index) => ({
       id: host.id,
       name: host.name,
+      origin: host.origin,
       state: host.state,
       service: index % 2 === 0 ? 'redis' : 'postgres',
       labels: host.labels,

@@ -7,7 +7,7 @@ import type { HostSummary } from '../../api/_generated/schema'
 import { hostsQuery } from '../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../api/queries/fleet/services'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { causeText, hasCause, writeCause } from '../../lib/fleet/causes'
+import { causesOf, causeText, hasCause, writeCause } from '../../lib/fleet/causes'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -34,16 +34,9 @@ function matches(host: HostSummary, words: string): boolean {
     .every((word) => text.includes(word))
 }
 
-/** The causes of trouble that any host has, and the one chosen, as choices. */
-function causesOf(hosts: HostSummary[], chosen: string | undefined): { value: string; label: string }[] {
-  const causes = hosts.flatMap((host) => [
-    ...(host.state === 'silent' || host.state === 'late' ? [{ kind: 'state' as const, key: host.state }] : []),
-    { kind: 'verdict' as const, key: host.verdict },
-    ...(host.tiering_off === true ? [{ kind: 'setting' as const, key: 'tiering_off' }] : []),
-    ...host.findings
-      .filter(({ severity }) => severity !== 'info')
-      .map(({ id }) => ({ kind: 'finding' as const, key: id })),
-  ])
+/** The causes that any host has, and the one chosen, as choices. */
+function choicesOf(hosts: HostSummary[], chosen: string | undefined): { value: string; label: string }[] {
+  const causes = hosts.flatMap(causesOf)
   const named = new Map(causes.map((cause) => [writeCause(cause), causeText({ ...cause, cause: null }).label]))
   if (chosen !== undefined && !named.has(chosen)) named.set(chosen, chosen)
   return [...named].map(([value, label]) => ({ value, label })).sort((a, b) => a.label.localeCompare(b.label))
@@ -90,7 +83,7 @@ export function HostsPage(): ReactNode {
               w={170}
               value={cause ?? null}
               onChange={(value) => narrow({ cause: value ?? undefined })}
-              data={causesOf(all ?? [], cause)}
+              data={choicesOf(all ?? [], cause)}
             />
             <Select
               aria-label="Service"

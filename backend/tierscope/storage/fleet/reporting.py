@@ -1,0 +1,20 @@
+"""Whether hosts report, as statements over `hosts h` ask for it: one way for every view of the fleet."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+IN_SERVICE = "h.revoked_at IS NULL AND h.retired_at IS NULL"
+STATE = (
+    "CASE WHEN h.last_seen_at IS NULL OR h.last_seen_at < :silent THEN 'silent'"
+    " WHEN h.last_seen_at < :late THEN 'late' ELSE 'reporting' END"
+)
+"""State of a host in service; takes `late` and `silent` of `Limits`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Moments before which a host is late or silent, and since when ledger rows count."""
+
+    late: datetime
+    silent: datetime
+    since: datetime
