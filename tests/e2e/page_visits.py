@@ -126,7 +126,7 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
     page.goto(f"{base}{paths[0]}")
     for path in paths:
         where["path"] = path
-        page.evaluate(_GO, path)
+        follow(page, path)
         _rest(page, scheme, path, visits)
         visits.drawn.update(_read(page, _DRAWN))
         if axe:
@@ -138,8 +138,18 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations.splice(0)"))
 
 
+def follow(page: Page, path: str) -> None:
+    """Goes there within the application, as by a link."""
+    page.evaluate(_GO, path)
+
+
+def is_settled(page: Page, scheme: Scheme) -> bool:
+    """Waits until a page of a watched context rests in a theme, with all its answers drawn; whether it came to that."""
+    return bool(page.evaluate(_SETTLED, [scheme, PAGE_MS]))
+
+
 def _rest(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
-    if not page.evaluate(_SETTLED, [scheme, PAGE_MS]):
+    if not is_settled(page, scheme):
         visits.unsettled.append(f"{path}, {scheme}")
 
 

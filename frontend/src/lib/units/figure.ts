@@ -20,7 +20,7 @@ export interface FigureValue {
   unit: string
   reason: string | null
   method: string | null
-  window: { start: string; end: string } | null
+  window: TimeWindow | null
   interval: FigureInterval | null
   n_hosts: number | null
   n_intervals: number | null
@@ -29,6 +29,26 @@ export interface FigureValue {
   grade: Grade | null
   grounding: string
   warnings: string[]
+}
+
+/** A stretch of time as the API tells it. */
+export interface TimeWindow {
+  start: string
+  end: string
+}
+
+/** The time of a value as a mark in the document: tests read there what each page says of one window. */
+export function windowMark(window: TimeWindow | null): string {
+  return window === null ? 'now' : `${window.start}/${window.end}`
+}
+
+/** A figure's value and time as attributes of what shows it. */
+export function figureMarks(figure: FigureValue): Record<'data-testid' | 'data-value' | 'data-window', string> {
+  return {
+    'data-testid': `figure-${figure.definition}`,
+    'data-value': figure.value === null ? figure.status : String(figure.value),
+    'data-window': windowMark(figure.window),
+  }
 }
 
 /** What stands for a figure without a value. Zero is a value and never comes here. */

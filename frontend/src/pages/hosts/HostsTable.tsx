@@ -10,7 +10,7 @@ import { FigureText } from '../../ui/figures/FigureText'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
 import { TierTags } from '../../ui/tags/TierTags'
 import { Timestamp } from '../../ui/text/Timestamp'
-import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { useNow } from '../shell/time/useNow'
 import { HostStateTag } from './HostStateTag'
 import classes from './HostsTable.module.css'
@@ -93,10 +93,7 @@ function columnsAt(now: Date): Column<HostSummary>[] {
       header: 'Verdict',
       value: (host) => verdictText(host.verdict).label,
       sortBy: troubleOf,
-      cell: (host) => {
-        const { label, meaning, tone } = verdictText(host.verdict)
-        return <ToneTag tone={tone} label={label} meaning={meaning} />
-      },
+      cell: (host) => <VerdictTag verdict={host.verdict} />,
     },
     {
       key: 'findings',

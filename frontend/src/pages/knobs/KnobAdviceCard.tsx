@@ -9,11 +9,12 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Prose } from '../../ui/text/Prose'
 import { AdviceFiles } from './AdviceFiles'
+import { SettingValue } from './SettingValue'
 import classes from './KnobAdviceCard.module.css'
 
 const changeColumns: Column<KnobChange>[] = [
   { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
-  { key: 'current', header: 'Now', cell: (row) => <span className="ts-mono">{row.current}</span> },
+  { key: 'current', header: 'Now', cell: (row) => <SettingValue path={row.path} value={row.current} /> },
   {
     key: 'proposed',
     header: 'Proposed',

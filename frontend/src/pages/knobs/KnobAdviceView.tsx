@@ -13,7 +13,7 @@ import { Stat } from '../../ui/figures/Stat'
 import { StateNote } from '../../ui/states/StateNote'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'
-import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { KnobAdviceCard } from './KnobAdviceCard'
 import { KnobStates } from './KnobStates'
 import { Columns } from '../../ui/layout/Columns'
@@ -28,7 +28,6 @@ interface KnobAdviceViewProps {
 /** Advice on a host's settings: the two figures to act on, cards in the order to try them, and what is not known. */
 export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
   if (load.problem !== null && answer === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
-  const verdict = answer === undefined ? null : verdictText(answer.verdict)
   return (
     <Stack testId="knob-advice">
       <StatStrip label="Key figures" columns={2}>
@@ -45,10 +44,10 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
           swatch={tierColour('dram')}
         />
       </StatStrip>
-      {answer !== undefined && verdict !== null && (
-        <StateNote tone={verdict.tone} testId="knob-verdict">
+      {answer !== undefined && (
+        <StateNote tone={verdictText(answer.verdict).tone} testId="knob-verdict">
           <p>
-            <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+            <VerdictTag verdict={answer.verdict} window={answer.window} />
           </p>
           <p>
             <Prose text={answer.explanation} />

@@ -7,6 +7,7 @@ import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
+import { SettingValue } from './SettingValue'
 
 const columns: Column<KnobState>[] = [
   { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },
@@ -17,7 +18,7 @@ const columns: Column<KnobState>[] = [
       row.current === null ? (
         <Nothing status="not_supported" reason="This kernel does not have it, or it cannot be read." />
       ) : (
-        <span className="ts-mono">{row.current}</span>
+        <SettingValue path={row.path} value={row.current} />
       ),
   },
   {

@@ -5,10 +5,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { serviceQuery } from '../../api/queries/fleet/services'
-import { verdictText } from '../../lib/text/verdicts'
 import { serviceTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
-import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { SubjectProblem } from '../shell/NotFound'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
@@ -48,7 +47,6 @@ export function ServicePage(): ReactNode {
   const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] }, { service: serviceId })
   if (load.problem !== null && service === undefined)
     return <SubjectProblem load={load} noun="service" id={serviceId} />
-  const verdict = service === undefined ? null : verdictText(service.summary.verdict)
   const setTab = (next: string | null) => {
     const chosen = serviceTabs.find((name) => name === next)
     void navigate({
@@ -66,7 +64,7 @@ export function ServicePage(): ReactNode {
             <h1>{service === undefined ? '…' : service.summary.name}</h1>
             {service !== undefined && <span>{service.summary.namespace}</span>}
             {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
-            {verdict !== null && <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />}
+            {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
           </>
         }
         sentence={service?.headline}

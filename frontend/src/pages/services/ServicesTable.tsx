@@ -1,13 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ServiceSummary } from '../../api/_generated/schema'
-import { verdictText } from '../../lib/text/verdicts'
 import { methodName } from '../../lib/units/figure'
 import { FigureText } from '../../ui/figures/FigureText'
 import { HeatBar } from '../../ui/figures/HeatBar'
 import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import classes from './ServicesTable.module.css'
 
 const columns: Column<ServiceSummary>[] = [
@@ -139,10 +138,7 @@ const columns: Column<ServiceSummary>[] = [
     key: 'verdict',
     header: 'Verdict',
     sortBy: (service) => service.verdict,
-    cell: (service) => {
-      const { label, meaning, tone } = verdictText(service.verdict)
-      return <ToneTag tone={tone} label={label} meaning={meaning} />
-    },
+    cell: (service) => <VerdictTag verdict={service.verdict} />,
   },
   {
     key: 'method',

@@ -5,6 +5,7 @@ import { formatDuration, formatLocal } from '../../lib/units/time'
 import { formatRatio } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { Prose } from '../../ui/text/Prose'
 import classes from './StatesPanel.module.css'
 
@@ -18,11 +19,10 @@ export function StatesPanel({ ledger }: { ledger: Ledger | undefined }) {
     )
   }
   const { ping_pong: found, window } = ledger
-  const verdict = verdictText(found.verdict)
   return (
     <Panel title="What the kernel is doing" testId="tiering-states">
       <div className={classes.verdict}>
-        <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+        <VerdictTag verdict={found.verdict} window={window} />
         <span className={classes.why}>
           <Prose text={found.explanation} />
         </span>
@@ -48,17 +48,14 @@ export function StatesPanel({ ledger }: { ledger: Ledger | undefined }) {
         <table className={classes.services}>
           <caption>Services of this host, each by its own moves and memory</caption>
           <tbody>
-            {ledger.services.map((service) => {
-              const own = verdictText(service.verdict)
-              return (
-                <tr key={service.service_id}>
-                  <th scope="row">{service.service}</th>
-                  <td>
-                    <ToneTag tone={own.tone} label={own.label} meaning={service.explanation} />
-                  </td>
-                </tr>
-              )
-            })}
+            {ledger.services.map(({ service_id, service, verdict, explanation }) => (
+              <tr key={service_id}>
+                <th scope="row">{service}</th>
+                <td>
+                  <VerdictTag verdict={verdict} window={window} explanation={explanation} />
+                </td>
+              </tr>
+            ))}
           </tbody>
         </table>
       )}

@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateNames } from '../../charts/pingPong/figure'
-import { verdictText } from '../../lib/text/verdicts'
 import { Panel } from '../../ui/layout/Panel'
 import { ToneTag } from '../../ui/tags/ToneTag'
+import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { Prose } from '../../ui/text/Prose'
 import classes from './StopMovingPanel.module.css'
 
@@ -17,7 +17,6 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
         <Skeleton height={180} />
       </Panel>
     )
-  const verdict = verdictText(history.verdict)
   const { stop_moving: stop, state } = history
   return (
     <Panel
@@ -32,7 +31,7 @@ export function StopMovingPanel({ history }: { history: PingPongHistory | undefi
       }
       testId="stop-moving"
     >
-      <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+      <VerdictTag verdict={history.verdict} window={history.window} />
       <p className={classes.why}>
         <Prose text={history.explanation} />
       </p>

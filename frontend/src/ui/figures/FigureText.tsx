@@ -1,6 +1,6 @@
 import { Popover, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { nothingText, type FigureValue } from '../../lib/units/figure'
+import { figureMarks, nothingText, type FigureValue } from '../../lib/units/figure'
 import { formatQuantity, threeDigits } from '../../lib/units/units'
 import { Nothing } from '../states/Nothing'
 import { ProvenanceDetails } from '../provenance/ProvenanceDetails'
@@ -21,7 +21,7 @@ export function FigureText({ figure, label, bare = false }: FigureTextProps) {
   const button = (
     <UnstyledButton
       className={classes.figure}
-      data-testid={`figure-${figure.definition}`}
+      {...figureMarks(figure)}
       onClick={(event) => {
         event.stopPropagation()
         setOpened(!opened)

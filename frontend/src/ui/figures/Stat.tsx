@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { FigureValue } from '../../lib/units/figure'
+import { figureMarks, type FigureValue } from '../../lib/units/figure'
 import { formatQuantity, splitQuantity } from '../../lib/units/units'
 import { GradeTag } from '../provenance/GradeTag'
 import { ProvenanceChip } from '../provenance/ProvenanceChip'
@@ -26,7 +26,7 @@ interface StatProps {
 /** One headline figure: label, value with unit, interval, and its provenance chip. */
 export function Stat({ label, name, figure, swatch }: StatProps) {
   return (
-    <div className={classes.stat} data-testid={figure && `figure-${figure.definition}`}>
+    <div className={classes.stat} {...(figure === undefined ? {} : figureMarks(figure))}>
       <div className={classes.label}>
         {swatch !== undefined && <span className={classes.swatch} style={{ background: swatch }} />}
         {label}

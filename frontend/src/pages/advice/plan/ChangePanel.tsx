@@ -13,6 +13,7 @@ import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { Prose } from '../../../ui/text/Prose'
 import { Timestamp } from '../../../ui/text/Timestamp'
+import { SettingValue } from '../../knobs/SettingValue'
 import classes from './ChangePlan.module.css'
 import { ExpectedEffect } from './ExpectedEffect'
 import { BundlePreview } from './BundlePreview'
@@ -50,7 +51,7 @@ export function ChangePanel({ change, excluded, onExclude, onShow }: ChangePanel
     {
       key: 'current',
       header: 'Now, and rollback value',
-      cell: (row) => <span className="ts-mono">{row.current}</span>,
+      cell: (row) => <SettingValue path={change.path} value={row.current} />,
     },
     {
       key: 'stake',

@@ -15,6 +15,7 @@ import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { NotesList } from '../../../ui/text/NotesList'
 import { SettingName } from '../../knobs/SettingName'
+import { SettingValue } from '../../knobs/SettingValue'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from './ChangePlan.module.css'
 
@@ -80,13 +81,13 @@ function columnsOf(settings: DriftSetting[]): Column<DriftHost>[] {
       value: (row) => row.cells[index]?.value ?? null,
       cell: (row) => {
         const cell = row.cells[index]
-        return cell === undefined ? null : <DriftValue cell={cell} />
+        return cell === undefined ? null : <DriftValue path={path} cell={cell} />
       },
     })),
   ]
 }
 
-function DriftValue({ cell }: { cell: DriftCell }) {
+function DriftValue({ path, cell }: { path: string; cell: DriftCell }) {
   if (cell.value === null) {
     return cell.state === 'not_supported' ? (
       <Nothing status="not_supported" reason="This kernel does not have the setting." />
@@ -97,7 +98,9 @@ function DriftValue({ cell }: { cell: DriftCell }) {
   if (cell.state === 'differs') {
     return (
       <span className={classes.differs} data-drift="differs">
-        <strong className="ts-mono">{cell.value}</strong>
+        <strong>
+          <SettingValue path={path} value={cell.value} />
+        </strong>
         <span className={classes.dimmed}>
           most of {cell.group_hosts} peers: {cell.group_norm}
         </span>
@@ -106,10 +109,10 @@ function DriftValue({ cell }: { cell: DriftCell }) {
   }
   return (
     <span
-      className={`${classes.same ?? ''} ts-mono`}
+      className={classes.same}
       title={cell.state === 'no_norm' ? 'No value is shared by most peers.' : 'Most peers have the same.'}
     >
-      {cell.value}
+      <SettingValue path={path} value={cell.value} />
       {cell.state === 'no_norm' && ' (no norm)'}
     </span>
   )

@@ -6,7 +6,7 @@ import { verdictText } from '../../../lib/text/verdicts'
 import { formatWindow } from '../../../lib/units/time'
 import { formatQuantity } from '../../../lib/units/units'
 import { Panel } from '../../../ui/layout/Panel'
-import { ToneTag } from '../../../ui/tags/ToneTag'
+import { VerdictTag } from '../../../ui/tags/VerdictTag'
 import { Prose } from '../../../ui/text/Prose'
 import classes from './Incident.module.css'
 
@@ -38,7 +38,7 @@ export function CausePanel({ alert, incident }: { alert: Alert; incident: Incide
       ) : (
         <>
           <p className={classes.text}>
-            <ToneTag tone={verdict.tone} label={verdict.label} meaning={verdict.meaning} />
+            <VerdictTag verdict={cause.verdict} window={incident?.judged} />
             {cause.host_id !== null && alert.subject.id !== cause.host_id && (
               <>
                 {' on '}

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Incident, IncidentHost, ServiceState } from '../../../api/_generated/schema'
-import { verdictText } from '../../../lib/text/verdicts'
+import type { TimeWindow } from '../../../lib/units/figure'
 import { formatWindow } from '../../../lib/units/time'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Columns } from '../../../ui/layout/Columns'
@@ -8,14 +8,19 @@ import { Panel } from '../../../ui/layout/Panel'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-import { ToneTag } from '../../../ui/tags/ToneTag'
+import { VerdictTag } from '../../../ui/tags/VerdictTag'
 
-function Verdict({ verdict, explanation }: { verdict: string; explanation: string }) {
-  const { tone, label } = verdictText(verdict)
-  return <ToneTag tone={tone} label={label} meaning={explanation} />
+function verdictColumn<Row extends { verdict: string; explanation: string }>(
+  window: TimeWindow | undefined,
+): Column<Row> {
+  return {
+    key: 'verdict',
+    header: 'Verdict',
+    cell: ({ verdict, explanation }) => <VerdictTag verdict={verdict} window={window} explanation={explanation} />,
+  }
 }
 
-const hostColumns: Column<IncidentHost>[] = [
+const hostColumns = (window: TimeWindow | undefined): Column<IncidentHost>[] => [
   {
     key: 'host',
     header: 'Host',
@@ -25,7 +30,7 @@ const hostColumns: Column<IncidentHost>[] = [
       </Link>
     ),
   },
-  { key: 'verdict', header: 'Verdict', cell: (row) => <Verdict {...row} /> },
+  verdictColumn(window),
   {
     key: 'promoted',
     header: 'Promoted',
@@ -46,7 +51,7 @@ const hostColumns: Column<IncidentHost>[] = [
   },
 ]
 
-const serviceColumns: Column<ServiceState>[] = [
+const serviceColumns = (window: TimeWindow | undefined): Column<ServiceState>[] => [
   {
     key: 'service',
     header: 'Service',
@@ -56,7 +61,7 @@ const serviceColumns: Column<ServiceState>[] = [
       </Link>
     ),
   },
-  { key: 'verdict', header: 'Verdict', cell: (row) => <Verdict {...row} /> },
+  verdictColumn(window),
 ]
 
 /** The hosts and services that an incident touched, worst first, by what was measured while the condition held. */
@@ -67,7 +72,7 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
     <Panel title="Hosts touched" hint={when} flush testId="incident-hosts">
       <DataTable
         label="Hosts touched"
-        columns={hostColumns}
+        columns={hostColumns(incident?.judged)}
         rows={incident?.hosts}
         rowKey={(row) => row.host_id}
         skeletonRows={2}
@@ -82,7 +87,7 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
       <Panel title="Services touched" hint="each by its own moves and memory" flush testId="incident-services">
         <DataTable
           label="Services touched"
-          columns={serviceColumns}
+          columns={serviceColumns(incident.judged)}
           rows={incident.services}
           rowKey={(row) => row.service_id}
           empty={<EmptyState title="No services on this host" next="The agent finds services by their cgroups." />}

@@ -3,6 +3,7 @@ import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { SettingValue } from '../../knobs/SettingValue'
 
 const columns: Column<KnobInfo>[] = [
   { key: 'path', header: 'Setting', cell: (knob) => <span className="ts-mono">{knob.path}</span> },
@@ -13,7 +14,7 @@ const columns: Column<KnobInfo>[] = [
       knob.value === null ? (
         <Nothing status="not_supported" reason={knob.unavailable ?? 'This kernel does not have it.'} />
       ) : (
-        <span className="ts-mono">{knob.value}</span>
+        <SettingValue path={knob.path} value={knob.value} />
       ),
   },
   { key: 'why', header: 'Why not', cell: (knob) => knob.unavailable ?? '' },
