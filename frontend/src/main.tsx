@@ -13,11 +13,12 @@ import { theme } from './ui/theme/theme'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html lacks the element #root')
+const queryClient = createQueryClient()
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <QueryClientProvider client={createQueryClient()}>
-        <RouterProvider router={createAppRouter()} />
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={createAppRouter(queryClient)} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -1,5 +1,6 @@
+import type { QueryClient } from '@tanstack/react-query'
 import {
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
@@ -24,12 +25,14 @@ import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
 import { readCapacitySearch } from './lib/url/capacityUrl'
 import { readTcoSearch } from './lib/url/tcoUrl'
+import { rangeOf } from './api/queries/base/range'
+import { askForFleet } from './pages/fleet/askForFleet'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { NotFound } from './pages/shell/NotFound'
 import { Shell } from './pages/shell/Shell'
 
 // Pages other than the first one are loaded when they are opened: each brings its charts and forms.
-const rootRoute = createRootRoute({
+const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Shell,
   notFoundComponent: NotFound,
   validateSearch: readTimeSearch,
@@ -42,6 +45,9 @@ const fleetRoute = createRoute({
   path: '/',
   component: FleetPage,
   validateSearch: readFleetSearch,
+  loaderDeps: ({ search: { from, to, live } }) => rangeOf({ from, to, live }),
+  // The page is drawn beside its questions, not before them; its own queries tell what fails.
+  loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps),
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -213,8 +219,14 @@ const routeTree = rootRoute.addChildren([
 ])
 
 /** The routes; the URL holds all view state (lib/urlState.ts). Specs give a history of their own. */
-export function createAppRouter(history?: RouterHistory) {
-  return createRouter({ routeTree, scrollRestoration: true, defaultPreload: false, ...(history && { history }) })
+export function createAppRouter(queryClient: QueryClient, history?: RouterHistory) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    scrollRestoration: true,
+    defaultPreload: false,
+    ...(history && { history }),
+  })
 }
 
 declare module '@tanstack/react-router' {

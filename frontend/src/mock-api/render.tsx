@@ -30,9 +30,10 @@ export function openApp(
     'fetch',
     async (request: Request) => (await respond(new URL(request.url), request)) ?? answer(request.url),
   )
-  const router = createAppRouter(createMemoryHistory({ initialEntries: [path] }))
+  const queryClient = createQueryClient(0)
+  const router = createAppRouter(queryClient, createMemoryHistory({ initialEntries: [path] }))
   renderBare(
-    <QueryClientProvider client={createQueryClient(0)}>
+    <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
     </QueryClientProvider>,
   )

@@ -9,8 +9,8 @@ describe('the fleet page', () => {
     expect((await screen.findByTestId('headline')).textContent).toContain('is cold')
     expect(await screen.findByTestId('simulated-banner')).toBeTruthy()
     expect(screen.getByTestId('page-fleet')).toBeTruthy()
+    expect(await screen.findByTestId('chart-matrix')).toBeTruthy()
     expect(screen.getAllByTestId('figure-heat.cold_ratio/1').length).toBeGreaterThan(1)
-    expect(screen.getByTestId('chart-matrix')).toBeTruthy()
   })
 
   it('says how many alerts fire, and leads to them', async () => {

@@ -10,6 +10,7 @@ import { MatrixChart } from '../../charts/matrix/MatrixChart'
 import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
 import { moveColours } from '../../lib/palette'
 import { Columns } from '../../ui/layout/Columns'
+import { Later } from '../../ui/layout/Later'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
@@ -89,50 +90,52 @@ export function FleetPage(): ReactNode {
           <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
         </Columns>
         <FleetStats fleet={fleet} />
-        <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
-        <Columns stretch>
-          <LinesChart
-            name="fleet-moves"
-            title="Tier moves"
-            label="Tier moves of all hosts over time"
-            load={load}
-            axis={fleet?.moves_axis}
-            lines={moves}
-            marks={events.marks}
-            height={200}
-            evidence={fleet?.promotion_pages_per_s}
-            onTimeZoom={zoomTo}
-            emptyText={{
-              title: 'No tier moves in this time range',
-              next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
-            }}
-          />
-          <LinesChart
-            name="fleet-psi"
-            title="Memory pressure"
-            label="Memory pressure of all hosts over time"
-            load={load}
-            axis={fleet?.moves_axis}
-            lines={pressure}
-            marks={events.marks}
-            height={200}
-            evidence={fleet?.psi_memory_some_ratio}
-            onTimeZoom={zoomTo}
-            emptyText={{
-              title: 'No pressure data in this time range',
-              next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
-            }}
-          />
-        </Columns>
-        <Panel
-          title="Services"
-          hint={fleet === undefined ? undefined : `${fleet.services.length}, now`}
-          flush
-          testId="fleet-services"
-        >
-          <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
-        </Panel>
-        <StatisticsPanels />
+        <Later isDue={fleet !== undefined}>
+          <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+          <Columns stretch>
+            <LinesChart
+              name="fleet-moves"
+              title="Tier moves"
+              label="Tier moves of all hosts over time"
+              load={load}
+              axis={fleet?.moves_axis}
+              lines={moves}
+              marks={events.marks}
+              height={200}
+              evidence={fleet?.promotion_pages_per_s}
+              onTimeZoom={zoomTo}
+              emptyText={{
+                title: 'No tier moves in this time range',
+                next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
+              }}
+            />
+            <LinesChart
+              name="fleet-psi"
+              title="Memory pressure"
+              label="Memory pressure of all hosts over time"
+              load={load}
+              axis={fleet?.moves_axis}
+              lines={pressure}
+              marks={events.marks}
+              height={200}
+              evidence={fleet?.psi_memory_some_ratio}
+              onTimeZoom={zoomTo}
+              emptyText={{
+                title: 'No pressure data in this time range',
+                next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
+              }}
+            />
+          </Columns>
+          <Panel
+            title="Services"
+            hint={fleet === undefined ? undefined : `${fleet.services.length}, now`}
+            flush
+            testId="fleet-services"
+          >
+            <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
+          </Panel>
+          <StatisticsPanels />
+        </Later>
       </Stack>
     </div>
   )

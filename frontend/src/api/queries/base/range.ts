@@ -1,8 +1,20 @@
+import { defaultFrom, liveRefreshMs } from '../../../lib/url/timeRange'
+
 /** The time range of a query as the API takes it; `refreshMs` is null when the view does not move with the clock. */
 export interface TimeRange {
   from: string
   to: string | undefined
   refreshMs: number | null
+}
+
+/** The range that an address asks for: live while it has no end and nobody stopped it. */
+export function rangeOf(search: {
+  from?: string | undefined
+  to?: string | undefined
+  live?: 'off' | undefined
+}): TimeRange {
+  const isLive = search.to === undefined && search.live !== 'off'
+  return { from: search.from ?? defaultFrom, to: search.to, refreshMs: isLive ? liveRefreshMs : null }
 }
 
 /** The parameters of a range; left-out ones take the API's default, which is now. */

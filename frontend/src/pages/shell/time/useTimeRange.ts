@@ -1,18 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import type { TimeRange } from '../../../api/queries/base/range'
+import { rangeOf } from '../../../api/queries/base/range'
 import { toRfc3339 } from '../../../lib/units/time'
-import { defaultFrom, liveRefreshMs } from '../../../lib/url/timeRange'
 
 /** The one time range of the app, from the URL, and the ways to change it. */
 export function useTimeRange() {
   const { from, to, live } = useSearch({ from: '__root__' })
   const navigate = useNavigate()
-  const isLive = to === undefined && live !== 'off'
-  const range = useMemo(
-    (): TimeRange => ({ from: from ?? defaultFrom, to, refreshMs: isLive ? liveRefreshMs : null }),
-    [from, to, isLive],
-  )
+  const range = useMemo(() => rangeOf({ from, to, live }), [from, to, live])
   const setRange = useCallback(
     (nextFrom: string, nextTo: string | undefined) => {
       void navigate({ to: '.', search: (before) => ({ ...before, from: nextFrom, to: nextTo }) })
@@ -37,5 +32,5 @@ export function useTimeRange() {
     },
     [navigate],
   )
-  return { range, isLive, setRange, zoomTo, setLive }
+  return { range, isLive: range.refreshMs !== null, setRange, zoomTo, setLive }
 }
