@@ -9,7 +9,7 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Prose } from '../../ui/text/Prose'
 import { AdviceFiles } from './AdviceFiles'
-import { SettingValue } from './SettingValue'
+import { SettingValue } from '../../ui/text/SettingValue'
 import classes from './KnobAdviceCard.module.css'
 
 const changeColumns: Column<KnobChange>[] = [

@@ -7,7 +7,7 @@ import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
-import { SettingValue } from './SettingValue'
+import { SettingValue } from '../../ui/text/SettingValue'
 
 const columns: Column<KnobState>[] = [
   { key: 'path', header: 'Setting', cell: (row) => <span className="ts-mono">{row.path}</span> },

@@ -1,16 +1,19 @@
 import { isValidElement, type ReactNode } from 'react'
 import type { Cell } from '../../lib/export/csv'
 import type { FigureValue } from '../../lib/units/figure'
+import { verdictText } from '../../lib/text/verdicts'
 import { formatUtc } from '../../lib/units/time'
 import { FigureText } from '../figures/FigureText'
 import { GradeTag } from '../provenance/GradeTag'
 import { Nothing } from '../states/Nothing'
 import { ProvenanceChip } from '../provenance/ProvenanceChip'
 import { Prose } from '../text/Prose'
+import { SettingValue } from '../text/SettingValue'
 import { SeverityTag } from '../tags/SeverityTag'
 import { TierTags } from '../tags/TierTags'
 import { Timestamp } from '../text/Timestamp'
 import { ToneTag } from '../tags/ToneTag'
+import { VerdictTag } from '../tags/VerdictTag'
 import { TrustTag } from '../provenance/TrustTag'
 
 /** An amount in its unit, unrounded; null where it is absent. */
@@ -29,6 +32,8 @@ const shown = new Map<unknown, (props: Props) => unknown>([
   [FigureText, (props) => props['figure']],
   [Timestamp, (props) => (typeof props['at'] === 'string' ? new Date(props['at']) : null)],
   [ToneTag, (props) => props['label']],
+  [VerdictTag, (props) => verdictText(props['verdict'] as string).label],
+  [SettingValue, (props) => props['value']],
   [SeverityTag, (props) => props['severity']],
   [GradeTag, (props) => props['grade']],
   [TrustTag, (props) => props['trust']],

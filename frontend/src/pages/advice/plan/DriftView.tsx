@@ -15,7 +15,7 @@ import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { NotesList } from '../../../ui/text/NotesList'
 import { SettingName } from '../../knobs/SettingName'
-import { SettingValue } from '../../knobs/SettingValue'
+import { SettingValue } from '../../../ui/text/SettingValue'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from './ChangePlan.module.css'
 

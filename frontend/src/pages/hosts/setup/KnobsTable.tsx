@@ -3,7 +3,7 @@ import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-import { SettingValue } from '../../knobs/SettingValue'
+import { SettingValue } from '../../../ui/text/SettingValue'
 
 const columns: Column<KnobInfo>[] = [
   { key: 'path', header: 'Setting', cell: (knob) => <span className="ts-mono">{knob.path}</span> },
