@@ -45,21 +45,30 @@ export function plotTimeSeconds(text: string): number {
   return new Date(year, month - 1, date, hours, minutes, 0).getTime() / 1000 + seconds
 }
 
+// Made once: to make one takes longer than to use it a hundred times.
+const zoneFormat = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const momentFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
 /** The name of the viewer's zone at that moment, such as `CET` or `UTC`. */
 export function zoneName(at: Date): string {
-  const parts = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at)
-  return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'local'
+  return zoneFormat.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? 'local'
 }
 
 /** `21 Nov 2026, 03:04` in the viewer's zone. */
 export function formatLocal(at: Date): string {
-  return at.toLocaleString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-  })
+  return momentFormat.format(at)
+}
+
+/** `03:04` in the viewer's zone. */
+export function formatClock(at: Date): string {
+  return clockFormat.format(at)
 }
 
 /** `2026-11-21 03:04:05 UTC`. */
@@ -70,7 +79,7 @@ export function formatUtc(at: Date): string {
 /** A stretch of time in the viewer's zone; the day is not repeated when both ends share it. */
 export function formatWindow(start: Date, end: Date): string {
   const sameDay = start.toDateString() === end.toDateString()
-  const tail = sameDay ? end.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }) : formatLocal(end)
+  const tail = sameDay ? formatClock(end) : formatLocal(end)
   return `${formatLocal(start)} – ${tail} ${zoneName(end)}`
 }
 

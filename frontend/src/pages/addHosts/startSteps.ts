@@ -1,6 +1,6 @@
 import type { AdviceCard, HostDetail, HostKnobAdvice, HostSummary, Series, TimeAxis } from '../../api/_generated/schema'
 import { worstFinding } from '../../lib/fleet/findings'
-import { toRfc3339 } from '../../lib/units/time'
+import { formatClock, toRfc3339 } from '../../lib/units/time'
 
 /** What is known of a host that was just enrolled; undefined while it is not loaded. */
 export interface StartFacts {
@@ -150,7 +150,7 @@ function ratioText({ host, firstHeatAt }: StartFacts): string {
 /** When something is expected, by the viewer's clock; with the date where it is another day. */
 function dueText(from: string, afterSeconds: number): string {
   const due = new Date(Date.parse(from) + afterSeconds * 1000)
-  const clock = due.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  const clock = formatClock(due)
   const day = due.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
   return afterSeconds >= daySeconds ? `expected ${day}, ${clock}.` : `expected about ${clock}.`
 }

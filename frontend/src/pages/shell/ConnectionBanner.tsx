@@ -1,4 +1,5 @@
 import { IconPlugConnectedX } from '@tabler/icons-react'
+import { formatClock } from '../../lib/units/time'
 import { Prose } from '../../ui/text/Prose'
 import classes from './access/LoginNotice.module.css'
 import { useConnection } from './useConnection'
@@ -7,7 +8,7 @@ import { useConnection } from './useConnection'
 export function ConnectionBanner() {
   const connection = useConnection()
   if (connection.kind === 'connected') return null
-  const clock = connection.at?.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  const clock = connection.at && formatClock(connection.at)
   const shown = clock === undefined ? 'Nothing has been loaded yet.' : `Showing data of ${clock}.`
   return (
     <div className={classes.notice} role="alert" data-testid="connection-banner">
