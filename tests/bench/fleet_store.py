@@ -159,8 +159,9 @@ def _describe_machine(batch: batch_pb2.Batch) -> None:
 _COPIED = {
     "inventory": "at, body",
     "host_recent": "built_at, started_at, ended_at, broken, promoted_total, promoted_seconds, promoted_intervals,"
-    " demoted_total, demoted_seconds, demoted_intervals, psi_total, psi_seconds, psi_intervals, verdict, memory_bytes,"
-    " top_bytes, one_tier, tiering_off, tier_classes, kernel, dialect",
+    " demoted_total, demoted_seconds, demoted_intervals, psi_total, psi_seconds, psi_intervals, swap_in_total,"
+    " swap_in_seconds, swap_in_intervals, swap_out_total, swap_out_seconds, swap_out_intervals, page_bytes, verdict,"
+    " memory_bytes, top_bytes, one_tier, tiering_off, tier_classes, kernel, dialect",
     "host_layouts": "layout_id, first_seen_at",
     "boots": "boot_id, first_seen_at, last_seen_at, first_sealed_at, last_sealed_at",
     "findings": "finding_id, source, severity, cause, fix, confidence, since",

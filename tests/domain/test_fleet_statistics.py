@@ -13,6 +13,7 @@ from tierscope.domain.statistics import (
     level_changes,
     match_events,
     robust_scores,
+    score_hosts,
     shrink,
     watch,
 )
@@ -55,7 +56,7 @@ def drawn_groups(hosts: int, draw: str, groups: int = 40) -> list[np.ndarray]:
 @pytest.mark.parametrize("hosts", [8, 30, 120])
 def test_groups_without_an_odd_host_show_none_whatever_their_shape_and_size(hosts: int, draw: str) -> None:
     windows = [{str(host): float(value) for host, value in enumerate(values)} for values in drawn_groups(hosts, draw)]
-    assert sum(bool(flag_hosts(window)) for window in windows) <= 1
+    assert sum(bool(flag_hosts(score_hosts(window))) for window in windows) <= 1
 
 
 @pytest.mark.parametrize("hosts", [8, 30, 120])
@@ -63,7 +64,8 @@ def test_groups_without_an_odd_host_show_none_whatever_their_shape_and_size(host
 def test_an_odd_host_is_found_in_groups_of_any_size(hosts: int, factor: float) -> None:
     for values in drawn_groups(hosts, "normal", 10):
         values[3] = 100 * factor
-        assert [found.host for found in flag_hosts({str(host): value for host, value in enumerate(values)})] == ["3"]
+        scored = score_hosts({str(host): value for host, value in enumerate(values)})
+        assert [found.host for found in flag_hosts(scored)] == ["3"]
 
 
 def test_odd_hosts_do_not_hide_each_other_and_many_are_a_kind_of_their_own() -> None:

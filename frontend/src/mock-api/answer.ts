@@ -7,7 +7,7 @@ import { counter, counterNames } from './fleet/counters'
 import { curve } from './curve'
 import { events } from './events'
 import { experiment, experimentPlan, experiments } from './experiments'
-import { fleet, fleetGrid, reclaimable } from './fleet/fleet'
+import { fleet, fleetDrift, fleetGrid, reclaimable } from './fleet/fleet'
 import { fleetStatistics } from './fleet/fleetStatistics'
 import { serviceHeat } from './heat/heat'
 import { hostDetail, hosts } from './fleet/hosts'
@@ -52,7 +52,14 @@ type Handler = (id: string, query: URLSearchParams) => Response
 
 const routes: [RegExp, Handler][] = [
   [/^\/v1\/fleet$/, () => json(fleet())],
-  [/^\/v1\/fleet\/grid$/, () => json(fleetGrid())],
+  [
+    /^\/v1\/fleet\/grid$/,
+    (_, query) => {
+      const at = query.get('at')
+      return json(at === null ? fleetGrid() : { ...fleetGrid(), at, is_now: false })
+    },
+  ],
+  [/^\/v1\/fleet\/drift$/, () => json(fleetDrift())],
   [/^\/v1\/tco\/reclaimable$/, () => json(reclaimable())],
   [/^\/v1\/fleet\/statistics$/, () => json(fleetStatistics())],
   [/^\/v1\/events$/, () => json({ items: events, next_cursor: null })],

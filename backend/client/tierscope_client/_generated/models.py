@@ -1188,12 +1188,23 @@ class FleetDocument(TypedDict):
     years: NotRequired[int]
 
 
+class FleetDrift(TypedDict):
+    """The answer of /v1/fleet/drift. Hosts with fewer than seven peers are not in it."""
+
+    hosts: list[HostDrift]
+    limit: float
+    missing: Figure | None
+    window: Window | None
+
+
 class FleetGrid(TypedDict):
-    """All hosts now, the largest first."""
+    """All hosts at one moment, the largest first."""
 
     at: str
     hosts: list[GridHost]
     hosts_shown: int
+    is_now: bool
+    known_since: str
     simulated: bool
 
 
@@ -1226,6 +1237,7 @@ class FleetOverview(TypedDict):
     psi_memory_some_ratio: Figure
     services: list[ServiceSummary]
     simulated: bool
+    tier_flow: TierFlow
     warm_host_median: Figure
     warm_ratio: Figure
     window: Window
@@ -1311,7 +1323,7 @@ class GridHost(TypedDict):
     origin: Literal["live", "import", "simulated"]
     psi_memory_some_ratio: float | None
     service: str | None
-    state: Literal["reporting", "late", "silent", "retired"]
+    state: Literal["reporting", "late", "silent", "retired"] | None
     tiering_off: bool | None
     verdict: str
 
@@ -1460,6 +1472,21 @@ class HostDocument(TypedDict):
     sku: str
     swap: NotRequired[SwapDocument | None]
     zswap: NotRequired[ZswapDocument | None]
+
+
+class HostDrift(TypedDict):
+    """The metric in which a host is furthest from its peers, in either direction."""
+
+    host_id: str
+    label: str
+    median: float
+    metric: str
+    n_hosts: int
+    score: float
+    service: str
+    service_id: str
+    unit: str
+    value: float
 
 
 class HostHeat(TypedDict):
@@ -4351,6 +4378,17 @@ class TestRequest(TypedDict):
     """Which receiver to try."""
 
     receiver: str
+
+
+class TierFlow(TypedDict):
+    """Bytes per second between DRAM, slower tiers and swap, in both directions. The kernel does not count which tier
+    swapped pages left or came to.
+    """
+
+    demotion_bytes_per_s: Figure
+    promotion_bytes_per_s: Figure
+    swap_in_bytes_per_s: Figure
+    swap_out_bytes_per_s: Figure
 
 
 class TileGrid(TypedDict):

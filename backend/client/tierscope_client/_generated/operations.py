@@ -1071,6 +1071,12 @@ class Client(Transport):
             self._json("GET", "/v1/fleet", query={"from": from_, "to": to, "max_points": max_points}),
         )
 
+    def read_fleet_drift(self, *, at: str | None = None) -> models.FleetDrift:
+        """How far each host is from its peers. By host the metric in which it is furthest from its peers, in the
+        newest hour that is counted.
+        """
+        return cast("models.FleetDrift", self._json("GET", "/v1/fleet/drift", query={"at": at}))
+
     def read_fleet_metrics(self) -> bytes:
         """Tiering figures of the fleet. Prometheus text: newest figures by host and by service. A figure that is not
         there has no sample.
@@ -1128,11 +1134,11 @@ class Client(Transport):
             ),
         )
 
-    def read_grid(self) -> models.FleetGrid:
+    def read_grid(self, *, at: str | None = None) -> models.FleetGrid:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
-        cold share of every host, now; the largest first.
+        cold share of every host, now or then; the largest first.
         """
-        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid"))
+        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid", query={"at": at}))
 
     def read_health(self) -> models.Alive:
         """The process answers. Say that the process is alive; it does not look at the database."""

@@ -2,13 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.fleet.grid import FleetGrid, GridReads
 from tierscope.usecases.fleet.overview import FleetOverview, FleetReads
+
+At = Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")]
 
 router = APIRouter(prefix="/v1/fleet", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
@@ -25,6 +27,6 @@ def read_fleet(
 
 
 @router.get("/grid", summary="Every host in a short row, for views that show them all")
-def read_grid(request: Request, reads: Grid) -> Answer[FleetGrid]:
-    """Size, service, labels, verdict, memory pressure and cold share of every host, now; the largest first."""
-    return answer(request, FleetGrid, reads.read())
+def read_grid(request: Request, reads: Grid, at: At = None) -> Answer[FleetGrid]:
+    """Size, service, labels, verdict, memory pressure and cold share of every host, now or then; the largest first."""
+    return answer(request, FleetGrid, reads.read(at=at))

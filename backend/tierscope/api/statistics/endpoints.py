@@ -9,7 +9,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
-from tierscope.usecases.statistics.views import FleetStatistics, Lookalikes
+from tierscope.usecases.statistics.views import FleetDrift, FleetStatistics, Lookalikes
 
 COUNTED_SECONDS = 60.0
 """Whole hours are counted by a worker, some minutes after their end: nothing changes within a minute."""
@@ -38,6 +38,16 @@ def read_fleet_statistics(
         lambda: reads.statistics(service=service, metric=metric, from_=from_, to=to),
         at_least_seconds=COUNTED_SECONDS,
     )
+
+
+@router.get("/v1/fleet/drift", summary="How far each host is from its peers")
+def read_fleet_drift(
+    request: Request,
+    reads: Reads,
+    at: Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")] = None,
+) -> Answer[FleetDrift]:
+    """By host the metric in which it is furthest from its peers, in the newest hour that is counted."""
+    return answer(request, FleetDrift, reads.drift(at=at))
 
 
 @router.get("/v1/services/{service_id}/lookalikes", summary="Services that behave alike")

@@ -1,8 +1,8 @@
-"""Rates of the ledger as figures: promotions, demotions and memory pressure of one host or of several."""
+"""Rates of the ledger as figures: promotions, demotions, swap and memory pressure of one host or of several."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -41,6 +41,27 @@ class MoveFigures:
 
 
 RATES = (PROMOTION, DEMOTION, PSI_SOME)
+
+FLOWS = (
+    RateDefinition("tier_moves.promoted_bytes_per_s/1", "promoted_pages", "bytes_per_s", 1.0, needs_tiers=True),
+    RateDefinition("tier_moves.demoted_bytes_per_s/1", "demoted_pages", "bytes_per_s", 1.0, needs_tiers=True),
+    RateDefinition("swap.in_bytes_per_s/1", "swap_in_pages", "bytes_per_s", 1.0, needs_tiers=False),
+    RateDefinition("swap.out_bytes_per_s/1", "swap_out_pages", "bytes_per_s", 1.0, needs_tiers=False),
+)
+"""What moves between tiers, and between memory and swap: bytes by the page size of each host."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierFlow:
+    """Bytes per second between DRAM, slower tiers and swap, in both directions.
+
+    The kernel does not count which tier swapped pages left or came to.
+    """
+
+    promotion_bytes_per_s: Figure
+    demotion_bytes_per_s: Figure
+    swap_in_bytes_per_s: Figure
+    swap_out_bytes_per_s: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +110,17 @@ def rate_of(ledger: Ledger, what: RateDefinition) -> RateSum:
     return RateSum(1, 1, per_s, float(total), seconds, intervals, start, float(ledger.times_s[-1]), broken)
 
 
+def flow_of(ledger: Ledger, what: RateDefinition, page_bytes: int) -> RateSum:
+    """A rate of one host over its newest rows in bytes; its ledger counts pages of `page_bytes`."""
+    found = rate_of(ledger, what)
+    return replace(found, per_s=found.per_s * page_bytes, total=found.total * page_bytes)
+
+
+def tier_flow_of_sums(sums: Sequence[RateSum], *, one_tier: bool) -> TierFlow:
+    """Figures from sums in bytes, in the order of `FLOWS`. `one_tier` as for `figures_of`."""
+    return TierFlow(*(_figure(found, what, one_tier=one_tier) for found, what in zip(sums, FLOWS, strict=True)))
+
+
 def figures_of(ledgers: Sequence[Ledger], *, one_tier: bool) -> MoveFigures:
     """Rates over the newest rows of hosts. `one_tier` says that no host has a second tier to move pages to."""
     sums = [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
@@ -101,7 +133,7 @@ def figures_of_sums(sums: Sequence[RateSum], *, one_tier: bool) -> MoveFigures:
 
 
 def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
-    """Pages per second add up over hosts; pressure is the mean over observed seconds."""
+    """Pages and bytes per second add up over hosts; pressure is the mean over observed seconds."""
     if what.needs_tiers and one_tier:
         return absent(what.definition, what.unit, "not_supported", "One memory tier: there is nowhere to move pages.")
     if not found.n_hosts:

@@ -42,7 +42,7 @@ def robust_scores(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """A host beyond the limit in each of the newest windows, with its newest value, the group's median and score."""
+    """A host's value beside the median of its group, and its robust score there."""
 
     host: str
     value: float
@@ -82,22 +82,27 @@ def find_odd(values: Floats, *, false_ratio: float = FALSE_RATIO) -> npt.NDArray
     return out
 
 
-def flag_hosts(window: Mapping[str, float]) -> tuple[Outlier, ...]:
-    """Hosts beyond the limit in one window of one peer group. Fewer than eight hosts have no outliers.
-
-    A host is beyond it by its robust score, and beyond chance both as it is and on the logarithm.
-    """
+def score_hosts(window: Mapping[str, float]) -> tuple[Outlier, ...]:
+    """All hosts of one window of one peer group with their scores. Fewer than eight hosts are no peers."""
     if len(window) < MIN_HOSTS:
         return ()
     values = np.array(list(window.values()), np.float64)
-    scores = robust_scores(values)
-    odd = np.abs(scores) > LIMIT
+    median = float(np.median(values))
+    told = zip(window, values.tolist(), robust_scores(values).tolist(), strict=True)
+    return tuple(Outlier(host, value, median, score) for host, value, score in told)
+
+
+def flag_hosts(scored: Sequence[Outlier]) -> tuple[Outlier, ...]:
+    """Hosts beyond the limit, of those of one window of one peer group.
+
+    A host is beyond it by its robust score, and beyond chance both as it is and on the logarithm.
+    """
+    odd = np.array([abs(host.score) > LIMIT for host in scored], bool)
     if not odd.any():
         return ()
+    values = np.array([host.value for host in scored], np.float64)
     odd &= find_odd(values) & find_odd(Scale.of(values).to(values))
-    median = float(np.median(values))
-    told = zip(window, values.tolist(), scores.tolist(), odd.tolist(), strict=True)
-    return tuple(Outlier(host, value, median, score) for host, value, score, is_odd in told if is_odd)
+    return tuple(host for host, is_odd in zip(scored, odd.tolist(), strict=True) if is_odd)
 
 
 def persisting(flagged: Sequence[Sequence[Outlier]]) -> tuple[Outlier, ...]:
@@ -118,4 +123,4 @@ def find_outliers(windows: Sequence[Mapping[str, float]]) -> tuple[Outlier, ...]
 
     `windows` hold the value of each host, oldest first. Groups of fewer than eight hosts have no outliers.
     """
-    return persisting([flag_hosts(window) for window in windows[-WINDOWS:]])
+    return persisting([flag_hosts(score_hosts(window)) for window in windows[-WINDOWS:]])

@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.ledger.figures import RateSum
-from tierscope.storage.fleet.recent import parse_rates, rate_cells
+from tierscope.storage.fleet.recent import flow_cells, parse_rates, rate_cells
 from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
 
 _HOSTS = (
@@ -31,6 +31,7 @@ class FleetHosts:
     one_tier: bool
     n_tiering_off: int
     rates: tuple[RateSum, ...]
+    flows: tuple[RateSum, ...]
 
 
 def sum_hosts(session: ReadSession, limits: Limits) -> FleetHosts:
@@ -45,13 +46,14 @@ def sum_hosts(session: ReadSession, limits: Limits) -> FleetHosts:
         f" FROM ({_HOSTS}) AS hosts"
     )
     row = session.execute(facts, {"late": limits.late, "silent": limits.silent}).one()
-    rates = text(
+    rates = rate_cells()
+    statement = text(
         "SELECT count(*) FILTER (WHERE r.ended_at > :since),"  # noqa: S608 - names of our own
         " coalesce(bool_or(r.broken) FILTER (WHERE r.ended_at > :since), false),"
-        f" {', '.join(rate_cells())} FROM hosts h JOIN host_recent r ON r.host_id = h.id"
+        f" {', '.join([*rates, *flow_cells()])} FROM hosts h JOIN host_recent r ON r.host_id = h.id"
         f" WHERE {IN_SERVICE}"
     )
-    n_newest, broken, *cells = session.execute(rates, {"since": limits.since}).one()
+    n_newest, broken, *cells = session.execute(statement, {"since": limits.since}).one()
     return FleetHosts(
         n_hosts=row[0],
         n_others=row[1],
@@ -61,5 +63,6 @@ def sum_hosts(session: ReadSession, limits: Limits) -> FleetHosts:
         n_memory=row[7],
         one_tier=row[8],
         n_tiering_off=row[9],
-        rates=parse_rates(cells, n_newest, broken=broken),
+        rates=parse_rates(cells[: len(rates)], n_newest, broken=broken),
+        flows=parse_rates(cells[len(rates) :], n_newest, broken=broken),
     )

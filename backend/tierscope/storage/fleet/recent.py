@@ -13,13 +13,16 @@ from tierscope.storage.tables import host_recent
 
 RATES = ("promoted", "demoted", "psi")
 """Columns begin with these: total, observed seconds and intervals of each."""
+FLOWS = ("promoted", "demoted", "swap_in", "swap_out")
+"""So do these, which are summed as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostRecent:
     """A host's row. Times bound its newest ledger rows; None without any, or where its inventory does not say.
 
-    `broken`: its counters restarted. `one_tier`: it is known to have no second tier.
+    `broken`: its counters restarted. `one_tier`: it is known to have no second tier. `page_bytes`: what its ledger
+    counts pages of.
     """
 
     host_id: int
@@ -36,6 +39,13 @@ class HostRecent:
     psi_total: float | None
     psi_seconds: float
     psi_intervals: int
+    swap_in_total: float | None
+    swap_in_seconds: float
+    swap_in_intervals: int
+    swap_out_total: float | None
+    swap_out_seconds: float
+    swap_out_intervals: int
+    page_bytes: int | None
     verdict: str
     memory_bytes: int | None
     top_bytes: float | None
@@ -128,23 +138,29 @@ _CELLS = 7
 
 def rate_cells() -> list[str]:
     """What a statement over rows `r` selects of each of RATES, for rows that ended after `:since`."""
-    parts = []
-    for name in RATES:
-        known = f"r.ended_at > :since AND r.{name}_total IS NOT NULL AND r.{name}_seconds > 0"
-        parts += [
-            f"count(*) FILTER (WHERE {known})",
-            f"sum(greatest(r.{name}_total / nullif(r.{name}_seconds, 0), 0)) FILTER (WHERE {known})",
-            f"sum(r.{name}_total) FILTER (WHERE {known})",
-            f"sum(r.{name}_seconds) FILTER (WHERE {known})",
-            f"sum(r.{name}_intervals) FILTER (WHERE {known})",
-            f"extract(epoch FROM min(r.started_at) FILTER (WHERE {known}))",
-            f"extract(epoch FROM max(r.ended_at) FILTER (WHERE {known}))",
-        ]
-    return parts
+    return [cell for name in RATES for cell in _cells(name, f"r.{name}_total")]
+
+
+def flow_cells() -> list[str]:
+    """The same of each of FLOWS, in bytes."""
+    return [cell for name in FLOWS for cell in _cells(name, f"(r.{name}_total * r.page_bytes)")]
+
+
+def _cells(name: str, total: str) -> list[str]:
+    known = f"r.ended_at > :since AND {total} IS NOT NULL AND r.{name}_seconds > 0"
+    return [
+        f"count(*) FILTER (WHERE {known})",
+        f"sum(greatest({total} / nullif(r.{name}_seconds, 0), 0)) FILTER (WHERE {known})",
+        f"sum({total}) FILTER (WHERE {known})",
+        f"sum(r.{name}_seconds) FILTER (WHERE {known})",
+        f"sum(r.{name}_intervals) FILTER (WHERE {known})",
+        f"extract(epoch FROM min(r.started_at) FILTER (WHERE {known}))",
+        f"extract(epoch FROM max(r.ended_at) FILTER (WHERE {known}))",
+    ]
 
 
 def parse_rates(cells: Sequence[float | None], n_hosts: int, *, broken: bool) -> tuple[RateSum, ...]:
-    """What `rate_cells` selected, in the order of RATES; `n_hosts` have rows at all."""
+    """What `rate_cells` or `flow_cells` selected, in their order; `n_hosts` have rows at all."""
     found = []
     for at in range(0, len(cells), _CELLS):
         n_known, *sums = (0.0 if cell is None else float(cell) for cell in cells[at : at + _CELLS])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import numpy as np
@@ -98,18 +98,29 @@ def list_buckets(
 
 
 def newest_buckets(
-    session: ReadSession, *, since: datetime, hours: int, service_ids: Sequence[int] | None = None
+    session: ReadSession,
+    *,
+    since: datetime,
+    hours: int,
+    service_ids: Sequence[int] | None = None,
+    until: datetime | None = None,
 ) -> dict[int, list[Bucket]]:
-    """The newest `hours` hours after `since` of each service that has any, in order of time."""
+    """The newest `hours` hours after `since` of each service that has any, in order of time.
+
+    With `until` of those that had ended by then.
+    """
     some = "" if service_ids is None else " WHERE s.id = ANY(:services)"
+    ended = "" if until is None else " AND ts <= :last"
     statement = text(
         "SELECT h.* FROM services s CROSS JOIN LATERAL (SELECT service_id, ts, backend, granularity, interval_ns,"  # noqa: S608
         " built_at, n_hosts FROM service_heat_1h WHERE service_id = s.id AND ts > :since"
-        f" ORDER BY ts DESC LIMIT :rows) AS h{some} ORDER BY h.service_id, h.ts"
+        f"{ended} ORDER BY ts DESC LIMIT :rows) AS h{some} ORDER BY h.service_id, h.ts"
     )
     values: dict[str, object] = {"since": since, "rows": hours * _MOST_METHODS}
     if service_ids is not None:
         values["services"] = list(service_ids)
+    if until is not None:
+        values["last"] = until - timedelta(hours=1)
     found: dict[int, list[Bucket]] = {}
     for row in session.execute(statement, values):
         method = Method(row.backend, row.granularity, row.interval_ns)

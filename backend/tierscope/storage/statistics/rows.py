@@ -31,7 +31,8 @@ class GroupRow:
 class SketchRow:
     """One hour or day of a group: by metric the stored quantiles, and medians of ten minutes [metrics * 6].
 
-    `outliers`: {metric: [[host id, value, median, score]]} of hosts beyond the limit in this hour.
+    `outliers`: {metric: [[host id, value, median, score]]} of hosts beyond the limit in this hour. `drifts`: of each
+    host that has peers (host id, metric, value, median, score, hosts compared) where its score is furthest from 0.
     """
 
     group_id: int
@@ -42,6 +43,22 @@ class SketchRow:
     bodies: tuple[bytes, ...]
     medians: tuple[float, ...]
     outliers: Mapping[str, Sequence[tuple[int, float, float, float]]]
+    drifts: Sequence[tuple[int, str, float, float, float, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRow:
+    """Where a host is furthest from its peers in an hour; ids are the public ones."""
+
+    hour: datetime
+    host_id: str
+    service_id: str
+    service: str
+    metric: str
+    value: float
+    median: float
+    score: float
+    n_hosts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +144,35 @@ def replace_sketches(transaction: WriteTransaction, ts: datetime, hours: int, ro
                 "bodies": list(row.bodies),
                 "medians": list(row.medians),
                 "outliers": dict(row.outliers),
+                "drifts": [list(drift) for drift in row.drifts] or None,
             }
             for row in rows
         ]
         transaction.execute(insert(fleet_sketches), values)
+
+
+def forget_drifts(transaction: WriteTransaction, start: datetime, end: datetime) -> None:
+    """Drop how far hosts were from their peers in hours of [start, end)."""
+    statement = text(
+        "UPDATE fleet_sketches SET drifts = NULL WHERE hours = 1 AND ts >= :start AND ts < :end AND drifts IS NOT NULL"
+    )
+    transaction.execute(statement, {"start": start, "end": end})
+
+
+def read_drifts(session: ReadSession, start: datetime, end: datetime) -> list[DriftRow]:
+    """Where each host was furthest from its peers, in the newest hour that starts in [start, end]; once for a host."""
+    statement = text(
+        "SELECT DISTINCT ON (h.id) g.ts, h.public_id AS host_id, s.public_id AS service_id, s.name,"
+        " d.body->>1 AS metric, (d.body->>2)::float8 AS value, (d.body->>3)::float8 AS median,"
+        " (d.body->>4)::float8 AS score, (d.body->>5)::int AS n_hosts"
+        " FROM (SELECT ts, group_id, drifts FROM fleet_sketches WHERE hours = 1 AND ts = (SELECT max(ts)"
+        "  FROM fleet_sketches WHERE hours = 1 AND drifts IS NOT NULL AND ts >= :start AND ts <= :end)) AS g"
+        " JOIN fleet_groups f ON f.id = g.group_id JOIN services s ON s.id = f.service_id"
+        " CROSS JOIN LATERAL jsonb_array_elements(g.drifts) AS d (body)"
+        " JOIN hosts h ON h.id = (d.body->>0)::bigint AND h.revoked_at IS NULL AND h.retired_at IS NULL"
+        " ORDER BY h.id, abs((d.body->>4)::float8) DESC, d.body->>1"
+    )
+    return [DriftRow(*row) for row in session.execute(statement, {"start": start, "end": end})]
 
 
 def made_at(session: ReadSession, start: datetime, end: datetime, hours: int) -> set[datetime]:

@@ -204,6 +204,16 @@ host_recent = Table(
             Column(f"{name}_intervals", Integer, nullable=False),
         )
     ),
+    *(
+        column
+        for name in ("swap_in", "swap_out")
+        for column in (
+            Column(f"{name}_total", Double),
+            Column(f"{name}_seconds", Double, nullable=False, server_default=text("0")),
+            Column(f"{name}_intervals", Integer, nullable=False, server_default=text("0")),
+        )
+    ),
+    Column("page_bytes", Integer),
     _text("verdict"),
     Column("memory_bytes", BigInteger),
     Column("top_bytes", Double),  # of the fastest tier

@@ -303,6 +303,7 @@ fleet_sketches = Table(
     _array("bodies", LargeBinary),  # by metric
     _array("medians", Double),  # by metric and ten minutes, NaN in gaps; empty in daily rows
     Column("outliers", JSONB, nullable=False),  # hosts beyond the limit in this hour; empty in daily rows
+    Column("drifts", JSONB(none_as_null=True)),  # where each host is furthest from its peers; null after eight days
     Index(None, "hours", "ts"),
     Index(None, "group_id", "ts"),
 )

@@ -1,20 +1,25 @@
 """All hosts on one screen: how large each is, what it runs, and how it does."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
+from tierscope.core.errors import BadRequest
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.heat.joined import JoinedSources
-from tierscope.storage.fleet.grid import GridRow, read_grid
+from tierscope.storage.base.retention import kept
+from tierscope.storage.fleet.grid import GridRow, read_grid, read_grid_at
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.fleet.limits import limits_at
-from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_now
+from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_at, read_heat_now
 
 MOST_HOSTS = 10_000
+SPAN = timedelta(minutes=10)
+"""Rows so long before a moment of the past say how a host was then."""
 _COLD = 2
 
 
@@ -25,7 +30,7 @@ class GridHost:
     id: str
     name: str
     origin: Origin
-    state: HostState
+    state: Annotated[HostState | None, Described("Null at a moment of the past of which it has no rows.")]
     service: Annotated[str | None, Described("The service with most measured memory on it, else the first by name.")]
     labels: dict[str, str]
     kernel: str | None
@@ -39,9 +44,11 @@ class GridHost:
 
 @dataclass(frozen=True, slots=True)
 class FleetGrid:
-    """All hosts now, the largest first."""
+    """All hosts at one moment, the largest first."""
 
-    at: datetime
+    at: Annotated[datetime, Described("The moment that verdicts, memory pressure, findings and cold shares are of.")]
+    is_now: Annotated[bool, Described("False at a moment of the past: sizes, services and labels are those of now.")]
+    known_since: Annotated[datetime, Described("Verdicts and memory pressure of before are not kept.")]
     hosts_shown: Annotated[int, Described("At most 10,000: the largest.")]
     hosts: tuple[GridHost, ...]
     simulated: bool
@@ -53,17 +60,29 @@ class GridReads:
     def __init__(self, context: ReadContext) -> None:
         self._context = context
 
-    def read(self) -> FleetGrid:
-        """All hosts that are neither retired nor revoked, as they are now."""
+    def read(self, *, at: str | None = None) -> FleetGrid:
+        """All hosts that are neither retired nor revoked, as they are now or were at a moment.
+
+        Raises:
+            BadRequest: the moment is not understood, or still to come.
+        """
         now = self._context.clock()
+        moment = now if at is None else parse_instant(at, now=now)
+        if moment > now:
+            raise BadRequest(f"{at!r} is still to come")
         with self._context.database.read() as session:
-            rows = read_grid(session, limits_at(now), limit=MOST_HOSTS)
-            heats = read_heat_now(session, now=now)
+            if moment == now:
+                rows = read_grid(session, limits_at(now), limit=MOST_HOSTS)
+                heats = read_heat_now(session, now=now)
+            else:
+                rows = read_grid_at(session, moment, span=SPAN, limit=MOST_HOSTS)
+                heats = read_heat_at(session, moment)
         sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
         cold = JoinedSources(sources).host_ratios(RULE, _COLD) if sources else {}
         largest = _largest_services(heats)
         hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
-        return FleetGrid(now, len(hosts), hosts, any(row.origin == "simulated" for row in rows))
+        simulated = any(row.origin == "simulated" for row in rows)
+        return FleetGrid(moment, moment == now, now - kept("rule_inputs"), len(hosts), hosts, simulated)
 
 
 def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:

@@ -13,6 +13,7 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.ledger.figures import TierFlow
 from tierscope.storage.fleet.causes import HostCause
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
@@ -73,6 +74,7 @@ class FleetOverview:
     promotion_pages_per_s: Figure
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
+    tier_flow: Annotated[TierFlow, Described("Of all hosts together, over the newest hour of each.")]
     services: tuple[ServiceSummary, ...]
     hosts_in_need: Annotated[int, Described("Hosts with any cause of attention.")]
     hosts_critical: Annotated[int, Described("Of these, hosts with a critical one.")]
@@ -137,6 +139,7 @@ class FleetReads:
             promotion_pages_per_s=hosts.moves.promotion,
             demotion_pages_per_s=hosts.moves.demotion,
             psi_memory_some_ratio=hosts.moves.psi,
+            tier_flow=hosts.flow,
             services=tuple(line.summary for line in lines),
             hosts_in_need=attention.n_hosts,
             hosts_critical=attention.n_critical,

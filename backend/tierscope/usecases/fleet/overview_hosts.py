@@ -7,7 +7,7 @@ from datetime import datetime
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, absent
 from tierscope.domain.ledger import Ledger
-from tierscope.domain.ledger.figures import MoveFigures, figures_of_sums
+from tierscope.domain.ledger.figures import MoveFigures, TierFlow, figures_of_sums, tier_flow_of_sums
 from tierscope.storage.fleet.causes import CausesOfHosts
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.storage.fleet.overview import FleetHosts, sum_hosts
@@ -15,7 +15,7 @@ from tierscope.storage.fleet.reporting import Limits
 from tierscope.usecases.fleet.causes import read_causes
 from tierscope.usecases.fleet.host_summaries import MEMORY, Summarised, summarise
 from tierscope.usecases.fleet.limits import limits_at
-from tierscope.usecases.fleet.service_moves import rates_of
+from tierscope.usecases.fleet.service_moves import flows_of, rates_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class HostsTogether:
     tiering_off: int
     memory_bytes: Figure
     moves: MoveFigures
+    flow: TierFlow
     attention: CausesOfHosts
     ledgers: tuple[Ledger, ...]
 
@@ -39,6 +40,7 @@ def read_hosts_together(session: ReadSession, *, now: datetime) -> HostsTogether
     limits = limits_at(now)
     known, others = _read_known(session, limits, now)
     rates = [before + after for before, after in zip(known.rates, rates_of(others), strict=True)]
+    flows = [before + after for before, after in zip(known.flows, flows_of(others), strict=True)]
     one_tier = known.n_hosts > 0 and known.one_tier and all(host.facts.one_tier for host in others)
     return HostsTogether(
         total=known.n_hosts,
@@ -49,6 +51,7 @@ def read_hosts_together(session: ReadSession, *, now: datetime) -> HostsTogether
         tiering_off=known.n_tiering_off + sum(host.facts.tiering_off is True for host in others),
         memory_bytes=_memory(known, others),
         moves=figures_of_sums(rates, one_tier=one_tier),
+        flow=tier_flow_of_sums(flows, one_tier=one_tier),
         attention=read_causes(session, limits, others),
         ledgers=tuple(host.ledger for host in others if host.ledger is not None),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.ledger.figures import RATES, MoveFigures, RateSum, figures_of_sums, rate_of
+from tierscope.domain.ledger.figures import FLOWS, RATES, MoveFigures, RateSum, figures_of_sums, flow_of, rate_of
 from tierscope.domain.ledger.words import gravest_verdict
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.storage.fleet.recent import sum_recent
@@ -49,3 +49,9 @@ def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:
     """Rates of hosts together, in the order of `RATES`."""
     ledgers = [host.ledger for host in hosts if host.ledger is not None]
     return [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
+
+
+def flows_of(hosts: Iterable[Summarised]) -> list[RateSum]:
+    """Flows of hosts together in bytes, in the order of `FLOWS`."""
+    parts = [(host.ledger, host.facts.machine.page_bytes) for host in hosts if host.ledger is not None]
+    return [sum((flow_of(ledger, what, page_bytes) for ledger, page_bytes in parts), RateSum()) for what in FLOWS]

@@ -74,11 +74,18 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     return found
 
 
-def _read_columns(session: ReadSession, service_ids: Sequence[int] | None, now: datetime) -> dict[int, HeatNow]:
+def read_heat_at(session: ReadSession, at: datetime) -> dict[int, HeatNow]:
+    """What was the newest heat of all services at a moment of the past; of those whose hours are gathered."""
+    return _read_columns(session, None, at, until=at)
+
+
+def _read_columns(
+    session: ReadSession, service_ids: Sequence[int] | None, now: datetime, *, until: datetime | None = None
+) -> dict[int, HeatNow]:
     """Of services whose hours are gathered and fresh: no interval of theirs is newer by more than `FRESH`."""
     found = {}
     for service_id, buckets in newest_buckets(
-        session, since=now - LIVE_KEPT, hours=NEWEST_HOURS, service_ids=service_ids
+        session, since=now - LIVE_KEPT, hours=NEWEST_HOURS, service_ids=service_ids, until=until
     ).items():
         if buckets[-1].start + HOUR < now - FRESH:
             continue

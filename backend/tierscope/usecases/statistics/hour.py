@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.peer_hosts import LikeKey
 from tierscope.domain.heat.rows import HeatSeries, Method
-from tierscope.domain.statistics import Quantiles, flag_hosts
+from tierscope.domain.statistics import Outlier, Quantiles, flag_hosts, score_hosts
 from tierscope.domain.statistics.host_metrics import HOST_METRICS, HostMetric, ledger_value, service_value
 from tierscope.storage.heat.rows import read_rollups
 from tierscope.storage.statistics.fleet_means import SLOTS, read_ledger_hour, read_service_hour
@@ -92,6 +92,7 @@ def _row(
     start: datetime, hosts: Sequence[int], known: Mapping[str, Floats], inside: npt.NDArray[np.bool_], *, flag: bool
 ) -> SketchRow:
     bodies, medians, outliers, metrics = [], [], {}, []
+    furthest: dict[str, tuple[str, Outlier, int]] = {}
     reporting = np.zeros(int(inside.sum()), bool)
     ids = [host for host, taken in zip(hosts, inside.tolist(), strict=True) if taken]
     for key, table in known.items():
@@ -106,10 +107,18 @@ def _row(
         medians += _column_medians(some).tolist()
         if flag:
             window = {str(host): float(mean) for host, mean in zip(ids, means, strict=True) if np.isfinite(mean)}
-            flagged = [(int(item.host), item.value, item.median, item.score) for item in flag_hosts(window)]
+            scored = score_hosts(window)
+            flagged = [(int(item.host), item.value, item.median, item.score) for item in flag_hosts(scored)]
             if flagged:
                 outliers[key] = flagged
-    return SketchRow(0, start, 1, int(reporting.sum()), tuple(metrics), tuple(bodies), tuple(medians), outliers)
+            for item in scored:
+                if item.host not in furthest or abs(item.score) > abs(furthest[item.host][1].score):
+                    furthest[item.host] = (key, item, len(scored))
+    drifts = [
+        (int(host), metric, item.value, item.median, item.score, n) for host, (metric, item, n) in furthest.items()
+    ]
+    n_hosts = int(reporting.sum())
+    return SketchRow(0, start, 1, n_hosts, tuple(metrics), tuple(bodies), tuple(medians), outliers, drifts)
 
 
 def _values(metric: HostMetric, service_id: int, hosts: Sequence[int], hour: Hour) -> Floats:

@@ -8,20 +8,31 @@ from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.base.figures import Window, absent
 from tierscope.domain.statistics import SMALL_GROUP, match_events, outliers, persisting, shrink, sketches
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
-from tierscope.domain.statistics.outliers import WINDOWS
+from tierscope.domain.statistics.outliers import LIMIT, WINDOWS
 from tierscope.storage.base.subjects import find_service, hosts_by_id
 from tierscope.storage.fleet.events import list_events
 from tierscope.storage.fleet.services import ServiceRow, list_services
-from tierscope.storage.statistics.rows import ChangeRow, GroupRow, SketchRow, read_changes, read_groups, read_sketches
+from tierscope.storage.statistics.rows import (
+    ChangeRow,
+    DriftRow,
+    GroupRow,
+    SketchRow,
+    read_changes,
+    read_drifts,
+    read_groups,
+    read_sketches,
+)
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.base.windows import parse_instant, parse_window
 from tierscope.usecases.statistics.lookalikes import find_lookalikes
 from tierscope.usecases.statistics.views import (
     Change,
+    FleetDrift,
     FleetStatistics,
     Group,
     GroupKey,
     GroupMetric,
+    HostDrift,
     Lookalikes,
     MatchedEvent,
     Outlier,
@@ -34,9 +45,12 @@ HOURLY_UP_TO = timedelta(hours=36)
 """Longer windows read whole days, and hours since the last of those."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NEAR = timedelta(minutes=15)
+DRIFT_AGE = timedelta(hours=3)
+"""An hour that ended longer before a moment says nothing of it."""
 MAX_OUTLIERS, MAX_CHANGES, MAX_EVENTS = 200, 200, 1000
 RANKS = (0.1, 0.5, 0.9, 0.99)
 DEFINITION = "fleet.quantiles/1"
+DRIFT = "fleet.drift/1"
 NOTES = (
     "Values are means of one host over one hour; percentiles are those of all host-hours, never averages.",
     "Outliers are beyond 3.5 robust standard deviations of at least eight peer hosts, three hours in a row.",
@@ -83,6 +97,22 @@ class FleetStatisticsReads:
             notes=NOTES,
         )
 
+    def drift(self, *, at: str | None) -> FleetDrift:
+        """How far each host is from its peers, in the newest hour that had ended at a moment; by default now.
+
+        Raises:
+            BadRequest: the moment is not understood.
+        """
+        now = self._context.clock()
+        moment = now if at is None else parse_instant(at, now=now)
+        with self._context.database.read() as session:
+            rows = read_drifts(session, moment - HOUR - DRIFT_AGE, moment - HOUR)
+        hosts = tuple(view for row in rows if (view := _drift(row)) is not None)
+        window = Window(rows[0].hour, rows[0].hour + HOUR) if rows else None
+        reason = "No hour was counted in which a host had seven peers: of its service, hardware, kernel and agent."
+        missing = None if hosts else absent(DRIFT, "count", "not_enough_data", reason)
+        return FleetDrift(window, LIMIT, hosts, missing)
+
     def lookalikes(self, service_id: str) -> Lookalikes:
         """Services that behave like this one.
 
@@ -93,6 +123,24 @@ class FleetStatisticsReads:
             if find_service(session, service_id) is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             return find_lookalikes(session, service_id, now=self._context.clock())
+
+
+def _drift(row: DriftRow) -> HostDrift | None:
+    metric = find_host_metric(row.metric)
+    if metric is None:
+        return None
+    return HostDrift(
+        host_id=row.host_id,
+        service_id=row.service_id,
+        service=row.service,
+        metric=metric.key,
+        label=metric.label,
+        unit=metric.unit,
+        value=row.value,
+        median=row.median,
+        score=row.score,
+        n_hosts=row.n_hosts,
+    )
 
 
 def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | None) -> list[SketchRow]:

@@ -12,6 +12,7 @@ from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.fleet.peer_hosts import like_key
 from tierscope.domain.statistics import Change, Quantiles, level_changes
+from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import service_members
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts, read_inventories
 from tierscope.storage.fleet.services import service_names
@@ -19,6 +20,7 @@ from tierscope.storage.statistics.fleet_means import SLOT_S, SLOTS
 from tierscope.storage.statistics.rows import (
     SketchRow,
     ensure_groups,
+    forget_drifts,
     fresh_features,
     made_at,
     read_groups,
@@ -36,6 +38,8 @@ DAY = timedelta(days=1)
 GRACE = timedelta(minutes=10)
 """After an hour's end, for late data and for the worker to sum it up."""
 CATCH_UP = timedelta(days=1)
+DRIFTS_KEPT = kept("rule_inputs")
+"""As long as views of a moment know the verdicts of hosts."""
 AT_ONCE = 6
 """Hours made in one run; the next run goes on."""
 CHANGE_SPAN = timedelta(days=3)
@@ -101,6 +105,8 @@ class UpdateFleetStatistics:
                 replace_sketches(
                     transaction, start, 1, [replace(row, group_id=ids[group]) for group, row in rows.items()]
                 )
+                old = newest - DRIFTS_KEPT
+                forget_drifts(transaction, old - CATCH_UP, old)
             done += 1
         return done
 

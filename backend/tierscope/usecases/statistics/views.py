@@ -80,6 +80,32 @@ class Outlier:
 
 
 @dataclass(frozen=True, slots=True)
+class HostDrift:
+    """The metric in which a host is furthest from its peers, in either direction."""
+
+    host_id: str
+    service_id: str
+    service: Annotated[str, Described("The service whose hosts are the peers.")]
+    metric: str
+    label: str
+    unit: str
+    value: float
+    median: Annotated[float, Described("Of its peers and itself.")]
+    score: Annotated[float, Described("Distance from the median in robust standard deviations.")]
+    n_hosts: Annotated[int, Described("Peers compared, the host included.")]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetDrift:
+    """The answer of /v1/fleet/drift. Hosts with fewer than seven peers are not in it."""
+
+    window: Annotated[Window | None, Described("The hour that was compared; null where none is counted.")]
+    limit: Annotated[float, Described("Scores beyond it are looked at as outliers.")]
+    hosts: tuple[HostDrift, ...]
+    missing: Annotated[Figure | None, Described("Why there are none.")]
+
+
+@dataclass(frozen=True, slots=True)
 class MatchedEvent:
     """An event within 15 minutes of a change."""
 

@@ -847,6 +847,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/fleet/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far each host is from its peers
+         * @description By host the metric in which it is furthest from its peers, in the newest hour that is counted.
+         */
+        get: operations["read_fleet_drift_v1_fleet_drift_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/fleet/grid": {
         parameters: {
             query?: never;
@@ -856,7 +876,7 @@ export interface paths {
         };
         /**
          * Every host in a short row, for views that show them all
-         * @description Size, service, labels, verdict, memory pressure and cold share of every host, now; the largest first.
+         * @description Size, service, labels, verdict, memory pressure and cold share of every host, now or then; the largest first.
          */
         get: operations["read_grid_v1_fleet_grid_get"];
         put?: never;
@@ -5201,13 +5221,31 @@ export interface components {
             years: number;
         };
         /**
+         * FleetDrift
+         * @description The answer of /v1/fleet/drift. Hosts with fewer than seven peers are not in it.
+         */
+        FleetDrift: {
+            /** Hosts */
+            hosts: components["schemas"]["HostDrift"][];
+            /**
+             * Limit
+             * @description Scores beyond it are looked at as outliers.
+             */
+            limit: number;
+            /** @description Why there are none. */
+            missing: components["schemas"]["Figure"] | null;
+            /** @description The hour that was compared; null where none is counted. */
+            window: components["schemas"]["Window"] | null;
+        };
+        /**
          * FleetGrid
-         * @description All hosts now, the largest first.
+         * @description All hosts at one moment, the largest first.
          */
         FleetGrid: {
             /**
              * At
              * Format: date-time
+             * @description The moment that verdicts, memory pressure, findings and cold shares are of.
              */
             at: string;
             /** Hosts */
@@ -5217,6 +5255,17 @@ export interface components {
              * @description At most 10,000: the largest.
              */
             hosts_shown: number;
+            /**
+             * Is Now
+             * @description False at a moment of the past: sizes, services and labels are those of now.
+             */
+            is_now: boolean;
+            /**
+             * Known Since
+             * Format: date-time
+             * @description Verdicts and memory pressure of before are not kept.
+             */
+            known_since: string;
             /** Simulated */
             simulated: boolean;
         };
@@ -5275,6 +5324,8 @@ export interface components {
             services: components["schemas"]["ServiceSummary"][];
             /** Simulated */
             simulated: boolean;
+            /** @description Of all hosts together, over the newest hour of each. */
+            tier_flow: components["schemas"]["TierFlow"];
             warm_host_median: components["schemas"]["Figure"];
             warm_ratio: components["schemas"]["Figure"];
             window: components["schemas"]["Window"];
@@ -5423,9 +5474,9 @@ export interface components {
             service: string | null;
             /**
              * State
-             * @enum {string}
+             * @description Null at a moment of the past of which it has no rows.
              */
-            state: "reporting" | "late" | "silent" | "retired";
+            state: ("reporting" | "late" | "silent" | "retired") | null;
             /** Tiering Off */
             tiering_off: boolean | null;
             /** Verdict */
@@ -5712,6 +5763,44 @@ export interface components {
             sku: string;
             swap?: components["schemas"]["SwapDocument"] | null;
             zswap?: components["schemas"]["ZswapDocument"] | null;
+        };
+        /**
+         * HostDrift
+         * @description The metric in which a host is furthest from its peers, in either direction.
+         */
+        HostDrift: {
+            /** Host Id */
+            host_id: string;
+            /** Label */
+            label: string;
+            /**
+             * Median
+             * @description Of its peers and itself.
+             */
+            median: number;
+            /** Metric */
+            metric: string;
+            /**
+             * N Hosts
+             * @description Peers compared, the host included.
+             */
+            n_hosts: number;
+            /**
+             * Score
+             * @description Distance from the median in robust standard deviations.
+             */
+            score: number;
+            /**
+             * Service
+             * @description The service whose hosts are the peers.
+             */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
         };
         /**
          * HostHeat
@@ -11379,6 +11468,18 @@ export interface components {
             receiver: string;
         };
         /**
+         * TierFlow
+         * @description Bytes per second between DRAM, slower tiers and swap, in both directions.
+         *
+         *     The kernel does not count which tier swapped pages left or came to.
+         */
+        TierFlow: {
+            demotion_bytes_per_s: components["schemas"]["Figure"];
+            promotion_bytes_per_s: components["schemas"]["Figure"];
+            swap_in_bytes_per_s: components["schemas"]["Figure"];
+            swap_out_bytes_per_s: components["schemas"]["Figure"];
+        };
+        /**
          * TileGrid
          * @description A grid of cells by row. Codes: 0 idle, 1-250 log scale, 253 unsampled, 254 not resident, 255 not collected.
          */
@@ -12111,6 +12212,7 @@ export type Finding = components['schemas']['Finding'];
 export type Flatness = components['schemas']['Flatness'];
 export type Fleet = components['schemas']['Fleet'];
 export type FleetDocument = components['schemas']['FleetDocument'];
+export type FleetDrift = components['schemas']['FleetDrift'];
 export type FleetGrid = components['schemas']['FleetGrid'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetQuality = components['schemas']['FleetQuality'];
@@ -12133,6 +12235,7 @@ export type HostAgentVersion = components['schemas']['HostAgentVersion'];
 export type HostCause = components['schemas']['HostCause'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
+export type HostDrift = components['schemas']['HostDrift'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
 export type HostLabel = components['schemas']['HostLabel'];
@@ -12390,6 +12493,7 @@ export type TeamRef = components['schemas']['TeamRef'];
 export type TeamRequest = components['schemas']['TeamRequest'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestRequest = components['schemas']['TestRequest'];
+export type TierFlow = components['schemas']['TierFlow'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
 export type TimeAxis = components['schemas']['TimeAxis'];
@@ -14118,9 +14222,49 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_fleet_drift_v1_fleet_drift_get: {
+        parameters: {
+            query?: {
+                /** @description A moment: RFC 3339 with zone, or such as `-2h`. Default now. */
+                at?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetDrift"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_grid_v1_fleet_grid_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A moment: RFC 3339 with zone, or such as `-2h`. Default now. */
+                at?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -14146,6 +14290,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };

@@ -1,14 +1,21 @@
-import { SegmentedControl, Select } from '@mantine/core'
-import { useMemo } from 'react'
-import type { FleetGrid } from '../../api/_generated/schema'
+import { ActionIcon, SegmentedControl, Select, Tooltip } from '@mantine/core'
+import { IconMarquee2 } from '@tabler/icons-react'
+import { useMemo, useState, type ReactNode } from 'react'
+import type { FleetDrift, FleetGrid } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { toneColours } from '../../lib/palette'
+import { formatUtc } from '../../lib/units/time'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { BrushLayer } from './BrushLayer'
 import { fleetGridFigure, gridGroups, tileTone, type GridColour } from './figure'
+
+type Host = FleetGrid['hosts'][number]
 
 interface FleetGridChartProps {
   grid: FleetGrid | undefined
+  /** Undefined while it is not asked for. */
+  drift: FleetDrift | undefined
   load: LoadState
   group: string
   colour: GridColour
@@ -16,7 +23,13 @@ interface FleetGridChartProps {
   onGroup: (group: string) => void
   onColour: (colour: GridColour) => void
   onHost: (hostId: string) => void
+  /** Stands below the tiles: what chooses their moment. */
+  moment: ReactNode
+  /** What is said of chosen hosts. */
+  list: (chosen: Host[], onClear: () => void) => ReactNode
 }
+
+const none: ReadonlySet<string> = new Set()
 
 const toneWords = {
   critical: 'critical',
@@ -26,14 +39,26 @@ const toneWords = {
   neutral: 'not known',
 } as const
 
-/** Every host as a tile, grouped and coloured as the viewer chooses; a click opens the host. */
+/** Every host as a tile, grouped and coloured as the viewer chooses; a click opens the host, or chooses it for a list. */
 export function FleetGridChart(props: FleetGridChartProps) {
-  const { grid, load, group, colour, height, onGroup, onColour, onHost } = props
+  const { grid, drift, load, group, colour, height, onGroup, onColour, onHost } = props
   const theme = useChartTheme()
+  const [isChoosing, setIsChoosing] = useState(false)
+  const [chosen, setChosen] = useState(none)
   const figure = useMemo(
-    () => (grid === undefined ? null : fleetGridFigure(grid, group, colour, theme)),
-    [grid, group, colour, theme],
+    () => (grid === undefined ? null : fleetGridFigure(grid, group, colour, theme, { drift, chosen })),
+    [grid, drift, group, colour, theme, chosen],
   )
+  const brush = (ids: string[], adds: boolean) => {
+    const [one] = ids
+    // A click on a chosen host lets it go.
+    if (ids.length === 1 && one !== undefined && chosen.has(one) && (adds || chosen.size === 1)) {
+      setChosen(new Set([...chosen].filter((id) => id !== one)))
+    } else {
+      setChosen(new Set([...(adds ? chosen : []), ...ids]))
+    }
+  }
+  const listed = grid?.hosts.filter((host) => chosen.has(host.id)) ?? []
   const tones = useMemo(() => new Set(grid?.hosts.map(tileTone)), [grid])
   const sized = grid?.hosts.some((host) => host.memory_bytes !== null) ?? false
   return (
@@ -42,7 +67,11 @@ export function FleetGridChart(props: FleetGridChartProps) {
       name="fleet-grid"
       title="Hosts"
       label="Hosts by size and state"
-      hint="now, sized by memory"
+      hint={
+        grid === undefined || grid.is_now
+          ? 'now, sized by memory'
+          : `at ${formatUtc(new Date(grid.at))}, sized by today’s memory`
+      }
       load={load}
       figure={figure}
       height={height}
@@ -59,7 +88,7 @@ export function FleetGridChart(props: FleetGridChartProps) {
           ? (Object.keys(toneWords) as (keyof typeof toneWords)[])
               .filter((tone) => tones.has(tone))
               .map((tone) => ({ label: toneWords[tone], colour: toneColours[theme.name][tone] }))
-          : [{ label: 'not collected', colour: theme.absent }]
+          : [{ label: colour === 'drift' ? 'no peers' : 'not collected', colour: theme.absent }]
       }
       controls={
         <>
@@ -71,6 +100,7 @@ export function FleetGridChart(props: FleetGridChartProps) {
               { value: 'verdict', label: 'Verdict' },
               { value: 'cold', label: 'Cold share' },
               { value: 'psi', label: 'PSI' },
+              { value: 'drift', label: 'Drift' },
             ]}
           />
           <Select
@@ -81,8 +111,30 @@ export function FleetGridChart(props: FleetGridChartProps) {
             onChange={(value) => onGroup(value ?? 'service')}
             data={grid === undefined ? [{ value: group, label: group }] : gridGroups(grid)}
           />
+          <Tooltip label="Choose hosts: drag over tiles, or click them; Shift adds">
+            <ActionIcon
+              aria-label="Choose hosts"
+              aria-pressed={isChoosing}
+              variant={isChoosing ? 'filled' : 'subtle'}
+              onClick={() => {
+                setIsChoosing(!isChoosing)
+                setChosen(none)
+              }}
+            >
+              <IconMarquee2 size={16} />
+            </ActionIcon>
+          </Tooltip>
         </>
       }
+      wrap={(plot) => (
+        <>
+          <BrushLayer isActive={isChoosing} onBrush={brush}>
+            {plot}
+          </BrushLayer>
+          {props.moment}
+          {isChoosing && props.list(listed, () => setChosen(none))}
+        </>
+      )}
       onPointClick={({ id }) => {
         if (typeof id === 'string' && !id.startsWith('group:')) onHost(id)
       }}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chartThemes, toneColours } from '../../lib/palette'
-import { fleetGrid } from '../../mock-api/fleet/fleet'
+import { fleetDrift, fleetGrid } from '../../mock-api/fleet/fleet'
 import { fleetGridFigure, gridGroups } from './figure'
 
 interface Tiles {
@@ -9,7 +9,8 @@ interface Tiles {
   values: number[]
   labels: string[]
   text: string[]
-  marker: { colors: string[] }
+  customdata: string[]
+  marker: { colors: string[]; line: { width: number[] } }
 }
 
 const grid = fleetGrid()
@@ -65,4 +66,36 @@ it('escapes names', () => {
   const hostile = { ...grid, hosts: grid.hosts.map((host) => ({ ...host, name: '<b>x', service: '<i>s' })) }
   const tiles = fleetGridFigure(hostile, 'service', 'verdict', chartThemes.dark).data[0] as unknown as Tiles
   expect(tiles.labels.join('')).not.toContain('<')
+})
+
+it('colours by how far a host is from its peers on either side, and says in what', () => {
+  const figure = fleetGridFigure(grid, 'service', 'drift', chartThemes.light, { drift: fleetDrift() })
+  const [tiles, scale] = figure.data as unknown as [Tiles, { marker: { cmax: number } }]
+  const of = (id: string) => tiles.ids.indexOf(id)
+  expect(scale.marker.cmax).toBe(10)
+  expect(tiles.text[of('h-1')]).toBe('z 9.4')
+  expect(tiles.customdata[of('h-1')]).toContain('furthest in Promoted: 900 pages/s, peers’ median 105 pages/s')
+  expect(tiles.customdata[of('h-1')]).toContain('robust z -9.4 among 17 redis hosts alike')
+  expect(tiles.marker.colors[of('h-2')]).toBe(chartThemes.light.absent)
+  expect(tiles.text[of('h-2')]).toBe('no peers')
+  expect(figure.table.rows[1]?.slice(-2)).toEqual([null, null])
+})
+
+it('says nothing of peers where they were not asked for', () => {
+  const figure = fleetGridFigure(grid, 'service', 'verdict', chartThemes.light)
+  expect((figure.data[0] as unknown as Tiles).customdata.join('')).not.toContain('peers')
+  expect(figure.table.columns).not.toContain('robust z')
+})
+
+it('outlines hosts that were chosen', () => {
+  const figure = fleetGridFigure(grid, 'service', 'verdict', chartThemes.light, { chosen: new Set(['h-3']) })
+  const tiles = figure.data[0] as unknown as Tiles
+  expect(tiles.ids.filter((_, index) => (tiles.marker.line.width[index] ?? 0) > 1)).toEqual(['h-3'])
+})
+
+it('does not call a host silent at a moment of which nothing is known', () => {
+  const past = { ...grid, is_now: false, hosts: grid.hosts.map((host) => ({ ...host, state: null })) }
+  const tiles = fleetGridFigure(past, 'service', 'verdict', chartThemes.light).data[0] as unknown as Tiles
+  expect(tiles.text).not.toContain('silent')
+  expect(tiles.customdata.at(-1)).toContain('state not known')
 })

@@ -1,22 +1,27 @@
-import type { FleetGrid } from '../../api/_generated/schema'
+import type { FleetDrift, FleetGrid } from '../../api/_generated/schema'
 import { cividis, colourAt, toneColours, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { verdictText } from '../../lib/text/verdicts'
-import { formatBytes, formatRatio } from '../../lib/units/units'
+import { formatBytes, formatQuantity, formatRatio } from '../../lib/units/units'
 import { baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { percentEnds } from '../percentEnds'
 
 type GridHost = FleetGrid['hosts'][number]
+type HostDrift = FleetDrift['hosts'][number]
 
 /** By what tiles are coloured. */
-export const gridColours = ['verdict', 'cold', 'psi'] as const
+export const gridColours = ['verdict', 'cold', 'psi', 'drift'] as const
 export type GridColour = (typeof gridColours)[number]
 
 const colourTitles: Record<Exclude<GridColour, 'verdict'>, string> = {
   cold: 'cold, %',
   psi: 'PSI some, %',
+  drift: 'distance from peers, robust z',
 }
+
+/** Beyond this score all tiles have one colour: a group that hardly spreads gives scores without end. */
+const furthestShown = 10
 
 /** By what hosts can be grouped: their service, kernel, or any label that some have. */
 export function gridGroups(grid: FleetGrid): { value: string; label: string }[] {
@@ -33,22 +38,46 @@ function groupOf(host: GridHost, group: string): string {
   return name ?? 'not known'
 }
 
-function ratioOf(host: GridHost, colour: GridColour): number | null {
-  return colour === 'cold' ? host.cold_ratio : host.psi_memory_some_ratio
+/** What the colour shows of a host, in the unit of its scale: per cent, or robust standard deviations. */
+function amountOf(host: GridHost, colour: GridColour, drift: HostDrift | undefined): number | null {
+  if (colour === 'drift') return drift === undefined ? null : Math.abs(drift.score)
+  const ratio = colour === 'cold' ? host.cold_ratio : host.psi_memory_some_ratio
+  return ratio === null ? null : ratio * 100
+}
+
+/** Where a scale ends: pressure is small, its scale ends at the next per cent, that of shares at the next ten. */
+function scaleEnd(colour: GridColour, amounts: (number | null)[]): number {
+  if (colour === 'drift')
+    return Math.min(furthestShown, Math.ceil(Math.max(4, ...amounts.map((amount) => amount ?? 0))))
+  const ratios = amounts.map((amount) => (amount === null ? null : amount / 100))
+  return percentEnds([0, ...ratios], colour === 'psi' ? 1 : 10).high
+}
+
+/** What else tiles show: how far hosts are from their peers, and which of them are chosen. */
+interface GridMore {
+  drift?: FleetDrift | undefined
+  chosen?: ReadonlySet<string>
 }
 
 /** Hosts as tiles within their groups: as large as their memory, coloured by how they do. */
-export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColour, theme: ChartTheme): ChartFigure {
+export function fleetGridFigure(
+  grid: FleetGrid,
+  group: string,
+  colour: GridColour,
+  theme: ChartTheme,
+  { drift, chosen = new Set() }: GridMore = {},
+): ChartFigure {
+  const drifts = new Map(drift?.hosts.map((one) => [one.host_id, one]))
   const sized = grid.hosts.filter((host) => host.memory_bytes !== null && host.memory_bytes > 0)
   const groups = [...new Set(sized.map((host) => groupOf(host, group)))].sort()
-  const values = sized.map((host) => ratioOf(host, colour))
-  // Pressure is small: its scale ends at the next per cent, that of shares at the next ten.
-  const end = percentEnds([0, ...values], colour === 'psi' ? 1 : 10).high
+  const amount = (host: GridHost) => amountOf(host, colour, drifts.get(host.id))
+  const end = scaleEnd(colour, sized.map(amount))
   const colourOf = (host: GridHost): string => {
     if (colour === 'verdict') return toneColours[theme.name][tileTone(host)]
-    const ratio = ratioOf(host, colour)
-    return ratio === null ? theme.absent : colourAt(cividis, (ratio * 100) / end)
+    const value = amount(host)
+    return value === null ? theme.absent : colourAt(cividis, value / end)
   }
+  const isChosen = [...groups.map(() => false), ...sized.map((host) => chosen.has(host.id))]
   return {
     data: [
       {
@@ -58,15 +87,21 @@ export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColo
         labels: [...groups.map(plotText), ...sized.map((host) => plotText(shortName(host.name, groupOf(host, group))))],
         parents: [...groups.map(() => ''), ...sized.map((host) => `group:${groupOf(host, group)}`)],
         values: [...groups.map(() => 0), ...sized.map((host) => host.memory_bytes ?? 0)],
-        text: [...groups.map(() => ''), ...sized.map((host) => plotText(tileWord(host, colour)))],
-        customdata: [...groups.map((name) => plotText(name)), ...sized.map(hoverText)],
+        text: [...groups.map(() => ''), ...sized.map((host) => plotText(tileWord(host, colour, amount(host))))],
+        customdata: [
+          ...groups.map((name) => plotText(name)),
+          ...sized.map((host) => hoverText(host, drifts.get(host.id), drift !== undefined)),
+        ],
         textinfo: 'label+text',
         hovertemplate: '%{customdata}<extra></extra>',
         textfont: { size: 11 },
         tiling: { packing: 'squarify', pad: 1 },
         pathbar: { visible: false },
         marker: {
-          line: { width: 1, color: theme.surface },
+          line: {
+            width: isChosen.map((is) => (is ? 3 : 1)),
+            color: isChosen.map((is) => (is ? theme.mark : theme.surface)),
+          },
           pad: { t: 18, l: 2, r: 2, b: 2 },
           colors: [...groups.map(() => theme.absent), ...sized.map(colourOf)],
         },
@@ -80,7 +115,16 @@ export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColo
       yaxis: { visible: false },
     },
     table: {
-      columns: ['host', 'group', 'memory (B)', 'state', 'verdict', 'cold (ratio)', 'PSI some (ratio)'],
+      columns: [
+        'host',
+        'group',
+        'memory (B)',
+        'state',
+        'verdict',
+        'cold (ratio)',
+        'PSI some (ratio)',
+        ...(drift === undefined ? [] : ['furthest from peers in', 'robust z']),
+      ],
       rows: grid.hosts.map((host) => [
         host.name,
         groupOf(host, group),
@@ -89,6 +133,7 @@ export function fleetGridFigure(grid: FleetGrid, group: string, colour: GridColo
         host.verdict,
         host.cold_ratio,
         host.psi_memory_some_ratio,
+        ...(drift === undefined ? [] : [drifts.get(host.id)?.label ?? null, drifts.get(host.id)?.score ?? null]),
       ]),
     },
   }
@@ -146,20 +191,30 @@ function scaleOf(title: string, end: number, theme: ChartTheme): ChartFigure['da
   }
 }
 
-function tileWord(host: GridHost, colour: GridColour): string {
+function tileWord(host: GridHost, colour: GridColour, amount: number | null): string {
   if (colour === 'verdict') return tileState(host).word
-  const ratio = ratioOf(host, colour)
-  return ratio === null ? 'not collected' : formatRatio(ratio)
+  if (colour === 'drift') return amount === null ? 'no peers' : `z ${amount.toFixed(1)}`
+  return amount === null ? 'not collected' : formatRatio(amount / 100)
 }
 
-function hoverText(host: GridHost): string {
+/** The metric in which a host is furthest from its peers, with its value and their median. */
+function driftText(drift: HostDrift | undefined): string {
+  if (drift === undefined) return 'fewer than 7 peers to compare with'
+  const { label, unit, value, median, score, n_hosts, service } = drift
+  const values = `${formatQuantity(value, unit)}, peers’ median ${formatQuantity(median, unit)}`
+  const group = `${n_hosts} ${service} hosts alike`
+  return `${plotText(`furthest in ${label}: ${values}`)}<br>${plotText(`robust z ${score.toFixed(1)} among ${group}`)}`
+}
+
+function hoverText(host: GridHost, drift: HostDrift | undefined, withDrift: boolean): string {
   const share = (name: string, ratio: number | null) =>
     `${name}: ${ratio === null ? 'not collected' : formatRatio(ratio)}`
   return [
     `<b>${plotText(host.name)}</b>`,
-    `${host.memory_bytes === null ? 'memory not known' : formatBytes(host.memory_bytes)}, ${host.state}`,
+    `${host.memory_bytes === null ? 'memory not known' : formatBytes(host.memory_bytes)}, ${host.state ?? 'state not known'}`,
     plotText(verdictText(host.verdict).label),
     share('cold', host.cold_ratio),
     share('PSI some', host.psi_memory_some_ratio),
+    ...(withDrift ? [driftText(drift)] : []),
   ].join('<br>')
 }

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { readBox, readHostSearch, readListSearch, readServiceSearch, readTimeSearch, writeBox } from './urlState'
+import {
+  mostChosenHosts,
+  readBox,
+  readFleetSearch,
+  readHosts,
+  readHostSearch,
+  readListSearch,
+  readServiceSearch,
+  readTimeSearch,
+  writeBox,
+  writeHosts,
+} from './urlState'
 
 describe('the URL', () => {
   it('gives back every part of a view', () => {
@@ -61,4 +72,15 @@ describe('a box in the URL', () => {
       expect(readBox(text)).toBeNull()
     }
   })
+})
+
+it('names chosen hosts, at most as many as an address holds', () => {
+  expect([...(readHosts(writeHosts(['h-1', 'h-2'])) ?? [])]).toEqual(['h-1', 'h-2'])
+  expect(readHosts(undefined)).toBeNull()
+  expect(readHosts(writeHosts(Array.from({ length: 500 }, (_, index) => `h-${index}`)))?.size).toBe(mostChosenHosts)
+})
+
+it('takes a moment of the grid and drops what is none', () => {
+  expect(readFleetSearch({ at: '-2h', colour: 'drift' })).toMatchObject({ at: '-2h', colour: 'drift' })
+  expect(readFleetSearch({ at: 'yesterday' }).at).toBeUndefined()
 })

@@ -91,14 +91,16 @@ export interface ListSearch extends TimeSearch {
   state?: string | undefined
 }
 
-/** Parameters of the fleet page: its list, and how the hosts' tiles are grouped and coloured. */
+/** Parameters of the fleet page: its list, and how the hosts' tiles are grouped, coloured and of which moment. */
 export interface FleetSearch extends ListSearch {
   group?: string | undefined
-  colour?: 'cold' | 'psi' | undefined
+  colour?: 'cold' | 'psi' | 'drift' | undefined
+  at?: string | undefined
 }
 
-/** Parameters of the hosts page: its list, narrowed to a service or to a cause of trouble. */
+/** Parameters of the hosts page: its list, narrowed to chosen hosts, to a service or to a cause of trouble. */
 export interface HostsSearch extends ListSearch {
+  hosts?: string | undefined
   service?: string | undefined
   cause?: string | undefined
 }
@@ -198,12 +200,23 @@ export function readListSearch(raw: RawSearch): ListSearch {
 
 /** The fleet page's part of a URL. */
 export function readFleetSearch(raw: RawSearch): FleetSearch {
-  return { ...readListSearch(raw), group: text(raw, 'group', 100), colour: oneOf(raw, 'colour', ['cold', 'psi']) }
+  const at = text(raw, 'at', 40)
+  return {
+    ...readListSearch(raw),
+    group: text(raw, 'group', 100),
+    colour: oneOf(raw, 'colour', ['cold', 'psi', 'drift']),
+    at: at !== undefined && isTime(at) ? at : undefined,
+  }
 }
 
 /** The hosts page's part of a URL. */
 export function readHostsSearch(raw: RawSearch): HostsSearch {
-  return { ...readListSearch(raw), service: text(raw, 'service'), cause: text(raw, 'cause', 100) }
+  return {
+    ...readListSearch(raw),
+    hosts: text(raw, 'hosts', mostChosenHosts * 64),
+    service: text(raw, 'service'),
+    cause: text(raw, 'cause', 100),
+  }
 }
 
 /** The agents page's part of a URL. */
@@ -224,6 +237,19 @@ export function readNewExperimentSearch(raw: RawSearch): NewExperimentSearch {
     advice: text(raw, 'advice'),
     change: text(raw, 'change', 200),
   }
+}
+
+/** A link names at most so many hosts. */
+export const mostChosenHosts = 200
+
+/** The URL form of chosen hosts: their ids, the first ones where there are too many. */
+export function writeHosts(ids: readonly string[]): string {
+  return ids.slice(0, mostChosenHosts).join(',')
+}
+
+/** The ids of chosen hosts from their URL form; null where none are. */
+export function readHosts(value: string | undefined): ReadonlySet<string> | null {
+  return value === undefined ? null : new Set(value.split(',').filter((id) => id !== ''))
 }
 
 /** A box from its URL form `t0~t1~r0~r1`; null when it is not one or is empty. */

@@ -1,4 +1,4 @@
-import type { FleetGrid, FleetOverview, ReclaimableDram } from '../../api/_generated/schema'
+import type { FleetDrift, FleetGrid, FleetOverview, ReclaimableDram } from '../../api/_generated/schema'
 import { figure, heatShare, mockWindow, timeAxis, wave } from '../figures'
 import { prices } from '../tco'
 import { hosts } from './hosts'
@@ -11,6 +11,8 @@ const count = 72
 export function fleetGrid(): FleetGrid {
   return {
     at: mockWindow.end,
+    is_now: true,
+    known_since: '2026-11-13T03:00:00Z',
     hosts_shown: hosts.length,
     simulated: true,
     hosts: hosts.map((host, index) => ({
@@ -28,6 +30,29 @@ export function fleetGrid(): FleetGrid {
       psi_memory_some_ratio: host.psi_memory_some_ratio.value,
       cold_ratio: index === 3 ? null : 0.2 + index * 0.03,
     })),
+  }
+}
+
+/** How far hosts are from their peers: the first one is far, the second has no peers. */
+export function fleetDrift(): FleetDrift {
+  return {
+    window: { start: '2026-11-21T01:00:00Z', end: '2026-11-21T02:00:00Z' },
+    limit: 3.5,
+    hosts: hosts
+      .filter((_, index) => index !== 1)
+      .map((host, index) => ({
+        host_id: host.id,
+        service_id: 'svc-redis',
+        service: 'redis',
+        metric: 'promoted_pages_per_s',
+        label: 'Promoted',
+        unit: 'pages_per_s',
+        value: index === 0 ? 900 : 100 + index,
+        median: 105,
+        score: index === 0 ? -9.4 : index * 0.1,
+        n_hosts: 17,
+      })),
+    missing: null,
   }
 }
 
@@ -84,6 +109,12 @@ export function fleet(): FleetOverview {
     promotion_pages_per_s: figure('tier_moves.promoted_pages_per_s/1', 2310, 'pages_per_s', { n_hosts: 14 }),
     demotion_pages_per_s: figure('tier_moves.demoted_pages_per_s/1', 2544, 'pages_per_s', { n_hosts: 14 }),
     psi_memory_some_ratio: figure('psi.memory_some_ratio/1', 0.0071, 'ratio', { n_hosts: 18 }),
+    tier_flow: {
+      promotion_bytes_per_s: figure('tier_moves.promoted_bytes_per_s/1', 2310 * 4096, 'bytes_per_s', { n_hosts: 14 }),
+      demotion_bytes_per_s: figure('tier_moves.demoted_bytes_per_s/1', 2544 * 4096, 'bytes_per_s', { n_hosts: 14 }),
+      swap_in_bytes_per_s: figure('swap.in_bytes_per_s/1', 21 * 4096, 'bytes_per_s', { n_hosts: 16 }),
+      swap_out_bytes_per_s: figure('swap.out_bytes_per_s/1', 380 * 4096, 'bytes_per_s', { n_hosts: 16 }),
+    },
     services,
     hosts_in_need: 6,
     hosts_critical: 2,

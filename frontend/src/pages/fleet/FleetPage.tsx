@@ -8,6 +8,7 @@ import { fleetQuery } from '../../api/queries/fleet/fleet'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { MatrixChart } from '../../charts/matrix/MatrixChart'
 import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
+import { TierFlowChart } from '../../charts/tierFlow/TierFlowChart'
 import { moveColours } from '../../lib/palette'
 import { Columns } from '../../ui/layout/Columns'
 import { Later } from '../../ui/layout/Later'
@@ -86,11 +87,12 @@ export function FleetPage(): ReactNode {
           />
         )}
         <Columns stretch>
-          <GridSection refreshMs={range.refreshMs} height={300} />
+          <GridSection window={fleet?.window} range={range} height={300} />
           <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
         </Columns>
         <FleetStats fleet={fleet} />
         <Later isDue={fleet !== undefined}>
+          <TierFlowChart fleet={fleet} load={load} height={270} />
           <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
           <Columns stretch>
             <LinesChart

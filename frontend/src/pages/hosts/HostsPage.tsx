@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { SegmentedControl, Select, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, Select, TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
@@ -8,6 +8,7 @@ import { hostsQuery } from '../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../api/queries/fleet/services'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { causesOf, causeText, hasCause, writeCause } from '../../lib/fleet/causes'
+import { readHosts, type HostsSearch } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -46,10 +47,11 @@ function choicesOf(hosts: HostSummary[], chosen: string | undefined): { value: s
 export function HostsPage(): ReactNode {
   const { range } = useTimeRange()
   const { q, sort, state, setQ, setSort, setState } = useListSearch('/hosts', '-trouble')
-  const { service, cause } = route.useSearch()
+  const { hosts, service, cause } = route.useSearch()
+  const chosen = readHosts(hosts)
   const navigate = route.useNavigate()
   const services = useQuery(servicesQuery(range.refreshMs))
-  const narrow = (next: { service?: string | undefined; cause?: string | undefined }) =>
+  const narrow = (next: Pick<HostsSearch, 'hosts' | 'service' | 'cause'>) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })
   const query = useQuery(hostsQuery(range.refreshMs))
   const load = loadStateOf(query)
@@ -57,6 +59,7 @@ export function HostsPage(): ReactNode {
   const shown = all?.filter(
     (host) =>
       matches(host, q) &&
+      (chosen === null || chosen.has(host.id)) &&
       (state === undefined || host.state === state) &&
       (service === undefined || host.services.includes(service)) &&
       (cause === undefined || hasCause(host, cause)),
@@ -70,6 +73,11 @@ export function HostsPage(): ReactNode {
         aside={
           <>
             <LabelsUpload />
+            {chosen !== null && (
+              <Button variant="default" size="xs" onClick={() => narrow({ hosts: undefined })}>
+                Show all, not only {chosen.size} chosen
+              </Button>
+            )}
             <SegmentedControl
               aria-label="State"
               value={state ?? 'all'}

@@ -12,14 +12,39 @@ export function fleetQuery(range: TimeRange) {
   })
 }
 
-/** Every host in a short row, now. */
-export function fleetGridQuery(refreshMs: number | null) {
+/** Every host in a short row, now or at a moment. */
+export function fleetGridQuery(refreshMs: number | null, at?: string) {
   return queryOptions({
-    queryKey: ['fleet-grid'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/grid', { signal })),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
+    queryKey: ['fleet-grid', at],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/grid', { params: { query: atQuery(at) }, signal })),
+    placeholderData: keepPreviousData,
+    ...atMoment(refreshMs, at),
   })
+}
+
+/** How far each host is from its peers, now or at a moment. */
+export function fleetDriftQuery(refreshMs: number | null, at?: string) {
+  return queryOptions({
+    queryKey: ['fleet-drift', at],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/drift', { params: { query: atQuery(at) }, signal })),
+    placeholderData: keepPreviousData,
+    ...atMoment(refreshMs, at),
+  })
+}
+
+function atQuery(at: string | undefined): { at?: string } {
+  return at === undefined ? {} : { at }
+}
+
+/** What is of a moment of the past is not asked for again. */
+function atMoment(
+  refreshMs: number | null,
+  at: string | undefined,
+): { refetchInterval: number | false; staleTime: number } {
+  return {
+    refetchInterval: at === undefined ? (refreshMs ?? false) : false,
+    staleTime: at === undefined ? 15_000 : 600_000,
+  }
 }
 
 /** DRAM of the fleet that holds cold memory, and what it costs a year, now. */
