@@ -12,6 +12,7 @@ from bench import (
     fleet_load,
     fold,
     heat,
+    heatmap,
     idle,
     ingest,
     instance_idle,
@@ -40,6 +41,7 @@ PARTS = (
     "rollup",
     "page",
     "landing",
+    "heatmap",
     "queries",
     "remote_write",
     "memory",
@@ -61,6 +63,7 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "rollup": rollup.measure,
     "page": service_page.measure,
     "landing": landing.measure,
+    "heatmap": heatmap.measure,
     "queries": queries.measure,
     "remote_write": remote_write.measure,
     "alerts": alerts.measure,
@@ -111,6 +114,7 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
         "collection": collection.unusable,
         "heat": heat.unusable,
         "landing": landing.unusable,
+        "heatmap": heatmap.unusable,
         "sampling": sampling.unusable,
     }
     reason = reasons[part]() if part in reasons else None

@@ -68,14 +68,19 @@ def send(
 
 def read(database: Database, now: int, **options: object) -> TileGrid:
     """The grid of the only service."""
+    reads, asked = asking(database, now, **options)
+    return reads.grid(**asked)
+
+
+def asking(database: Database, now: int, **options: object) -> tuple[TileReads, dict[str, Any]]:
+    """The use cases at that instant, and what is asked of the only service."""
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     context = ReadContext(database, lambda: at, Settings(_env_file=None))
     with database.read() as session:
         service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
     defaults: dict[str, object] = {"from_": "-3h", "max_rows": 256, "max_columns": 360}
     absent = dict.fromkeys(("host", "group", "kind", "to"))
-    asked: dict[str, Any] = {**absent, **defaults, **options}
-    return TileReads(context).grid(service_id, **asked)
+    return TileReads(context), {"service_id": service_id, **absent, **defaults, **options}
 
 
 def test_codes_stay_and_missing_minutes_are_not_collected(database: Database) -> None:
@@ -90,8 +95,10 @@ def test_codes_stay_and_missing_minutes_are_not_collected(database: Database) ->
     assert (view.level, view.rows_per_cell, view.epoch_ids) == (0, 1, (f"{7:016x}",))
     assert view.hosts == (host.id,)
     assert view.groups == ("server",)
-    assert view.cell_bytes() == bytes([0, 255, 1, 2, 250, 255, 253, 255, 254, 255, 254, 3])
-    assert view.without_cells().cells == ()
+    reads, asked = asking(database, now)
+    header, cells = reads.pack_grid(**asked)
+    assert cells == bytes([0, 255, 1, 2, 250, 255, 253, 255, 254, 255, 254, 3])
+    assert header.cells == ()
 
 
 def test_rows_are_merged_by_bytes(database: Database) -> None:

@@ -15,6 +15,7 @@ import { ProvenanceChip } from '../ui/provenance/ProvenanceChip'
 import { TableView } from '../ui/tables/TableView'
 import { useChartTheme } from '../ui/theme/useChartTheme'
 import type { ChartFigure } from './chartFigure'
+import type { Ghost } from './ghost'
 import { downloadPng } from './chartImage'
 import { loadPlotly, Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
 import { timeZoomOf } from './timeZoom'
@@ -37,6 +38,8 @@ export interface ChartPanelProps {
   height: number
   evidence?: FigureValue | undefined
   legend?: LegendItem[]
+  /** What the figure draws besides, to compare with; null where nothing is compared. */
+  ghost?: Ghost | null
   /** The legend stands over several charts: only pictures of this one carry it. */
   legendAbove?: boolean
   controls?: ReactNode
@@ -58,8 +61,10 @@ const leastWidth = 640
 
 /** A chart with all that every chart has: evidence, legend, table view, downloads, and its four states at one size. */
 export function ChartPanel(props: ChartPanelProps) {
-  const { name, title, label, hint, load, figure, empty, height, evidence, legend, controls, onTimeZoom, onRelayout } =
-    props
+  const { name, title, label, hint, load, figure, empty, height, evidence, controls, onTimeZoom, onRelayout } = props
+  const { ghost = null } = props
+  const drawnGhost = ghost !== null && ghost.missing === null ? [{ label: ghost.label, dashed: true }] : []
+  const legend = props.legend === undefined ? undefined : [...props.legend, ...drawnGhost]
   const [asTable, setAsTable] = useState(false)
   const theme = useChartTheme()
   const { ref: sizeRef, width } = useElementSize()
@@ -149,6 +154,11 @@ export function ChartPanel(props: ChartPanelProps) {
       {load.problem !== null && figure !== null && (
         <p className={classes.stale} role="status">
           Not refreshed: {load.problem.title}. <Prose text={load.problem.nextStep} />
+        </p>
+      )}
+      {ghost !== null && ghost.missing !== null && (
+        <p className={classes.stale} role="status">
+          {ghost.missing}
         </p>
       )}
       <div

@@ -104,7 +104,7 @@ describe('a selection', () => {
       sel: '1795224000~1795225000~2~9',
     })
     expect(search.get('to')).toMatch(/^\d{4}-/)
-    expect(panel.textContent).toContain('ages are not kept by address')
-    expect(panel.textContent).toContain('accessed again after an idle column')
+    await waitFor(() => expect(panel.textContent).toContain('A row is as young as its youngest part'))
+    expect(within(panel).getByTestId('chart-reaccess-gaps').textContent).toContain('not accessed again')
   })
 })

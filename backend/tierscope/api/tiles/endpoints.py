@@ -48,18 +48,11 @@ def read_tiles(
     format: Annotated[Literal["json", "binary"], Query(description="JSON or a binary body.")] = "json",
 ) -> Answer[TileGrid]:
     """A grid of at most `max_rows` x `max_columns` cells; level and row merging are chosen by the size asked for."""
-    view = reads.grid(
-        service_id,
-        host=host,
-        group=group,
-        kind=kind,
-        from_=from_,
-        to=to,
-        max_rows=max_rows,
-        max_columns=max_columns,
-    )
+    size = {"max_rows": max_rows, "max_columns": max_columns}
     if format == "json":
+        view = reads.grid(service_id, host=host, group=group, kind=kind, from_=from_, to=to, **size)
         return answer(request, TileGrid, view)
-    header = serialise(TileGrid, view.without_cells())
-    body = len(header).to_bytes(4, "little") + header + view.cell_bytes()
+    view, cells = reads.pack_grid(service_id, host=host, group=group, kind=kind, from_=from_, to=to, **size)
+    header = serialise(TileGrid, view)
+    body = len(header).to_bytes(4, "little") + header + cells
     return answer_bytes(request, body, "application/octet-stream")

@@ -59,14 +59,6 @@ class TileGrid:
     hosts: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def without_cells(self) -> "TileGrid":
-        """The header of a binary answer."""
-        return replace(self, cells=())
-
-    def cell_bytes(self) -> bytes:
-        """All cells, row by row."""
-        return b"".join(bytes(row) for row in self.cells)
-
 
 class TileReads:
     """Grids of tiles."""
@@ -86,7 +78,36 @@ class TileReads:
         max_rows: int,
         max_columns: int,
     ) -> TileGrid:
+        """As `pack_grid`, with the cells in the grid."""
+        view, cells = self.pack_grid(
+            service_id,
+            host=host,
+            group=group,
+            kind=kind,
+            from_=from_,
+            to=to,
+            max_rows=max_rows,
+            max_columns=max_columns,
+        )
+        width = len(view.column_ends)
+        rows = (cells[at : at + width] for at in range(0, len(cells), max(1, width)))
+        return replace(view, cells=tuple(tuple(row) for row in rows))
+
+    def pack_grid(
+        self,
+        service_id: str,
+        *,
+        host: str | None,
+        group: str | None,
+        kind: str | None,
+        from_: str | None,
+        to: str | None,
+        max_rows: int,
+        max_columns: int,
+    ) -> tuple[TileGrid, bytes]:
         """The newest list of rows in the window and its past, as a grid of at most `max_rows` by `max_columns`.
+
+        Its cells stand apart, one byte each, row by row: a day has more than a million.
 
         Raises:
             NotFound: no such service; no tiles of that host or group in the window.
@@ -99,7 +120,7 @@ class TileReads:
             by_id = {found.id: found for found in hosts_by_id(session, ids)}
             hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
             if not hosts and host is None and group is None:
-                return _nothing(service, window)
+                return _nothing(service, window), b""
             of_host = list_epochs(session, service.id, _pick_host(hosts, host).id, window.start, window.end)
             of_group = _pick_group(of_host, group)
             found = collect_columns(session, service.id, of_group, kind, window, max_columns=max_columns)
@@ -112,7 +133,8 @@ class TileReads:
             max_rows=max_rows,
             before=found.merged,
         )
-        return _view(service, hosts, of_host, found=found, grid=grid, window=window)
+        view = _view(service, hosts, of_host, found=found, grid=grid, window=window)
+        return view, np.ascontiguousarray(grid.cells.T).tobytes()
 
 
 def _pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
@@ -169,7 +191,7 @@ def _view(
         cell_unit=epoch.cell_unit,
         cell_log2_base=epoch.cell_log2_base,
         rows=tuple(_merge_rows(found.rows, grid.rows_per_cell)),
-        cells=tuple(tuple(row) for row in grid.cells.T.tolist()),
+        cells=(),
         known_share=grid.known,
         groups=tuple(sorted({other.group_name for other in of_host})),
         hosts=tuple(host.public_id for host in hosts),

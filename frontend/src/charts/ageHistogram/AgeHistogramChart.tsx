@@ -4,7 +4,7 @@ import { heatColours } from '../../lib/palette'
 import type { LegendItem } from '../../ui/layout/Legend'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { ageHistogramFigure } from './figure'
+import { ageHistogramFigure, ageWords, type AgeWords } from './figure'
 
 interface AgeHistogramChartProps extends Pick<ChartPanelProps, 'load' | 'hint' | 'height'> {
   buckets: AgeBucket[] | undefined
@@ -13,16 +13,19 @@ interface AgeHistogramChartProps extends Pick<ChartPanelProps, 'load' | 'hint' |
   scheme: SchemeInfo | undefined
   /** Whose ages they are. */
   title?: string
+  /** Stable name, where a page has several. */
+  name?: string
+  words?: AgeWords
 }
 
 /** The classes that bars may have, and how those stand out whose age is a bound. */
-function legendOf(scheme: SchemeInfo | undefined): LegendItem[] {
+function legendOf(scheme: SchemeInfo | undefined, words: AgeWords): LegendItem[] {
   const classes = scheme?.name === 'recency' ? (['hot', 'warm', 'cold'] as const) : (['hot', 'cold'] as const)
   const coloured =
     scheme?.name === 'frequency'
       ? [{ label: 'any class: classes go by frequency', colour: heatColours.unknown }]
       : classes.map((name) => ({ label: name, colour: heatColours[name] }))
-  return [...coloured, { label: 'never seen active: at least this old', hatched: true }]
+  return [...coloured, { label: `${words.bound}: ${words.atLeast}`, hatched: true }]
 }
 
 /** How long memory has been idle. */
@@ -31,20 +34,22 @@ export function AgeHistogramChart({
   evidence,
   scheme,
   title = 'Age of memory',
+  name = 'age-histogram',
+  words = ageWords,
   load,
   hint,
   height,
 }: AgeHistogramChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
-    () => (buckets === undefined || scheme === undefined ? null : ageHistogramFigure(buckets, scheme, theme)),
-    [buckets, scheme, theme],
+    () => (buckets === undefined || scheme === undefined ? null : ageHistogramFigure(buckets, scheme, theme, words)),
+    [buckets, scheme, theme, words],
   )
   const drawable = buckets?.some((bucket) => bucket.active_bytes + bucket.never_bytes > 0) ?? false
   return (
     <ChartPanel
       chart="ageHistogram"
-      name="age-histogram"
+      name={name}
       title={title}
       label={title}
       hint={hint}
@@ -55,12 +60,12 @@ export function AgeHistogramChart({
       empty={
         buckets !== undefined && !drawable
           ? {
-              title: 'No ages in this time range',
-              next: 'Ages need at least one interval with heat: widen the time range.',
+              title: words.none,
+              next: words.next,
             }
           : null
       }
-      legend={legendOf(scheme)}
+      legend={legendOf(scheme, words)}
     />
   )
 }

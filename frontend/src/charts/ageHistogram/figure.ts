@@ -11,6 +11,40 @@ export function bucketLabel(bucket: Pick<AgeBucket, 'from_intervals' | 'to_inter
   return to - from <= 1 ? `${from}` : `${from}–${to - 1}`
 }
 
+/** What bars of ages, or of other numbers of intervals, are called. */
+export interface AgeWords {
+  axis: string
+  column: string
+  seen: string
+  /** Bytes whose number is a bound, and what that means. */
+  bound: string
+  atLeast: string
+  none: string
+  next: string
+}
+
+/** The words for ages. */
+export const ageWords: AgeWords = {
+  axis: 'age, intervals since last activity',
+  column: 'age (intervals)',
+  seen: 'seen active',
+  bound: 'never seen active',
+  atLeast: 'at least this old',
+  none: 'No ages in this time range',
+  next: 'Ages need at least one interval with heat: widen the time range.',
+}
+
+/** The words for gaps between two accesses. */
+export const gapWords: AgeWords = {
+  axis: 'intervals from one activity to the next',
+  column: 'gap (intervals)',
+  seen: 'accessed again',
+  bound: 'not accessed again',
+  atLeast: 'at least this long',
+  none: 'No re-access in the selection',
+  next: 'Re-access needs memory that was active and two intervals: select a longer time.',
+}
+
 /** From this age on memory that is not hot by recency is cold, in intervals (docs/method/heat.md). */
 const warmEnd = 10
 
@@ -39,6 +73,7 @@ export function ageHistogramFigure(
   buckets: AgeBucket[],
   scheme: Pick<SchemeInfo, 'name' | 'threshold_intervals'>,
   theme: ChartTheme,
+  words: AgeWords = ageWords,
 ): ChartFigure {
   const colours = (seen: boolean) => buckets.map((bucket) => heatColours[classOfAge(bucket, scheme, seen)])
   const labels = buckets.map(bucketLabel)
@@ -47,7 +82,7 @@ export function ageHistogramFigure(
     data: [
       {
         type: 'bar',
-        name: 'seen active',
+        name: words.seen,
         x: labels,
         y: buckets.map((bucket) => bucket.active_bytes / scale.divisor),
         customdata: buckets.map((bucket) => formatBytes(bucket.active_bytes)),
@@ -56,11 +91,11 @@ export function ageHistogramFigure(
       },
       {
         type: 'bar',
-        name: 'never seen active',
+        name: words.bound,
         x: labels,
         y: buckets.map((bucket) => bucket.never_bytes / scale.divisor),
         customdata: buckets.map((bucket) => formatBytes(bucket.never_bytes)),
-        hovertemplate: '%{customdata}, idle at least this long',
+        hovertemplate: `%{customdata}, ${words.atLeast}`,
         marker: {
           color: colours(false),
           pattern: { shape: '/', size: 5, solidity: 0.3, fgcolor: theme.surface, fillmode: 'overlay' },
@@ -80,7 +115,7 @@ export function ageHistogramFigure(
         tickfont: { size: 9, color: theme.dimmed },
         fixedrange: true,
         showgrid: false,
-        title: { text: 'age, intervals since last activity', font: { size: 11 }, standoff: 6 },
+        title: { text: words.axis, font: { size: 11 }, standoff: 6 },
       },
       yaxis: {
         ...axis(theme),
@@ -91,7 +126,7 @@ export function ageHistogramFigure(
       },
     },
     table: {
-      columns: ['age (intervals)', 'class', 'seen active (B)', 'never seen active (B)'],
+      columns: [words.column, 'class', `${words.seen} (B)`, `${words.bound} (B)`],
       rows: buckets.map((bucket) => [
         bucketLabel(bucket),
         classOfAge(bucket, scheme, true),

@@ -12,9 +12,12 @@ interface ClassTimeChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' |
 }
 
 /** Hot, warm and cold bytes of a service over time. */
-export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
+export function ClassTimeChart({ heat, marks, ghost = null, ...panel }: ClassTimeChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (heat === undefined ? null : classTimeFigure(heat, theme, marks)), [heat, theme, marks])
+  const figure = useMemo(
+    () => (heat === undefined ? null : classTimeFigure(heat, theme, marks, ghost)),
+    [heat, theme, marks, ghost],
+  )
   const series = heat === undefined ? [] : classSeries(heat)
   const drawable = series.some(({ line }) => line.values.some((value) => value !== null))
   return (
@@ -23,6 +26,7 @@ export function ClassTimeChart({ heat, marks, ...panel }: ClassTimeChartProps) {
       {...panel}
       name="class-time"
       figure={figure}
+      ghost={ghost}
       empty={
         heat !== undefined && !drawable
           ? {

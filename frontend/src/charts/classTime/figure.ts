@@ -6,6 +6,7 @@ import { scaleFor, unitLabel } from '../../lib/units/units'
 import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, type ChartMark } from '../eventMarks'
+import { ghostColumns, ghostPeak, ghostTraces, type Ghost } from '../ghost'
 
 const order = ['cold', 'warm', 'hot', 'unknown'] as const
 
@@ -29,12 +30,16 @@ export function classTimeFigure(
   heat: Pick<ServiceHeat, 'axis' | 'series'>,
   theme: ChartTheme,
   marks: ChartMark[],
+  ghost: Ghost | null = null,
 ): ChartFigure {
   const { times, window, step_seconds: step } = heat.axis
   const series = classSeries(heat)
   const unit = series[0]?.line.unit ?? 'bytes'
   const totals = times.map((_, index) => series.reduce((sum, { line }) => sum + (line.values[index] ?? 0), 0))
-  const scale = scaleFor(unit, Math.max(0, ...totals))
+  const classes = classSeries({ series: ghost?.lines ?? [] })
+  // In the colour of a class it would not be seen over columns of that class.
+  const others = classes.map(({ name, line }) => ({ line: { ...line, label: name }, colour: theme.text }))
+  const scale = scaleFor(unit, Math.max(0, ghostPeak(others, true), ...totals))
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
   const utc = utcHover(times)
@@ -58,7 +63,7 @@ export function classTimeFigure(
     }
   })
   return {
-    data: [utc.trace, gaps, ...data],
+    data: [utc.trace, gaps, ...data, ...ghostTraces(ghost, others, { ...scale, stacked: true })],
     layout: {
       ...baseLayout(theme),
       margin: { l: 56, r: 16, t: markMargin, b: 40, pad: 0 },
@@ -75,9 +80,9 @@ export function classTimeFigure(
       yaxis9: utc.axis,
       ...markShapes(theme, marks, start, end),
     },
-    table: seriesTable(
-      times,
-      series.map(({ name, line }) => ({ label: `${name} (${unitLabel(unit)})`, values: line.values })),
-    ),
+    table: seriesTable(times, [
+      ...series.map(({ name, line }) => ({ label: `${name} (${unitLabel(unit)})`, values: line.values })),
+      ...ghostColumns(ghost === null ? null : { ...ghost, lines: others.map(({ line }) => line) }, times, step),
+    ]),
   }
 }

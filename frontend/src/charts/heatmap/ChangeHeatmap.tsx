@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { ComparisonWords } from '../../lib/heat/comparison'
+import type { ComparisonWords } from '../../lib/comparison'
 import type { HeatDifference } from '../../lib/heat/difference'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { changeBlock, changeDrawing } from './changeDrawing'

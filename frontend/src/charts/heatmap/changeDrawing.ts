@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js'
-import type { ComparisonWords } from '../../lib/heat/comparison'
+import type { ComparisonWords } from '../../lib/comparison'
 import {
   compared,
   differenceStates,

@@ -54,36 +54,46 @@ export function cellBlock(
 ): CellBlock {
   const { ends, source } = evenColumns(raster)
   const width = raster.columnEnds.length
-  const rows = Array.from({ length: Math.max(0, span[1] - span[0]) }, (_, index) => span[0] + index)
-  const spread = (of: (cell: number) => number | null) =>
-    rows.map((row) => source.map((column) => (column === null ? null : of(row * width + column))))
-  const states = spread(stateOf)
+  const count = Math.max(0, span[1] - span[0])
+  const [values, states]: [CellBlock['values'], CellBlock['states']] = [[], []]
+  let anyState = false
+  // A day holds more than a million cells: one pass, without a function or an array for each of them.
+  for (let row = span[0]; row < span[0] + count; row += 1) {
+    const [value, state] = [new Array<number | null>(ends.length), new Array<number | null>(ends.length)]
+    for (let place = 0; place < ends.length; place += 1) {
+      const column = source[place] ?? null
+      value[place] = column === null ? null : valueOf(row * width + column)
+      const found = column === null ? null : stateOf(row * width + column)
+      state[place] = found
+      anyState ||= found !== null
+    }
+    values.push(value)
+    states.push(state)
+  }
   return {
     x: ends.map((end) => plotTime(end - raster.columnSeconds / 2)),
-    y: rows.map((row) => (row + 0.5) * raster.rowsPerCell),
-    values: spread(valueOf),
+    y: Array.from({ length: count }, (_, index) => (span[0] + index + 0.5) * raster.rowsPerCell),
+    values,
     states,
-    anyState: states.some((row) => row.some((state) => state !== null)),
+    anyState,
     known: source.map((column) => (column === null ? null : (raster.knownShare[column] ?? null))),
   }
 }
 
-/** The places of not resident, unsampled and idle among the states of activityBlock. */
-const stateOfCode = new Map([
-  [cellNotResident, 0],
-  [cellUnsampled, 1],
-  [0, 2],
-])
+/** What each code is drawn as: its activity, or the place of not resident, unsampled and idle among the states. */
+const valueOfCode = Array.from({ length: 256 }, (_, code) => (code > 0 && code <= cellMaximum ? code : null))
+const stateOfCode = Array.from({ length: 256 }, (_, code) => {
+  const place = [cellNotResident, cellUnsampled, 0].indexOf(code)
+  return place < 0 ? null : place
+})
 
 /** The cells of a grid: codes of activity, and idle, unsampled and not resident ones apart. */
 export function activityBlock(grid: HeatGrid, span?: RowSpan): CellBlock {
+  const codeAt = (cell: number): number => grid.cells[cell] ?? cellNotCollected
   return cellBlock(
     grid,
-    (cell) => {
-      const code = grid.cells[cell] ?? cellNotCollected
-      return code > 0 && code <= cellMaximum ? code : null
-    },
-    (cell) => stateOfCode.get(grid.cells[cell] ?? cellNotCollected) ?? null,
+    (cell) => valueOfCode[codeAt(cell)] ?? null,
+    (cell) => stateOfCode[codeAt(cell)] ?? null,
     span,
   )
 }

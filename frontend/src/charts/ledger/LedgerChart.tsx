@@ -2,11 +2,11 @@ import { useMemo } from 'react'
 import type { Ledger } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
-import { ChartPanel } from '../ChartPanel'
+import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import { flowSeries, ledgerFigure } from './figure'
 
-interface LedgerChartProps {
+interface LedgerChartProps extends Pick<ChartPanelProps, 'ghost'> {
   ledger: Ledger | undefined
   load: LoadState
   height: number
@@ -15,11 +15,11 @@ interface LedgerChartProps {
 }
 
 /** Tier moves over time: promotions up, demotions by cause down. */
-export function LedgerChart({ ledger, load, height, marks = noMarks, onTimeZoom }: LedgerChartProps) {
+export function LedgerChart({ ledger, load, height, marks = noMarks, ghost = null, onTimeZoom }: LedgerChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
-    () => (ledger === undefined ? null : ledgerFigure(ledger, theme, marks)),
-    [ledger, theme, marks],
+    () => (ledger === undefined ? null : ledgerFigure(ledger, theme, marks, ghost)),
+    [ledger, theme, marks, ghost],
   )
   const flows = ledger === undefined ? [] : flowSeries(ledger.series)
   const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
@@ -32,6 +32,7 @@ export function LedgerChart({ ledger, load, height, marks = noMarks, onTimeZoom 
       hint={ledger === undefined ? undefined : `kernel dialect: ${ledger.dialect}`}
       load={load}
       figure={figure}
+      ghost={ghost}
       height={height}
       empty={
         ledger !== undefined && flows.length === 0

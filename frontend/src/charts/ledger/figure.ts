@@ -7,6 +7,7 @@ import { scaleFor, unitLabel } from '../../lib/units/units'
 import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
+import { ghostColumns, ghostPeak, ghostTraces, type Ghost } from '../ghost'
 
 type Flow = Pick<Ledger, 'axis' | 'series' | 'resets'>
 
@@ -55,10 +56,16 @@ export function resetMarks(resets: Ledger['resets'], stepSeconds: number): Chart
 }
 
 /** Promotions above the line, demotions by cause below it, over time; resets and events are marks, and gaps stay gaps. */
-export function ledgerFigure(ledger: Flow, theme: ChartTheme, events: ChartMark[] = noMarks): ChartFigure {
+export function ledgerFigure(
+  ledger: Flow,
+  theme: ChartTheme,
+  events: ChartMark[] = noMarks,
+  ghost: Ghost | null = null,
+): ChartFigure {
   const { times, window, step_seconds: step } = ledger.axis
   const flows = flowSeries(ledger.series)
-  let peak = 0
+  const others = flowSeries(ghost?.lines ?? []).map(({ series, ...drawn }) => ({ line: series, ...drawn }))
+  let peak = ghostPeak(others, true)
   for (const flow of flows) for (const value of flow.series.values) peak = Math.max(peak, value ?? 0)
   const unit = flows[0]?.series.unit ?? 'pages_per_s'
   const scale = scaleFor(unit, peak)
@@ -91,7 +98,7 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme, events: ChartMark[
     Math.max(width / 1000, (end - start) / mostMarks),
   )
   return {
-    data: [utc.trace, gaps, ...bars],
+    data: [utc.trace, gaps, ...bars, ...ghostTraces(ghost, others, { ...scale, stacked: true })],
     layout: {
       ...baseLayout(theme),
       barmode: 'relative',
@@ -110,9 +117,9 @@ export function ledgerFigure(ledger: Flow, theme: ChartTheme, events: ChartMark[
       yaxis9: utc.axis,
       ...markShapes(theme, [...resets, ...events], start, end),
     },
-    table: seriesTable(
-      times,
-      ledger.series.map((line) => ({ label: `${line.label} (${unitLabel(line.unit)})`, values: line.values })),
-    ),
+    table: seriesTable(times, [
+      ...ledger.series.map((line) => ({ label: `${line.label} (${unitLabel(line.unit)})`, values: line.values })),
+      ...ghostColumns(ghost, times, step),
+    ]),
   }
 }

@@ -15,17 +15,26 @@ interface LinesChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'le
 }
 
 /** Lines over time: pressure, rates, counters. */
-export function LinesChart({ axis, lines, marks = noMarks, limit, emptyText, ...panel }: LinesChartProps) {
+export function LinesChart({
+  axis,
+  lines,
+  marks = noMarks,
+  limit,
+  emptyText,
+  ghost = null,
+  ...panel
+}: LinesChartProps) {
   const theme = useChartTheme()
   const drawable = lines.some((line) => line.values.some((value) => value !== null))
   const figure = useMemo(
-    () => (axis === undefined ? null : linesFigure(axis, lines, theme, marks, limit)),
-    [axis, lines, theme, marks, limit],
+    () => (axis === undefined ? null : linesFigure(axis, lines, theme, marks, limit, ghost)),
+    [axis, lines, theme, marks, limit, ghost],
   )
   return (
     <ChartPanel
       chart="lines"
       {...panel}
+      ghost={ghost}
       figure={figure}
       empty={axis !== undefined && !drawable ? emptyText : null}
       legend={lines.map((line, index) => ({ label: line.label, colour: line.colour ?? seriesColour(index) }))}

@@ -16,6 +16,7 @@ import {
 } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
+import { ghostColumns, ghostOf, ghostPeak, ghostTraces, type Ghost } from '../ghost'
 
 /** A line of the chart; `colour` where it means something, else by position. */
 export interface Line extends Series {
@@ -72,9 +73,15 @@ export function linesFigure(
   theme: ChartTheme,
   marks: ChartMark[] = noMarks,
   limit?: LineLimit,
+  ghost: Ghost | null = null,
 ): ChartFigure {
   const unit = lines[0]?.unit ?? ''
-  const peak = Math.max(peakOf(lines), limit?.value ?? 0)
+  const colourOf = (line: Line, index: number): string => line.colour ?? seriesColour(index)
+  const others = ghostOf(
+    ghost,
+    lines.map((line, index) => ({ key: line.key, colour: colourOf(line, index) })),
+  )
+  const peak = Math.max(peakOf(lines), ghostPeak(others, false), limit?.value ?? 0)
   const scale = scaleFor(unit, peak)
   const bound = limitShapes(limit, scale.divisor, theme)
   const utc = utcHover(time.times)
@@ -83,7 +90,7 @@ export function linesFigure(
   const events = markShapes(theme, marks, start, end)
   const data = lines.map((line, index): Data => {
     const drawn = breakGaps(time.times, line.values, time.step_seconds)
-    const colour = line.colour ?? seriesColour(index)
+    const colour = colourOf(line, index)
     return {
       type: 'scatter',
       mode: drawn.times.length < 60 ? 'lines+markers' : 'lines',
@@ -106,6 +113,7 @@ export function linesFigure(
         theme,
       ),
       ...data,
+      ...ghostTraces(ghost, others, scale),
     ],
     layout: {
       ...baseLayout(theme),
@@ -124,9 +132,9 @@ export function linesFigure(
       shapes: [...bound.shapes, ...events.shapes],
       annotations: [...bound.annotations, ...events.annotations],
     },
-    table: seriesTable(
-      time.times,
-      lines.map((line) => ({ label: `${line.label} (${unitLabel(line.unit) || 'count'})`, values: line.values })),
-    ),
+    table: seriesTable(time.times, [
+      ...lines.map((line) => ({ label: `${line.label} (${unitLabel(line.unit) || 'count'})`, values: line.values })),
+      ...ghostColumns(ghost, time.times, time.step_seconds),
+    ]),
   }
 }

@@ -6,17 +6,17 @@ import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import { pingPongFigure, stateNames } from './figure'
 
-interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'onTimeZoom'> {
+interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'ghost' | 'onTimeZoom'> {
   history: PingPongHistory | undefined
   marks: ChartMark[]
 }
 
 /** Ping-pong over time with its states. */
-export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) {
+export function PingPongChart({ history, marks, ghost = null, ...panel }: PingPongChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
-    () => (history === undefined ? null : pingPongFigure(history, theme, marks)),
-    [history, theme, marks],
+    () => (history === undefined ? null : pingPongFigure(history, theme, marks, ghost)),
+    [history, theme, marks, ghost],
   )
   const known = history?.states.some((state) => state !== null) ?? false
   const drawable = known || (history?.series.some((line) => line.values.some((value) => value !== null)) ?? false)
@@ -28,6 +28,7 @@ export function PingPongChart({ history, marks, ...panel }: PingPongChartProps) 
       title="Ping-pong over time"
       label="Ping-pong over time with its states"
       figure={figure}
+      ghost={ghost}
       evidence={history?.ratio}
       empty={
         history !== undefined && !drawable

@@ -5,6 +5,7 @@ import { plotTime } from '../../lib/units/time'
 import { axis, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, type ChartMark } from '../eventMarks'
+import { ghostColumns, ghostOf, ghostTraces, type Ghost } from '../ghost'
 
 type Shown = Pick<PingPongHistory, 'axis' | 'series' | 'states' | 'kind'>
 
@@ -38,7 +39,12 @@ function unknownStates(answer: Shown, width: number, theme: ChartTheme): Data {
 }
 
 /** The share of promotions that ping-pong, or its bound, over time, and the state of each bucket beneath it. */
-export function pingPongFigure(answer: Shown, theme: ChartTheme, marks: ChartMark[]): ChartFigure {
+export function pingPongFigure(
+  answer: Shown,
+  theme: ChartTheme,
+  marks: ChartMark[],
+  ghost: Ghost | null = null,
+): ChartFigure {
   const { times, window, step_seconds: step } = answer.axis
   const start = Date.parse(window.start) / 1000
   const end = Date.parse(window.end) / 1000
@@ -67,6 +73,10 @@ export function pingPongFigure(answer: Shown, theme: ChartTheme, marks: ChartMar
         marker: { size: 3.5, color: theme.text },
         hovertemplate: `%{y:,.3~g} %`,
       },
+      ...ghostTraces(ghost, ghostOf(ghost, [{ key: 'ping_pong_ratio', colour: theme.text }]), {
+        divisor: 0.01,
+        unit: '%',
+      }),
     ],
     layout: {
       ...baseLayout(theme),
@@ -95,15 +105,15 @@ export function pingPongFigure(answer: Shown, theme: ChartTheme, marks: ChartMar
       yaxis9: utc.axis,
       ...markShapes(theme, marks, start, end),
     },
-    table: stateTable(answer),
+    table: stateTable(answer, ghost),
   }
 }
 
-function stateTable(answer: Shown) {
-  const table = seriesTable(
-    answer.axis.times,
-    answer.series.map((line) => ({ label: `${line.label} (${line.unit})`, values: line.values })),
-  )
+function stateTable(answer: Shown, ghost: Ghost | null) {
+  const table = seriesTable(answer.axis.times, [
+    ...answer.series.map((line) => ({ label: `${line.label} (${line.unit})`, values: line.values })),
+    ...ghostColumns(ghost, answer.axis.times, answer.axis.step_seconds),
+  ])
   return {
     columns: [...table.columns, 'state'],
     rows: table.rows.map((row, index) => [...row, answer.states[index] ?? null]),

@@ -1,7 +1,7 @@
 import { formatRatio } from '../units/units'
 import type { Box } from '../url/urlState'
 import { cellsInView } from './colourRange'
-import type { ComparisonWords } from './comparison'
+import type { ComparisonWords } from '../comparison'
 import { compared, counts, notResident, onlyNow, onlyThen, type HeatDifference } from './difference'
 import { formatActivity, isShare } from './heatGrid'
 

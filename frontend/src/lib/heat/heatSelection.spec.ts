@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { activityCode, cellActivity, cellState, type HeatGrid } from './heatGrid'
 import { summariseSelection } from './heatSelection'
-import { summariseRecency } from './selectionRecency'
+import { selectedParts, selectionAges, type IntervalBytes } from './selectionAges'
 
 const grid: HeatGrid = {
   hostId: 'h',
@@ -84,33 +84,68 @@ describe('a selection', () => {
   })
 })
 
-describe('when selected rows were last active', () => {
-  const of = (...rows: number[][]) => {
+describe('ages and re-access of exactly the selected addresses', () => {
+  const of = (...rows: number[][]): HeatGrid => {
     const columns = rows[0]?.length ?? 0
     return {
       ...grid,
       columnEnds: Array.from({ length: columns }, (_, index) => (index + 1) * 60),
-      rows: rows.map((_, index) => ({ kind: 'anon' as const, mapping: 'heap', offsetBytes: index, sizeBytes: 100 })),
+      rows: rows.map((_, index) => ({ kind: 'anon', mapping: 'heap', offsetBytes: index * 100, sizeBytes: 100 })),
       cells: Uint8Array.from(rows.flat()),
     }
   }
   const all = { t0: 0, t1: 1e4, r0: 0, r1: 100 }
+  const told = (fine: HeatGrid, box = all) => selectionAges(fine, selectedParts(fine, box, fine), box, 60)
+  const filled = (buckets: IntervalBytes[] | undefined) =>
+    buckets
+      ?.filter(({ seenBytes, boundBytes }) => seenBytes + boundBytes > 0)
+      .map(({ fromIntervals, seenBytes, boundBytes }) => [fromIntervals, seenBytes, boundBytes])
 
-  it('is told by row at the last column, which need not be known', () => {
-    const told = summariseRecency(of([0, 0, 5], [5, 253, 0], [253, 0, 0], [5, 5, 253]), all)
-    expect(told).toEqual({
-      activeShare: 0.25,
-      activeBeforeShare: 0.25,
-      neverShare: 0.25,
-      unknownShare: 0.25,
-      againShare: 0.25,
+  it('are the intervals since each row was last active, weighted by its bytes', () => {
+    const found = told(of([5, 0, 0, 0], [0, 0, 0, 5], [0, 0, 5, 0]))
+    expect(filled(found?.ages)).toEqual([
+      [0, 100, 0],
+      [1, 100, 0],
+      [3, 100, 0],
+    ])
+  })
+
+  it('are bounds where the selection holds no activity, or none is known since', () => {
+    expect(filled(told(of([0, 0, 0, 0], [5, 253, 0, 0]))?.ages)).toEqual([
+      [2, 0, 100],
+      [3, 0, 100],
+    ])
+  })
+
+  it('leave out what is not known or not resident at the end, and say how much was observed', () => {
+    expect(told(of([5, 253], [5, 254], [5, 5]))).toMatchObject({
+      residentBytes: 200,
+      unknownBytes: 100,
+      knownShare: 0.8,
     })
   })
 
-  it('is that of the selected columns and rows alone', () => {
+  it('count every re-access by its gap, and idle memory that was not accessed again as a bound', () => {
+    const found = told(of([5, 0, 5, 5, 0, 0], [5, 253, 5, 0, 0, 0]))
+    expect(filled(found?.gaps)).toEqual([
+      [1, 100, 0],
+      [2, 100, 0],
+      [3, 0, 200],
+    ])
+  })
+
+  it('are of the selected columns and rows alone', () => {
     const two = of([5, 0, 5], [5, 5, 5])
-    expect(summariseRecency(two, { ...all, t1: 120, r1: 1 })).toMatchObject({ activeBeforeShare: 1, againShare: 0 })
-    expect(summariseRecency(two, { ...all, r0: 1 })).toMatchObject({ activeShare: 1, againShare: 0 })
-    expect(summariseRecency(two, { ...all, t0: 9000 })).toBeNull()
+    expect(filled(told(two, { ...all, t1: 120, r1: 1 })?.ages)).toEqual([[1, 100, 0]])
+    expect(told(two, { ...all, t0: 9000 })).toBeNull()
+  })
+
+  it('are taken from finer rows at the same offsets, by the bytes that are selected', () => {
+    const coarse = { ...of([5]), rows: [{ kind: 'anon' as const, mapping: 'heap', offsetBytes: 150, sizeBytes: 100 }] }
+    const fine = of([5], [5], [5])
+    expect(selectedParts(coarse, all, fine)).toEqual([
+      { row: 1, bytes: 50 },
+      { row: 2, bytes: 50 },
+    ])
   })
 })

@@ -1,5 +1,5 @@
 /** What the URL carries. Anything unreadable in a link is dropped, so that a bad link opens the default view. */
-import { readComparison } from '../heat/comparison'
+import { readComparison } from '../comparison'
 import { isTime } from '../units/time'
 
 /** Parameters of every page: the time range, and whether it moves with the clock. */
@@ -49,8 +49,14 @@ export interface Box {
   r1: number
 }
 
+/** Parameters of a page whose charts over time can be compared. */
+interface ComparedSearch extends TimeSearch {
+  /** With what: `-1h`, `-1d`, `-7d`, `host:<id>`, `service:<id>` or `event:<id>`. */
+  compare?: string | undefined
+}
+
 /** Parameters of the service page. */
-export interface ServiceSearch extends TimeSearch {
+export interface ServiceSearch extends ComparedSearch {
   tab?: ServiceTab | undefined
   scheme?: SchemeName | undefined
   threshold?: number | undefined
@@ -68,8 +74,6 @@ export interface ServiceSearch extends TimeSearch {
   growth?: number | undefined
   zoom?: string | undefined
   sel?: string | undefined
-  /** What the heatmap is compared with: `-1h`, `-1d`, `-7d` or `host:<id>`. */
-  compare?: string | undefined
   /** Colours over all activity, rather than from its 2nd to its 98th percentile in view. */
   scale?: 'full' | undefined
   /** Page kinds side by side. */
@@ -77,7 +81,7 @@ export interface ServiceSearch extends TimeSearch {
 }
 
 /** Parameters of the host page. */
-export interface HostSearch extends TimeSearch {
+export interface HostSearch extends ComparedSearch {
   tab?: HostTab | undefined
   counter?: string | undefined
   source?: string | undefined
@@ -156,13 +160,17 @@ export function readTimeSearch(raw: RawSearch): TimeSearch {
   }
 }
 
+function readComparedSearch(raw: RawSearch): ComparedSearch {
+  const compare = text(raw, 'compare', 200)
+  return { ...readTimeSearch(raw), compare: readComparison(compare) === null ? undefined : compare }
+}
+
 /** The service page's part of a URL. */
 export function readServiceSearch(raw: RawSearch): ServiceSearch {
   const zoom = text(raw, 'zoom', 80)
   const sel = text(raw, 'sel', 80)
-  const compare = text(raw, 'compare', 200)
   return {
-    ...readTimeSearch(raw),
+    ...readComparedSearch(raw),
     tab: oneOf(raw, 'tab', serviceTabs),
     scheme: oneOf(raw, 'scheme', schemes),
     threshold: whole(raw, 'threshold', 64),
@@ -176,7 +184,6 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
     loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,
     sel: readBox(sel) === null ? undefined : sel,
-    compare: readComparison(compare) === null ? undefined : compare,
     scale: oneOf(raw, 'scale', ['full']),
     kinds: oneOf(raw, 'kinds', ['split']),
   }
@@ -185,7 +192,7 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
 /** The host page's part of a URL. */
 export function readHostSearch(raw: RawSearch): HostSearch {
   return {
-    ...readTimeSearch(raw),
+    ...readComparedSearch(raw),
     tab: oneOf(raw, 'tab', hostTabs),
     counter: text(raw, 'counter'),
     source: text(raw, 'source', 100),

@@ -3,14 +3,26 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostPingPongQuery } from '../../api/queries/ledger/pingPong'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
+import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
+interface HostMovesTabProps {
+  hostId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
 /** Tier moves of the whole host. */
-export function HostMovesTab({ hostId, marks }: { hostId: string; marks: ChartMark[] }) {
+export function HostMovesTab({ hostId, marks, comparison }: HostMovesTabProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(hostLedgerQuery(hostId, range))
   const pingPong = useQuery(hostPingPongQuery(hostId, range))
+  const [otherId, otherRange] = [comparison?.id ?? hostId, comparison?.range ?? range]
+  const otherLedger = useQuery({ ...hostLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const otherPingPong = useQuery({ ...hostPingPongQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const ghost = useGhost(comparison, otherLedger, seriesOf)
+  const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (
     <LedgerView
       pingPong={pingPong.data}
@@ -18,6 +30,8 @@ export function HostMovesTab({ hostId, marks }: { hostId: string; marks: ChartMa
       ledger={query.data}
       load={loadStateOf(query)}
       marks={marks}
+      ghost={ghost}
+      pingPongGhost={pingPongGhost}
       onTimeZoom={zoomTo}
     />
   )

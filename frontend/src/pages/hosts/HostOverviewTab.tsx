@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { HostDetail } from '../../api/_generated/schema'
+import type { CounterAnswer, HostDetail } from '../../api/_generated/schema'
 import { counterQuery } from '../../api/queries/ledger/counters'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
@@ -12,6 +12,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'
+import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { FindingsList } from './FindingsList'
 import { HostFacts } from './HostFacts'
@@ -25,13 +26,28 @@ interface HostOverviewTabProps {
   hostId: string
   host: HostDetail | undefined
   marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
+const pressureName = 'host|pressure.memory|some_total_us'
+
+function ratesOf(answer: CounterAnswer) {
+  return { axis: answer.axis, lines: counterLines(answer, 'rate') }
 }
 
 /** The host at a glance: figures, findings, tiers, moves, pressure, services. */
-export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
+export function HostOverviewTab({ hostId, host, marks, comparison }: HostOverviewTabProps) {
   const { range, zoomTo } = useTimeRange()
   const ledger = useQuery(hostLedgerQuery(hostId, range))
-  const pressure = useQuery(counterQuery(hostId, 'host|pressure.memory|some_total_us', undefined, range))
+  const pressure = useQuery(counterQuery(hostId, pressureName, undefined, range))
+  const [otherId, otherRange] = [comparison?.id ?? hostId, comparison?.range ?? range]
+  const otherLedger = useQuery({ ...hostLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const otherPressure = useQuery({
+    ...counterQuery(otherId, pressureName, undefined, otherRange),
+    ...otherOptions(comparison),
+  })
+  const ledgerGhost = useGhost(comparison, otherLedger, seriesOf)
+  const pressureGhost = useGhost(comparison, otherPressure, ratesOf)
   const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])
   const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'
   return (
@@ -69,7 +85,14 @@ export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
         </Panel>
       </div>
       <Columns stretch>
-        <LedgerChart ledger={ledger.data} load={loadStateOf(ledger)} height={220} marks={marks} onTimeZoom={zoomTo} />
+        <LedgerChart
+          ledger={ledger.data}
+          load={loadStateOf(ledger)}
+          height={220}
+          marks={marks}
+          ghost={ledgerGhost}
+          onTimeZoom={zoomTo}
+        />
         <LinesChart
           name="host-psi"
           title={<Term name="psi">Memory pressure</Term>}
@@ -77,6 +100,7 @@ export function HostOverviewTab({ hostId, host, marks }: HostOverviewTabProps) {
           load={loadStateOf(pressure)}
           axis={pressure.data?.axis}
           lines={lines}
+          ghost={pressureGhost}
           marks={marks}
           height={220}
           evidence={host?.summary.psi_memory_some_ratio}

@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react'
 import { Tabs } from '@mantine/core'
+import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { hostQuery } from '../../api/queries/fleet/hosts'
+import { hostQuery, hostsQuery } from '../../api/queries/fleet/hosts'
 import { hostTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { SubjectProblem } from '../shell/NotFound'
+import { CompareSelect } from '../shell/time/CompareSelect'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useNow } from '../shell/time/useNow'
+import { useTimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { CountersTab } from './counters/CountersTab'
 import { HardwareTab } from './hardware/HardwareTab'
@@ -31,10 +34,13 @@ const tabLabels = {
   setup: 'Agent and setup',
 } as const
 
+/** Tabs with charts over time that can be compared. */
+const comparedTabs: string[] = ['overview', 'moves', 'counters']
+
 /** One host: its tiers, what moves between them, its counters, and how it is set up. */
 export function HostPage(): ReactNode {
   const { hostId } = route.useParams()
-  const { tab = 'overview' } = route.useSearch()
+  const { tab = 'overview', compare } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
   const now = useNow()
@@ -45,6 +51,9 @@ export function HostPage(): ReactNode {
     { services: host?.services.map((service) => service.id) ?? [], hosts: [hostId] },
     { host: hostId },
   )
+  const comparison = useTimeComparison(compare, 'host', events.events)
+  const [isOpened, setOpened] = useState(false)
+  const hosts = useQuery({ ...hostsQuery(null), enabled: isOpened })
   if (load.problem !== null && host === undefined) return <SubjectProblem load={load} noun="host" id={hostId} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)
@@ -72,7 +81,27 @@ export function HostPage(): ReactNode {
           </>
         }
         sentence={host?.headline}
-        aside={<EventsControl events={events} />}
+        aside={
+          <>
+            {comparedTabs.includes(tab) && (
+              <CompareSelect
+                compare={compare}
+                noun="host"
+                others={(hosts.data?.items ?? [])
+                  .filter(({ id }) => id !== hostId)
+                  .map(({ id, name }) => ({ value: id, label: name }))}
+                events={events.events}
+                unlisted={comparison?.words.other ?? ''}
+                testId="compare"
+                onChoose={(next) =>
+                  void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
+                }
+                onOpen={() => setOpened(true)}
+              />
+            )}
+            <EventsControl events={events} />
+          </>
+        }
       />
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List mb="sm">
@@ -83,16 +112,16 @@ export function HostPage(): ReactNode {
           ))}
         </Tabs.List>
         <Tabs.Panel value="overview">
-          <HostOverviewTab hostId={hostId} host={host} marks={events.marks} />
+          <HostOverviewTab hostId={hostId} host={host} marks={events.marks} comparison={comparison} />
         </Tabs.Panel>
         <Tabs.Panel value="advice">
           <HostAdviceTab hostId={hostId} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
-          <HostMovesTab hostId={hostId} marks={events.marks} />
+          <HostMovesTab hostId={hostId} marks={events.marks} comparison={comparison} />
         </Tabs.Panel>
         <Tabs.Panel value="counters">
-          <CountersTab hostId={hostId} marks={events.marks} />
+          <CountersTab hostId={hostId} marks={events.marks} comparison={comparison} />
         </Tabs.Panel>
         <Tabs.Panel value="hardware">
           <HardwareTab host={host} load={load} />

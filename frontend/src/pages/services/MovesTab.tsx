@@ -3,14 +3,26 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { servicePingPongQuery } from '../../api/queries/ledger/pingPong'
 import { serviceLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
+import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
+interface MovesTabProps {
+  serviceId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
 /** Tier moves of the service's own cgroups. */
-export function MovesTab({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+export function MovesTab({ serviceId, marks, comparison }: MovesTabProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceLedgerQuery(serviceId, range))
   const pingPong = useQuery(servicePingPongQuery(serviceId, range))
+  const [otherId, otherRange] = [comparison?.id ?? serviceId, comparison?.range ?? range]
+  const otherLedger = useQuery({ ...serviceLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const otherPingPong = useQuery({ ...servicePingPongQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const ghost = useGhost(comparison, otherLedger, seriesOf)
+  const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (
     <LedgerView
       pingPong={pingPong.data}
@@ -18,6 +30,8 @@ export function MovesTab({ serviceId, marks }: { serviceId: string; marks: Chart
       ledger={query.data}
       load={loadStateOf(query)}
       marks={marks}
+      ghost={ghost}
+      pingPongGhost={pingPongGhost}
       onTimeZoom={zoomTo}
     />
   )

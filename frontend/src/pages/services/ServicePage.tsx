@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react'
 import { Button, Tabs } from '@mantine/core'
 import { IconPlayerTrackNext } from '@tabler/icons-react'
+import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { serviceQuery } from '../../api/queries/fleet/services'
+import { serviceQuery, servicesQuery } from '../../api/queries/fleet/services'
 import { serviceTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { SubjectProblem } from '../shell/NotFound'
+import { CompareSelect } from '../shell/time/CompareSelect'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
+import { useTimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { AdviceTab } from './AdviceTab'
 import { CurveTab } from './CurveTab'
@@ -35,16 +38,22 @@ const tabLabels = {
   advice: 'Advice',
 } as const
 
+/** Tabs whose charts over time are compared by the choice above them; the heatmap has its own. */
+const comparedTabs: string[] = ['overview', 'moves']
+
 /** One service: how hot its memory is, where, and what moves. */
 export function ServicePage(): ReactNode {
   const { serviceId } = route.useParams()
-  const { tab = 'overview' } = route.useSearch()
+  const { tab = 'overview', compare } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
   const query = useQuery(serviceQuery(serviceId, range))
   const load = loadStateOf(query)
   const service = query.data
   const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] }, { service: serviceId })
+  const comparison = useTimeComparison(compare, 'service', events.events)
+  const [isOpened, setOpened] = useState(false)
+  const services = useQuery({ ...servicesQuery(null), enabled: isOpened })
   if (load.problem !== null && service === undefined)
     return <SubjectProblem load={load} noun="service" id={serviceId} />
   const setTab = (next: string | null) => {
@@ -77,6 +86,22 @@ export function ServicePage(): ReactNode {
             >
               Simulate
             </Button>
+            {comparedTabs.includes(tab) && (
+              <CompareSelect
+                compare={compare}
+                noun="service"
+                others={(services.data?.items ?? [])
+                  .filter(({ id }) => id !== serviceId)
+                  .map(({ id, name }) => ({ value: id, label: name }))}
+                events={events.events}
+                unlisted={comparison?.words.other ?? ''}
+                testId="compare"
+                onChoose={(next) =>
+                  void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
+                }
+                onOpen={() => setOpened(true)}
+              />
+            )}
             <EventsControl events={events} />
           </>
         }
@@ -90,10 +115,10 @@ export function ServicePage(): ReactNode {
           ))}
         </Tabs.List>
         <Tabs.Panel value="overview">
-          <OverviewTab serviceId={serviceId} service={service} marks={events.marks} />
+          <OverviewTab serviceId={serviceId} service={service} marks={events.marks} comparison={comparison} />
         </Tabs.Panel>
         <Tabs.Panel value="heatmap">
-          <HeatmapTab serviceId={serviceId} service={service} marks={events.marks} />
+          <HeatmapTab serviceId={serviceId} service={service} events={events} />
         </Tabs.Panel>
         <Tabs.Panel value="revisit">
           <RevisitTab serviceId={serviceId} marks={events.marks} />
@@ -108,7 +133,7 @@ export function ServicePage(): ReactNode {
           <AdviceTab serviceId={serviceId} />
         </Tabs.Panel>
         <Tabs.Panel value="moves">
-          <MovesTab serviceId={serviceId} marks={events.marks} />
+          <MovesTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
         </Tabs.Panel>
         <Tabs.Panel value="hosts">
           <ServiceHostsTab serviceId={serviceId} service={service} />

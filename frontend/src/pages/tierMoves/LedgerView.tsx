@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import type { Ledger, PingPongHistory } from '../../api/_generated/schema'
 import type { ChartMark } from '../../charts/eventMarks'
+import { narrowGhost, type Ghost } from '../../charts/ghost'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import type { LoadState } from '../../lib/loadState'
@@ -20,14 +21,26 @@ interface LedgerViewProps {
   pingPong: PingPongHistory | undefined
   pingPongLoad: LoadState
   marks: ChartMark[]
+  /** The ledger and the ping-pong that these are compared with. */
+  ghost: Ghost | null
+  pingPongGhost: Ghost | null
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
 const swapKeys = /^(swap_in|swap_out|refault_anon|refault_file)/
 
 /** A ledger: moves over time, ping-pong or its bound, every column with its trust, what was left out. */
-export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTimeZoom }: LedgerViewProps) {
+export function LedgerView(props: LedgerViewProps) {
+  const { ledger, load, pingPong, pingPongLoad, marks, ghost, pingPongGhost, onTimeZoom } = props
   const swap = useMemo(() => (ledger?.series ?? []).filter((line) => swapKeys.test(line.key)), [ledger])
+  const swapGhost = useMemo(
+    () =>
+      narrowGhost(
+        ghost,
+        swap.map(({ key }) => key),
+      ),
+    [ghost, swap],
+  )
   if (load.problem !== null && ledger === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const warnings = [...new Set(ledger?.columns.flatMap((column) => column.total.warnings))]
   return (
@@ -39,10 +52,16 @@ export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTime
       ))}
       <StatesPanel ledger={ledger} />
       <div className={classes.wide}>
-        <LedgerChart ledger={ledger} load={load} height={320} marks={marks} onTimeZoom={onTimeZoom} />
+        <LedgerChart ledger={ledger} load={load} height={320} marks={marks} ghost={ghost} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
       </div>
-      <PingPongSection history={pingPong} load={pingPongLoad} marks={marks} onTimeZoom={onTimeZoom} />
+      <PingPongSection
+        history={pingPong}
+        load={pingPongLoad}
+        marks={marks}
+        ghost={pingPongGhost}
+        onTimeZoom={onTimeZoom}
+      />
       {swap.length > 0 && (
         <LinesChart
           name="swap-refaults"
@@ -51,6 +70,7 @@ export function LedgerView({ ledger, load, pingPong, pingPongLoad, marks, onTime
           load={load}
           axis={ledger?.axis}
           lines={swap}
+          ghost={swapGhost}
           height={180}
           marks={marks}
           evidence={ledger?.columns.find((column) => swapKeys.test(column.key))?.rate}

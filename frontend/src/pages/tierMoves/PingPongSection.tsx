@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import type { PingPongHistory, StateSpan } from '../../api/_generated/schema'
 import type { ChartMark } from '../../charts/eventMarks'
+import { narrowGhost, type Ghost } from '../../charts/ghost'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import type { Line } from '../../charts/lines/figure'
 import { PingPongChart } from '../../charts/pingPong/PingPongChart'
@@ -25,6 +26,8 @@ interface PingPongSectionProps {
   history: PingPongHistory | undefined
   load: LoadState
   marks: ChartMark[]
+  /** What it is compared with. */
+  ghost: Ghost | null
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
@@ -65,20 +68,26 @@ function lineOf(history: PingPongHistory | undefined, key: string, colour: strin
 }
 
 /** Ping-pong judged over time: states, whether the moves gain anything, what they cost, and whether to stop them. */
-export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSectionProps) {
+export function PingPongSection({ history, load, marks, ghost, onTimeZoom }: PingPongSectionProps) {
   const charts = useMemo(
     () =>
       beside
-        .map((chart) => ({ ...chart, lines: lineOf(history, chart.key, chart.colour) }))
+        .map((chart) => ({
+          ...chart,
+          lines: lineOf(history, chart.key, chart.colour),
+          ghost: narrowGhost(ghost, [chart.key]),
+        }))
         .filter(({ lines }) => lines.length > 0),
-    [history],
+    [history, ghost],
   )
+  const ratioGhost = useMemo(() => narrowGhost(ghost, ['ping_pong_ratio']), [ghost])
   return (
     <>
       <div className={classes.wide}>
         <PingPongChart
           history={history}
           marks={marks}
+          ghost={ratioGhost}
           load={load}
           height={260}
           hint={history === undefined ? '\u00a0' : kindWords[history.kind]}
@@ -108,6 +117,7 @@ export function PingPongSection({ history, load, marks, onTimeZoom }: PingPongSe
               load={load}
               axis={history?.axis}
               lines={chart.lines}
+              ghost={chart.ghost}
               marks={marks}
               height={160}
               onTimeZoom={onTimeZoom}

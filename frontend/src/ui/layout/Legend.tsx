@@ -1,10 +1,14 @@
 import classes from './Legend.module.css'
 
-/** One entry of a legend; `hatched` entries show the hatching of what was not collected. */
+/**
+ * One entry of a legend; `hatched` entries show the hatching of what was not collected, `dashed` ones the lines of what
+ * a chart is compared with.
+ */
 export interface LegendItem {
   label: string
   colour?: string
   hatched?: boolean
+  dashed?: boolean
 }
 
 /** A legend above a chart, never over its data. */
@@ -13,6 +17,7 @@ export function Legend({ items }: { items: LegendItem[] }) {
     <ul className={classes.legend}>
       {items.map((item) => (
         <li key={item.label} className={classes.item}>
+          {item.dashed && <span className={classes.dash} />}
           {(item.colour !== undefined || item.hatched) && (
             <span
               className={item.hatched ? `${classes.swatch} ts-hatch-swatch` : classes.swatch}

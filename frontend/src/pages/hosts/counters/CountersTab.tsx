@@ -1,13 +1,14 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { CounterAnswer } from '../../../api/_generated/schema'
 import { counterNamesQuery, counterQuery } from '../../../api/queries/ledger/counters'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import type { ChartMark } from '../../../charts/eventMarks'
 import { LinesChart } from '../../../charts/lines/LinesChart'
 import { counterLines } from '../../../charts/lines/counterLines'
+import { otherOptions, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { CounterPicker } from './CounterPicker'
 import { CounterSeriesTable } from './CounterSeriesTable'
@@ -24,13 +25,28 @@ function emptyText(answer: CounterAnswer | undefined, name: string) {
   return { title: 'No values in this time range', next: 'Widen the time range, or choose another counter.' }
 }
 
+interface CountersTabProps {
+  hostId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
 /** Any counter of the host, by name: one line per node, zone or cgroup that has it. */
-export function CountersTab({ hostId, marks }: { hostId: string; marks: ChartMark[] }) {
+export function CountersTab({ hostId, marks, comparison }: CountersTabProps) {
   const { counter = first, source, view = 'rate' } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
   const names = useQuery(counterNamesQuery(hostId))
   const query = useQuery(counterQuery(hostId, counter, source, range))
+  const other = useQuery({
+    ...counterQuery(comparison?.id ?? hostId, counter, source, comparison?.range ?? range),
+    ...otherOptions(comparison),
+  })
+  const linesOf = useCallback(
+    (answer: CounterAnswer) => ({ axis: answer.axis, lines: counterLines(answer, view) }),
+    [view],
+  )
+  const ghost = useGhost(comparison, other, linesOf)
   const lines = useMemo(() => counterLines(query.data, view), [query.data, view])
   const known = names.data?.items.find(
     (item) => item.name === counter && item.source === (query.data?.series[0]?.source ?? source),
@@ -57,6 +73,7 @@ export function CountersTab({ hostId, marks }: { hostId: string; marks: ChartMar
           load={loadStateOf(query)}
           axis={query.data?.axis}
           lines={lines}
+          ghost={ghost}
           marks={marks}
           height={320}
           onTimeZoom={zoomTo}

@@ -1,8 +1,10 @@
-import { ActionIcon, SegmentedControl, Select, Tooltip, type ComboboxData } from '@mantine/core'
+import { ActionIcon, SegmentedControl, Select, Tooltip } from '@mantine/core'
 import { IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
-import { earlierChoices, hostComparison } from '../../../lib/heat/comparison'
+import type { EventItem } from '../../../api/_generated/schema'
+import { writeComparison } from '../../../lib/comparison'
 import { zoomBox } from '../../../lib/heat/heatView'
 import type { Box, ServiceSearch } from '../../../lib/url/urlState'
+import { CompareSelect } from '../../shell/time/CompareSelect'
 import classes from './HeatmapTab.module.css'
 
 interface HeatmapControlsProps {
@@ -15,6 +17,7 @@ interface HeatmapControlsProps {
   split: boolean
   /** What it is compared with, as the URL has it. */
   compare: string | undefined
+  events: EventItem[]
   /** Whether the memory is of more than one page kind. */
   hasKinds: boolean
   box: Box
@@ -24,29 +27,8 @@ interface HeatmapControlsProps {
   onBox: (box: Box) => void
 }
 
-/** The choice not to compare. */
-const none = 'none'
 /** A view and a selection are places in one list of rows: other memory has other ones. */
 const elsewhere = { zoom: undefined, sel: undefined }
-
-/** What can be compared with: earlier times, the service's other hosts, and what the address says. */
-function comparisons(
-  host: string | undefined,
-  hosts: HeatmapControlsProps['hosts'],
-  compare: string | undefined,
-): ComboboxData {
-  const others = hosts
-    .filter(({ value }) => value !== host)
-    .map(({ value, label }) => ({ value: hostComparison(value), label: `vs ${label}` }))
-  const earlier = earlierChoices.map(({ value, label }) => ({ value, label: `vs ${label}` }))
-  const isListed = compare === undefined || [...others, ...earlier].some(({ value }) => value === compare)
-  if (!isListed) others.push({ value: compare, label: 'vs a host without tiles here' })
-  return [
-    { value: none, label: 'No comparison' },
-    { group: 'Same host', items: earlier },
-    ...(others.length > 0 ? [{ group: 'Same time, another host', items: others }] : []),
-  ]
-}
 
 /** What the heatmap shows, how it is coloured, what dragging does, and zoom for those who do not use the wheel. */
 export function HeatmapControls(props: HeatmapControlsProps) {
@@ -59,6 +41,7 @@ export function HeatmapControls(props: HeatmapControlsProps) {
     fullScale,
     split,
     compare,
+    events,
     hasKinds,
     box,
     extent,
@@ -81,7 +64,7 @@ export function HeatmapControls(props: HeatmapControlsProps) {
             ...elsewhere,
             host: value ?? undefined,
             group: undefined,
-            compare: value !== null && compare === hostComparison(value) ? undefined : compare,
+            compare: value !== null && compare === writeComparison('host', value) ? undefined : compare,
           })
         }
         allowDeselect={false}
@@ -96,15 +79,14 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           allowDeselect={false}
         />
       )}
-      <Select
-        aria-label="Compare with"
-        data-testid="heatmap-compare"
-        w={170}
-        searchable
-        data={comparisons(host, hosts, compare)}
-        value={compare ?? none}
-        onChange={(value) => onChoose({ compare: value === null || value === none ? undefined : value })}
-        allowDeselect={false}
+      <CompareSelect
+        compare={compare}
+        noun="host"
+        others={hosts.filter(({ value }) => value !== host)}
+        events={events}
+        unlisted="what has no tiles here"
+        testId="heatmap-compare"
+        onChoose={(next) => onChoose({ compare: next })}
       />
       {(hasKinds || split) && (
         <SegmentedControl

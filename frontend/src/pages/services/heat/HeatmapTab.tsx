@@ -7,7 +7,6 @@ import { hostsQuery } from '../../../api/queries/fleet/hosts'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { tilesQuery } from '../../../api/queries/heat/tiles'
 import { ActivityHeatmap } from '../../../charts/heatmap/ActivityHeatmap'
-import type { ChartMark } from '../../../charts/eventMarks'
 import { activityLegend } from '../../../charts/heatmap/drawing'
 import { heatmapMargins } from '../../../charts/heatmap/figure'
 import { lanes } from '../../../charts/heatmap/lanes'
@@ -20,6 +19,7 @@ import { resolveRange } from '../../../lib/url/timeRange'
 import { formatBytes } from '../../../lib/units/units'
 import { readBox } from '../../../lib/url/urlState'
 import { useChartTheme } from '../../../ui/theme/useChartTheme'
+import type { EventMarks } from '../../shell/time/useEventMarks'
 import { useNow } from '../../shell/time/useNow'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { ComparedPanels } from './ComparedPanels'
@@ -40,7 +40,7 @@ const frameWidth = 18
 interface HeatmapTabProps {
   serviceId: string
   service: ServiceDetail | undefined
-  marks: ChartMark[]
+  events: EventMarks
 }
 
 /** How a grid was measured, and what a cell of it is. */
@@ -50,7 +50,7 @@ function gridWords(grid: HeatGrid): string {
 }
 
 /** Activity by time and address region on one host, with a panel for what is selected. */
-export function HeatmapTab({ serviceId, service, marks }: HeatmapTabProps) {
+export function HeatmapTab({ serviceId, service, events }: HeatmapTabProps) {
   const { host, group, zoom, scale, kinds, compare } = route.useSearch()
   const { range } = useTimeRange()
   const now = useNow(30_000)
@@ -84,7 +84,9 @@ export function HeatmapTab({ serviceId, service, marks }: HeatmapTabProps) {
   const compared = useComparison({
     serviceId,
     compare,
+    events: events.events,
     grid,
+    window: { start, end },
     start: fetched?.t0 ?? start,
     end: fetched?.t1 ?? end,
     ...size,
@@ -113,7 +115,7 @@ export function HeatmapTab({ serviceId, service, marks }: HeatmapTabProps) {
     selection,
     brush,
     height,
-    marks,
+    marks: events.marks,
     hint: grid === undefined ? '\u00a0' : gridWords(grid),
     empty: nothing
       ? {
@@ -148,6 +150,7 @@ export function HeatmapTab({ serviceId, service, marks }: HeatmapTabProps) {
           fullScale={scale === 'full'}
           split={kinds === 'split'}
           compare={compare}
+          events={events.events}
           hasKinds={grid !== undefined && lanes(grid).length > 1}
           box={box}
           extent={extent}

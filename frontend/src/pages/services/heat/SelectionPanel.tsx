@@ -1,14 +1,9 @@
 import { ActionIcon, Button, CopyButton } from '@mantine/core'
 import { IconCheck, IconLink, IconX } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { useRouter } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { loadStateOf } from '../../../api/queries/base/loadState'
-import { heatQuery } from '../../../api/queries/heat/heat'
-import { AgeHistogramChart } from '../../../charts/ageHistogram/AgeHistogramChart'
 import { formatActivity, measureLabel, type HeatGrid } from '../../../lib/heat/heatGrid'
 import { summariseSelection, type SelectedMapping } from '../../../lib/heat/heatSelection'
-import { summariseRecency, type SelectionRecency } from '../../../lib/heat/selectionRecency'
 import { formatUtc, formatWindow, toRfc3339 } from '../../../lib/units/time'
 import { formatBytes, formatRatio } from '../../../lib/units/units'
 import type { Box } from '../../../lib/url/urlState'
@@ -17,6 +12,7 @@ import { Stack } from '../../../ui/layout/Stack'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { SelectionAgesPanels } from './SelectionAgesPanels'
 import classes from './SelectionPanel.module.css'
 
 const columns: Column<SelectedMapping>[] = [
@@ -44,35 +40,6 @@ function MappingList({ mappings }: { mappings: SelectedMapping[] }) {
   )
 }
 
-/** When the selected rows were last active, and whether they were accessed again after being idle. */
-function RecencyList({ recency, grid }: { recency: SelectionRecency; grid: HeatGrid }) {
-  const shares = [
-    ['active in the last column', recency.activeShare],
-    ['idle in the last column, active before', recency.activeBeforeShare],
-    ['never active in the selection', recency.neverShare],
-    ['not known in the last column', recency.unknownShare],
-    ['accessed again after an idle column', recency.againShare],
-  ] as const
-  return (
-    <>
-      <p className={classes.measure}>
-        The selected addresses, by row: a row of {formatBytes(grid.regionBytes * grid.rowsPerCell)} is active where any
-        part of it is
-      </p>
-      <dl className={classes.list}>
-        {shares.map(([name, share]) => (
-          <div key={name} className={classes.share}>
-            <dt>{name}</dt>
-            <dd>{formatRatio(share)}</dd>
-          </div>
-        ))}
-      </dl>
-    </>
-  )
-}
-
-const route = getRouteApi('/services/$serviceId')
-
 interface SelectionPanelProps {
   serviceId: string
   grid: HeatGrid
@@ -83,14 +50,14 @@ interface SelectionPanelProps {
   onZoom: () => void
 }
 
-/** What a selection of the heatmap holds: its cells summed up, its mappings, and the ages of its time and kind. */
+/** What a selection of the heatmap holds: its cells summed up, the ages and re-access of its memory, its mappings. */
 export function SelectionPanel({ serviceId, grid, selection, extent, onClose, onZoom }: SelectionPanelProps) {
   const router = useRouter()
-  const { scheme = 'recency', threshold } = route.useSearch()
-  const [cells, recency] = useMemo(() => {
-    const box = { ...selection, r0: selection.r0 / grid.rowsPerCell, r1: selection.r1 / grid.rowsPerCell }
-    return [summariseSelection(grid, box), summariseRecency(grid, box)]
-  }, [grid, selection])
+  const box = useMemo(
+    () => ({ ...selection, r0: selection.r0 / grid.rowsPerCell, r1: selection.r1 / grid.rowsPerCell }),
+    [grid.rowsPerCell, selection],
+  )
+  const cells = useMemo(() => summariseSelection(grid, box), [grid, box])
   // A link with relative times would open other rows later: it names the range that these rows are of.
   const link = () =>
     window.location.origin +
@@ -105,15 +72,6 @@ export function SelectionPanel({ serviceId, grid, selection, extent, onClose, on
         group: grid.group,
       }),
     }).href
-  const kinds = [...new Set(cells?.mappings.map((mapping) => mapping.kind))]
-  const kind = kinds.length === 1 ? grid.rows.find((row) => row.kind === kinds[0])?.kind : undefined
-  const query = useQuery(
-    heatQuery(
-      serviceId,
-      { scheme, threshold, kind, host: grid.hostId },
-      { from: toRfc3339(selection.t0), to: toRfc3339(selection.t1), refreshMs: null },
-    ),
-  )
   const actions = (
     <>
       <CopyButton value={link()}>
@@ -182,17 +140,8 @@ export function SelectionPanel({ serviceId, grid, selection, extent, onClose, on
               </div>
             ))}
         </dl>
-        {recency !== null && <RecencyList recency={recency} grid={grid} />}
       </Panel>
-      <AgeHistogramChart
-        buckets={query.data?.age_histogram}
-        evidence={query.data?.classes[0]?.bytes}
-        load={loadStateOf(query)}
-        height={200}
-        title={`Age of all ${kind === undefined ? '' : `${kind} `}memory`}
-        scheme={query.data?.scheme}
-        hint="Of this service on this host in the selected time, at all addresses: ages are not kept by address."
-      />
+      <SelectionAgesPanels serviceId={serviceId} grid={grid} box={box} />
       <Panel title="Mappings" hint={`${cells.mappings.length} in the selection`} flush>
         <MappingList mappings={cells.mappings} />
       </Panel>

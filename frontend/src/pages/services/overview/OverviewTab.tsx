@@ -14,6 +14,7 @@ import { pageKinds, type PageKindName, type SchemeName } from '../../../lib/url/
 import { NotesList } from '../../../ui/text/NotesList'
 import { Panel } from '../../../ui/layout/Panel'
 import { ProblemState } from '../../../ui/states/ProblemState'
+import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { BesidePanel } from './BesidePanel'
 import { HeatStats } from './HeatStats'
@@ -36,15 +37,25 @@ interface OverviewTabProps {
   serviceId: string
   service: ServiceDetail | undefined
   marks: ChartMark[]
+  comparison: TimeComparison | null
 }
 
 /** How hot the service is: classes by scheme, over time, by kind, by age, by host. */
-export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
+export function OverviewTab({ serviceId, service, marks, comparison }: OverviewTabProps) {
   const { scheme = 'recency', threshold, kind } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, range))
   const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind, max_hosts: mostHosts }, range))
+  const other = useQuery({
+    ...heatQuery(
+      comparison?.id ?? serviceId,
+      { scheme, threshold, kind, max_hosts: mostHosts },
+      comparison?.range ?? range,
+    ),
+    ...otherOptions(comparison),
+  })
+  const ghost = useGhost(comparison, other, seriesOf)
   const load = loadStateOf(query)
   const heat = query.data
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>
@@ -73,6 +84,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
         load={loadStateOf(narrowed)}
         heat={narrowed.data}
         marks={marks}
+        ghost={ghost}
         height={260}
         evidence={heat?.classes.find((part) => part.heat_class === 'hot')?.bytes}
         onTimeZoom={zoomTo}
@@ -85,7 +97,7 @@ export function OverviewTab({ serviceId, service, marks }: OverviewTabProps) {
           />
         }
       />
-      <ServiceMetricsCharts serviceId={serviceId} marks={marks} />
+      <ServiceMetricsCharts serviceId={serviceId} marks={marks} comparison={comparison} />
       <Columns>
         <AgeHistogramChart
           buckets={heat?.age_histogram}

@@ -7,6 +7,8 @@ import type { ChartMark } from '../../../charts/eventMarks'
 import type { Line } from '../../../charts/lines/figure'
 import { LinesChart } from '../../../charts/lines/LinesChart'
 import { Prose } from '../../../ui/text/Prose'
+import { narrowGhost } from '../../../charts/ghost'
+import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from './OverviewTab.module.css'
 
@@ -20,14 +22,28 @@ function linesOf(metrics: ServiceMetrics | undefined, keys: string[]): Line[] {
   return metrics?.series.filter((series) => keys.includes(series.key)) ?? []
 }
 
+interface ServiceMetricsChartsProps {
+  serviceId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
 /** What the service says of itself, one chart per unit; nothing but a line of text where it says nothing. */
-export function ServiceMetricsCharts({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+export function ServiceMetricsCharts({ serviceId, marks, comparison }: ServiceMetricsChartsProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceMetricsQuery(serviceId, range))
+  const other = useQuery({
+    ...serviceMetricsQuery(comparison?.id ?? serviceId, comparison?.range ?? range),
+    ...otherOptions(comparison),
+  })
+  const ghost = useGhost(comparison, other, seriesOf)
   const metrics = query.data
   const shown = useMemo(
-    () => charts.map((chart) => ({ ...chart, lines: linesOf(metrics, chart.keys) })).filter((c) => c.lines.length > 0),
-    [metrics],
+    () =>
+      charts
+        .map((chart) => ({ ...chart, lines: linesOf(metrics, chart.keys), ghost: narrowGhost(ghost, chart.keys) }))
+        .filter((chart) => chart.lines.length > 0),
+    [metrics, ghost],
   )
   if (metrics === undefined) return null
   if (shown.length === 0)
@@ -49,6 +65,7 @@ export function ServiceMetricsCharts({ serviceId, marks }: { serviceId: string; 
           load={loadStateOf(query)}
           axis={metrics.axis}
           lines={chart.lines}
+          ghost={chart.ghost}
           marks={marks}
           height={200}
           onTimeZoom={zoomTo}
