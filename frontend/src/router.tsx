@@ -37,7 +37,7 @@ const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   notFoundComponent: NotFound,
   validateSearch: readTimeSearch,
   // One time range for the whole app: links need not name it.
-  search: { middlewares: [retainSearchParams(['from', 'to', 'live', 'marks'])] },
+  search: { middlewares: [retainSearchParams(['from', 'to', 'live', 'marks', 'kiosk'])] },
 })
 
 const fleetRoute = createRoute({
@@ -45,7 +45,7 @@ const fleetRoute = createRoute({
   path: '/',
   component: FleetPage,
   validateSearch: readFleetSearch,
-  loaderDeps: ({ search: { from, to, live } }) => rangeOf({ from, to, live }),
+  loaderDeps: ({ search: { from, to, live, kiosk } }) => rangeOf({ from, to, live, kiosk }),
   // The page is drawn beside its questions, not before them; its own queries tell what fails.
   loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps),
 })

@@ -125,6 +125,10 @@ def people(writer: Writer) -> None:
     ann = {"Cookie": changed.headers["set-cookie"].partition(";")[0], "X-CSRF-Token": changed.json()["csrf_token"]}
     write("DELETE /v1/session", as_=ann)
     write("POST /login", data={"link": Access(writer.database).create_link(actor="test").secret}, as_={})
+    view = {"name": "hot hosts", "address": "/hosts?sort=hot", "shared": True}
+    write("POST /v1/views", view, keep="view_id")
+    write("PUT /v1/views/{view_id}", view | {"name": "hottest hosts"})
+    write("DELETE /v1/views/{view_id}")
     write("POST /v1/teams", {"name": "search-2", "members": [writer.ids["user_id"]]}, keep="team_id")
     write("PUT /v1/teams/{team_id}", {"name": "search-3"})
     write("PUT /v1/services/{service_id}/owner", {"team_id": writer.ids["team_id"]})

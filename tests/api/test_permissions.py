@@ -132,6 +132,10 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/events": "read:fleet",
     "POST /v1/events": "write:events",
     "DELETE /v1/events/{event_id}": "write:events",
+    "GET /v1/views": "read:fleet",
+    "POST /v1/views": "write:own",
+    "PUT /v1/views/{view_id}": "write:own",
+    "DELETE /v1/views/{view_id}": "write:own",
     "GET /v1/capacity": "read:fleet",
     "GET /v1/capacity/forecast": "read:fleet",
     "POST /v1/capacity/plan": "read:fleet",
@@ -196,6 +200,7 @@ OWNED: dict[str, dict[str, object]] = {
     "DELETE /v1/slowdown-points/{point_id}": {},
     "POST /v1/advice/{advice_id}/decision": {},
     "POST /v1/events": {"service_id": "SERVICE"},
+    "DELETE /v1/events/{event_id}": {},
     "POST /v1/experiments": {"service_id": "SERVICE"},
     "POST /v1/experiments/{experiment_id}/end": {},
 }

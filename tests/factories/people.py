@@ -90,5 +90,9 @@ def _make_service(database: Database, name: str) -> dict[str, str]:
             ),
             values,
         )
+        event = transaction.execute(
+            text("INSERT INTO events (at, kind, text, service_id) VALUES (now(), 'note', 't', :service) RETURNING id"),
+            {"service": service},
+        ).scalar_one()
     names = ("point_id", "advice_id", "experiment_id")
-    return {"service_id": f"s-{name}", **dict.fromkeys(names, f"x-{name}")}
+    return {"service_id": f"s-{name}", "event_id": str(event), **dict.fromkeys(names, f"x-{name}")}

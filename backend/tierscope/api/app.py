@@ -10,7 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
 import tierscope
-from tierscope.api.access import audit, login, me, oidc, passwords, teams, users
+from tierscope.api.access import audit, login, me, oidc, passwords, teams, users, views
 from tierscope.api.access import endpoints as access
 from tierscope.api.alerts import endpoints as alerts
 from tierscope.api.alerts import rules
@@ -75,6 +75,7 @@ ROUTERS = (
     users.router,
     teams.router,
     audit.router,
+    views.router,
     events.router,
     experiments.router,
     capacity.router,

@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react'
+import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 import { renderBare } from '../mock-api/render'
@@ -72,6 +72,19 @@ describe('a chart', () => {
     expect(screen.getByRole('button', { name: 'Leave full screen of Example' })).toBeTruthy()
     await userEvent.keyboard('{Escape}')
     expect(chart.dataset['full']).toBe('false')
+  })
+
+  it('says how it is read, from the keyboard, until Escape', async () => {
+    panel({})
+    const button = screen.getByRole('button', { name: 'How to read this: Example' })
+    button.focus()
+    await userEvent.keyboard('{Enter}')
+    const dialog = await screen.findByRole('dialog', { name: 'How to read this: Example' })
+    expect(dialog.textContent).toContain('A line that breaks had no data there')
+    expect(dialog.textContent).toContain('docs/metrics.md')
+    await userEvent.keyboard('{Escape}')
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    expect(document.activeElement).toBe(button)
   })
 
   it('turns into a table, where an absent value is not a zero', async () => {

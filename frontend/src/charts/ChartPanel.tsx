@@ -1,8 +1,9 @@
 import { ActionIcon } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { IconArrowsMaximize, IconArrowsMinimize, IconChartHistogram, IconTable } from '@tabler/icons-react'
-import { useCallback, useEffect, useState, type ReactNode } from 'react'
+import { use, useCallback, useEffect, useState, type ReactNode } from 'react'
 import type { FigureValue } from '../lib/units/figure'
+import { plotTimeSeconds } from '../lib/units/time'
 import type { LoadState } from '../lib/loadState'
 import { EmptyState } from '../ui/states/EmptyState'
 import { ExportMenu } from '../ui/export/ExportMenu'
@@ -17,14 +18,17 @@ import { useChartTheme } from '../ui/theme/useChartTheme'
 import type { ChartFigure } from './chartFigure'
 import type { Ghost } from './ghost'
 import { downloadPng } from './chartImage'
+import { HowToRead } from './HowToRead'
+import { NoteTimeContext } from './noteTime'
 import { loadPlotly, Plot, type ClickedPoint, type RelayoutUpdate } from './Plot'
+import type { ChartName } from './readings'
 import { timeZoomOf } from './timeZoom'
 import { useFullScreen } from './useFullScreen'
 import classes from './ChartPanel.module.css'
 
 export interface ChartPanelProps {
   /** What draws it: the name of the folder in charts/. */
-  chart: string
+  chart: ChartName
   /** Stable name: `chart-<name>` is its test id, and downloads carry it. */
   name: string
   title: ReactNode
@@ -85,6 +89,15 @@ export function ChartPanel(props: ChartPanelProps) {
     [onTimeZoom, onRelayout],
   )
 
+  const startNote = use(NoteTimeContext)
+  const noteAt = useCallback(
+    ({ x }: ClickedPoint) => {
+      const atSeconds = typeof x === 'string' ? plotTimeSeconds(x) : NaN
+      if (startNote !== null && Number.isFinite(atSeconds)) startNote(atSeconds)
+    },
+    [startNote],
+  )
+
   const body = (): ReactNode => {
     if (figure === null || empty) {
       if (load.problem !== null) return <ProblemState problem={load.problem} onRetry={load.retry} />
@@ -101,6 +114,7 @@ export function ChartPanel(props: ChartPanelProps) {
         scrollZoom={props.scrollZoom ?? false}
         onRelayout={onTimeZoom === undefined && onRelayout === undefined ? undefined : relayout}
         onPointClick={props.onPointClick}
+        onShiftClick={startNote === null || onTimeZoom === undefined ? undefined : noteAt}
       />
     )
     return props.wrap === undefined ? drawn : props.wrap(drawn)
@@ -111,6 +125,7 @@ export function ChartPanel(props: ChartPanelProps) {
   const actions = (
     <>
       {controls}
+      <HowToRead chart={props.chart} label={label} />
       <ActionIcon
         aria-label={asTable ? `Show ${label} as a chart` : `Show ${label} as a table`}
         onClick={() => setAsTable(!asTable)}

@@ -23,6 +23,8 @@ interface PlotProps {
   scrollZoom?: boolean
   onRelayout?: ((update: RelayoutUpdate) => void) | undefined
   onPointClick?: ((point: ClickedPoint) => void) | undefined
+  /** A click with the Shift key, which then is no click on a point. */
+  onShiftClick?: ((point: ClickedPoint) => void) | undefined
 }
 
 type Api = typeof PlotlyApi
@@ -52,7 +54,7 @@ export function loadPlotly(): Promise<Api> {
 }
 
 /** A Plotly figure at a fixed height. */
-export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick }: PlotProps) {
+export function Plot({ figure, height, label, scrollZoom = false, onRelayout, onPointClick, onShiftClick }: PlotProps) {
   const [api, setApi] = useState<Api | null>(null)
   const { ref: sizeRef, width } = useElementSize()
   const element = useRef<HTMLDivElement>(null)
@@ -84,17 +86,19 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
     const target: unknown = element.current
     if (api === null || width === 0 || !isEventSource(target)) return
     if (onRelayout !== undefined) target.on('plotly_relayout', (update: RelayoutUpdate) => onRelayout(update))
-    if (onPointClick !== undefined) {
-      target.on('plotly_click', (event: { points: ClickedPoint[] }) => {
+    if (onPointClick !== undefined || onShiftClick !== undefined) {
+      target.on('plotly_click', (event: { points: ClickedPoint[]; event: MouseEvent }) => {
         const point = event.points[0]
-        if (point !== undefined) onPointClick(point)
+        if (point === undefined) return
+        if (onShiftClick !== undefined && event.event.shiftKey) onShiftClick(point)
+        else onPointClick?.(point)
       })
     }
     return () => {
       target.removeAllListeners('plotly_relayout')
       target.removeAllListeners('plotly_click')
     }
-  }, [api, width, onRelayout, onPointClick])
+  }, [api, width, onRelayout, onPointClick, onShiftClick])
 
   useEffect(() => {
     const target = element.current

@@ -11,7 +11,7 @@ import { fleet, fleetDrift, fleetGrid, reclaimable } from './fleet/fleet'
 import { fleetStatistics } from './fleet/fleetStatistics'
 import { serviceHeat } from './heat/heat'
 import { hostDetail, hosts } from './fleet/hosts'
-import { account, audit, loginMethods, ownTokens, session, teams, tokens, users } from './identity'
+import { account, audit, loginMethods, ownTokens, session, teams, tokens, users, views } from './identity'
 import { knobAdvice } from './knobs'
 import { notifications, routing, silences } from './alerts/notifications'
 import { agentVersions, dataQuality, hostLabels, labelUpload, pauses, purge } from './operations'
@@ -150,6 +150,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/login\/methods$/, () => json(loginMethods)],
   [/^\/v1\/me$/, () => json(account)],
   [/^\/v1\/me\/tokens$/, () => json(ownTokens)],
+  [/^\/v1\/views$/, () => json({ items: views, next_cursor: null })],
   [/^\/v1\/users$/, () => json(users)],
   [/^\/v1\/teams$/, () => json(teams)],
   [/^\/v1\/tokens$/, () => json(tokens)],

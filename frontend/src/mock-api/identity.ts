@@ -3,6 +3,7 @@ import type {
   AuditRow,
   LoginMethods,
   OwnToken,
+  SavedView,
   Session,
   Team,
   TokenInfo,
@@ -27,6 +28,7 @@ export const session: Session = {
     'write:agents',
     'write:tokens',
     'write:own',
+    'write:events',
     'write:users',
     'write:labels',
     'purge:data',
@@ -142,4 +144,26 @@ export const ownTokens: OwnToken[] = [
 export const audit: AuditRow[] = [
   { at: ago(3), actor: 'ana', action: 'token.create', subject: 't-1', detail: { role: 'operator', days: 90 } },
   { at: ago(40), actor: 'ana', action: 'user.update', subject: 'u-2', detail: { disabled: true } },
+]
+
+/** One of the viewer's own, and one that another person shares. */
+export const views: SavedView[] = [
+  {
+    id: 'v-2',
+    name: 'hot hosts',
+    address: '/hosts?q=rack1',
+    shared: false,
+    created_at: ago(10),
+    created_by: 'ana',
+    changeable: true,
+  },
+  {
+    id: 'v-1',
+    name: 'wall',
+    address: '/status?from=-1h',
+    shared: true,
+    created_at: ago(100),
+    created_by: 'ben',
+    changeable: false,
+  },
 ]

@@ -82,6 +82,8 @@ describe('the search', () => {
       'New rule',
       'New experiment',
       'Compute TCO',
+      'Save this view',
+      'Kiosk',
       'Toggle theme',
     ])
     await userEvent.type(screen.getByRole('combobox', { name: /^Find a service/ }), 'add hosts{Enter}')

@@ -2466,6 +2466,13 @@ class Page_SampleSeries(TypedDict):
     next_cursor: str | None
 
 
+class Page_SavedView(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
+    items: list[SavedView]
+    next_cursor: str | None
+
+
 class Page_ScenarioItem(TypedDict):
     """One page of a list, in a stable order. `next_cursor` is null on the last page."""
 
@@ -3406,6 +3413,18 @@ class Sampling(TypedDict):
     store_events: Figure
     stores: Figure
     windows: list[TouchedWindow]
+
+
+class SavedView(TypedDict):
+    """A name for an address of the dashboard."""
+
+    address: str
+    changeable: bool
+    created_at: str
+    created_by: str
+    id: str
+    name: str
+    shared: bool
 
 
 class ScatterFit(TypedDict):
@@ -4577,6 +4596,14 @@ class ValueCount(TypedDict):
 
     hosts: int
     value: str
+
+
+class ViewRequest(TypedDict):
+    """What a view is from now on."""
+
+    address: str
+    name: str
+    shared: NotRequired[bool]
 
 
 class Vocabulary(TypedDict):

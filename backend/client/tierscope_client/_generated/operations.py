@@ -38,6 +38,12 @@ class Client(Transport):
             "models.StoredScenario", self._json("PUT", f"/v1/scenarios/{quote(scenario_id, safe='')}", body=body)
         )
 
+    def change_view(self, view_id: str, body: models.ViewRequest) -> models.SavedView:
+        """Change a saved view. Rename a view, share it, or give it another address. Administrators may change those of
+        others, too.
+        """
+        return cast("models.SavedView", self._json("PUT", f"/v1/views/{quote(view_id, safe='')}", body=body))
+
     def check_rule(self, body: models.CheckRequest) -> models.RuleCheck:
         """Check a rule. All that is wrong with a rule, with column, cause and next step; nothing is stored."""
         return cast("models.RuleCheck", self._json("POST", "/v1/rules/check", body=body))
@@ -152,6 +158,12 @@ class Client(Transport):
         """Make a local user. Make a user; a password link lets it in."""
         return cast("models.User", self._json("POST", "/v1/users", body=body))
 
+    def create_view(self, body: models.ViewRequest) -> models.SavedView:
+        """Save a view. Name an address of the dashboard. Without an account the view belongs to the installation and
+        is shared.
+        """
+        return cast("models.SavedView", self._json("POST", "/v1/views", body=body))
+
     def decide_advice(self, advice_id: str, body: models.DecisionRequest) -> models.AdviceDetail:
         """Adopt or dismiss advice. Record a decision, on all hosts of the card. It stays until what the card says
         changes materially.
@@ -199,6 +211,10 @@ class Client(Transport):
     def delete_user(self, user_id: str) -> None:
         """Remove a user. Remove a user with its sessions and tokens; what it did stays in the audit trail."""
         self._bytes("DELETE", f"/v1/users/{quote(user_id, safe='')}")
+
+    def delete_view(self, view_id: str) -> None:
+        """Delete a saved view. Delete a view. Administrators may delete shared ones of others, too."""
+        self._bytes("DELETE", f"/v1/views/{quote(view_id, safe='')}")
 
     def download_sheet(self, body: models.SheetRequest) -> bytes:
         """A costed scenario as a workbook. A workbook in which every total is a formula over named inputs, the random
@@ -810,6 +826,16 @@ class Client(Transport):
     def list_users(self) -> list[models.User]:
         """Users by name. List all users."""
         return cast("list[models.User]", self._json("GET", "/v1/users"))
+
+    def list_views(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_SavedView:
+        """Saved views, newest first. List one's own views and those that are shared with everyone."""
+        return cast("models.Page_SavedView", self._json("GET", "/v1/views", query={"limit": limit, "cursor": cursor}))
+
+    def iter_views(self, *, limit: int | None = None) -> Iterator[models.SavedView]:
+        """Saved views, newest first. List one's own views and those that are shared with everyone. All pages, one item
+        after another.
+        """
+        return self._items("/v1/views", {"limit": limit})
 
     def log_in(self, body: models.LinkLogin | models.PasswordLogin) -> models.Session:
         """Log in with a one-time link, or with name and password. Trade a one-time link, or a name and its password,

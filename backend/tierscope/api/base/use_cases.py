@@ -20,6 +20,7 @@ from tierscope.usecases.access.passwords import Passwords
 from tierscope.usecases.access.teams import Teams
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.access.users import Users
+from tierscope.usecases.access.views import SavedViews
 from tierscope.usecases.alerts.backtest import Backtests
 from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.reads import AlertReads
@@ -132,6 +133,7 @@ class _Stores:
         self.own_tokens = OwnTokens(database, clock=clock)
         self.teams = Teams(database, clock=clock)
         self.users = Users(database, clock=clock)
+        self.saved_views = SavedViews(database, clock=clock)
         self.agents = Agents(database, clock=clock)
         self.agent_plans = AgentPlans(database, clock=clock)
         self.events = Events(database, clock=clock)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import AwareDatetime
 
-from tierscope.api.base.ownership import service_in_body
+from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
@@ -44,7 +44,7 @@ def list_events(
 def delete_event(
     event_id: str,
     events: Annotated[Events, Depends(use(lambda held: held.events))],
-    caller: Annotated[Caller, Depends(requires("write:events"))],
+    caller: Annotated[Caller, Depends(requires("write:events", owned=in_path("event", "event_id")))],
 ) -> None:
     """Remove a mark from all charts; the audit trail keeps what it said."""
     events.delete(event_id, actor=caller.name)

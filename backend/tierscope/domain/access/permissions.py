@@ -28,7 +28,7 @@ Permission = Literal[
     "write:agents",
     "read:audit",
     "write:tokens",
-    "write:own",  # one's own password and tokens
+    "write:own",  # one's own password, tokens and saved views
     "write:users",  # users, teams and who owns which service
     "write:labels",  # labels of hosts
     "write:samples",  # Prometheus remote write

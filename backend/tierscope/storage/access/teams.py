@@ -9,13 +9,15 @@ from sqlalchemy import delete, text, update
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.tables import services, team_members, teams
 
-OwnedKind = Literal["service", "advice", "experiment", "slowdown_point"]
+OwnedKind = Literal["service", "advice", "experiment", "slowdown_point", "event"]
 
 _SERVICE_OF: dict[OwnedKind, str] = {
     "service": "SELECT id FROM services WHERE public_id = :id",
     "advice": "SELECT service_id FROM advice WHERE public_id = :id",
     "experiment": "SELECT service_id FROM experiments WHERE public_id = :id",
     "slowdown_point": "SELECT service_id FROM slowdown_points WHERE public_id = :id",
+    # A mark of a host as well is about more than the service.
+    "event": "SELECT service_id FROM events WHERE id::text = :id AND host_id IS NULL",
 }
 
 

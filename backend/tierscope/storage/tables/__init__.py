@@ -3,7 +3,7 @@
 from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, alert_states, alerts
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
 from tierscope.storage.tables.fleet_moves import fleet_moves
-from tierscope.storage.tables.identity import IDENTITY, team_members, teams, users
+from tierscope.storage.tables.identity import IDENTITY, saved_views, team_members, teams, users
 from tierscope.storage.tables.notifications import (
     NOTIFICATIONS,
     alert_acknowledgements,
@@ -156,6 +156,7 @@ __all__ = [
     "sample_targets",
     "samples_live",
     "samples_packed",
+    "saved_views",
     "scenarios",
     "self_reports",
     "service_aliases",

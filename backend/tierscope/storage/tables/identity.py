@@ -1,6 +1,17 @@
-"""People: users, their teams. What a user holds (sessions, tokens, links) stands in `tokens`."""
+"""People: users, their teams and saved views. What a user holds (sessions, tokens, links) stands in `tokens`."""
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Identity, Table, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Identity,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from tierscope.storage.tables.plain import Instant, metadata
 
@@ -42,6 +53,21 @@ team_members = Table(
     metadata,
     Column("team_id", BigInteger, ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True),
     Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+saved_views = Table(
+    # Names for addresses of the dashboard.
+    "saved_views",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("public_id", Text, nullable=False, unique=True),
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), index=True),  # null: the installation's
+    Column("name", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("created_at", Instant, nullable=False, server_default=_NOW),
+    Column("created_by", Text, nullable=False),
+    CheckConstraint("shared OR user_id IS NOT NULL", name="shared"),
 )
 
 IDENTITY: tuple[Table, ...] = (teams, team_members)

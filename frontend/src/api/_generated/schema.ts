@@ -2813,6 +2813,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Saved views, newest first
+         * @description List one's own views and those that are shared with everyone.
+         */
+        get: operations["list_views_v1_views_get"];
+        put?: never;
+        /**
+         * Save a view
+         * @description Name an address of the dashboard. Without an account the view belongs to the installation and is shared.
+         */
+        post: operations["create_view_v1_views_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a saved view
+         * @description Rename a view, share it, or give it another address. Administrators may change those of others, too.
+         */
+        put: operations["change_view_v1_views__view_id__put"];
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description Delete a view. Administrators may delete shared ones of others, too.
+         */
+        delete: operations["delete_view_v1_views__view_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7570,6 +7618,16 @@ export interface components {
          * Page
          * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
          */
+        Page_SavedView_: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_ScenarioItem_: {
             /** Items */
             items: components["schemas"]["ScenarioItem"][];
@@ -9568,6 +9626,35 @@ export interface components {
             stores: components["schemas"]["Figure"];
             /** Windows */
             windows: components["schemas"]["TouchedWindow"][];
+        };
+        /**
+         * SavedView
+         * @description A name for an address of the dashboard.
+         */
+        SavedView: {
+            /**
+             * Address
+             * @description Path and query of a page of the dashboard.
+             */
+            address: string;
+            /**
+             * Changeable
+             * @description Whether the caller may change and delete it.
+             */
+            changeable: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Shared */
+            shared: boolean;
         };
         /**
          * ScatterFit
@@ -11842,6 +11929,25 @@ export interface components {
             value: string;
         };
         /**
+         * ViewRequest
+         * @description What a view is from now on.
+         */
+        ViewRequest: {
+            /**
+             * Address
+             * @description Path and query of a page of the dashboard.
+             */
+            address: string;
+            /** Name */
+            name: string;
+            /**
+             * Shared
+             * @description Whether everyone who may read the fleet sees it.
+             * @default false
+             */
+            shared: boolean;
+        };
+        /**
          * Vocabulary
          * @description What conditions can be made of.
          */
@@ -12333,6 +12439,7 @@ export type PagePrice = components['schemas']['Page_Price_'];
 export type PagePurge = components['schemas']['Page_Purge_'];
 export type PageReportRun = components['schemas']['Page_ReportRun_'];
 export type PageSampleSeries = components['schemas']['Page_SampleSeries_'];
+export type PageSavedView = components['schemas']['Page_SavedView_'];
 export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PageSilence = components['schemas']['Page_Silence_'];
@@ -12413,6 +12520,7 @@ export type SampleWindow = components['schemas']['SampleWindow'];
 export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
+export type SavedView = components['schemas']['SavedView'];
 export type ScatterFit = components['schemas']['ScatterFit'];
 export type ScatterPoint = components['schemas']['ScatterPoint'];
 export type ScenarioChange = components['schemas']['ScenarioChange'];
@@ -12511,6 +12619,7 @@ export type User = components['schemas']['User'];
 export type UserRequest = components['schemas']['UserRequest'];
 export type UserUpdate = components['schemas']['UserUpdate'];
 export type ValueCount = components['schemas']['ValueCount'];
+export type ViewRequest = components['schemas']['ViewRequest'];
 export type Vocabulary = components['schemas']['Vocabulary'];
 export type VocabularyItem = components['schemas']['VocabularyItem'];
 export type WaitingAdvice = components['schemas']['WaitingAdvice'];
@@ -18345,6 +18454,143 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PasswordLink"];
                 };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_views_v1_views_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SavedView_"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_view_v1_views_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    change_view_v1_views__view_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_view_v1_views__view_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];

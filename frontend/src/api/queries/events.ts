@@ -1,7 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { EventRequest } from '../_generated/schema'
 import { toRfc3339 } from '../../lib/units/time'
 import { resolveRange } from '../../lib/url/timeRange'
-import { client, dataOf } from '../client'
+import { client, dataOf, doneBy } from '../client'
 import { readAll } from './base/pages'
 import { refreshing, type TimeRange } from './base/range'
 
@@ -21,4 +22,24 @@ export function eventsQuery(range: TimeRange) {
     placeholderData: keepPreviousData,
     ...refreshing(range),
   })
+}
+
+const changed = (queries: QueryClient) => () => queries.invalidateQueries({ queryKey: ['events'] })
+
+/** Put a note on a moment. Throws ApiProblem. */
+export function addNote(queries: QueryClient) {
+  return {
+    mutationFn: (note: Omit<EventRequest, 'kind'>) =>
+      dataOf(client.POST('/v1/events', { body: { ...note, kind: 'note' } })),
+    onSuccess: changed(queries),
+  }
+}
+
+/** Remove an event from all charts. Throws ApiProblem. */
+export function deleteEvent(queries: QueryClient) {
+  return {
+    mutationFn: (eventId: string) =>
+      doneBy(client.DELETE('/v1/events/{event_id}', { params: { path: { event_id: eventId } } })),
+    onSuccess: changed(queries),
+  }
 }

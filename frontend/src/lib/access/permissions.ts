@@ -8,6 +8,7 @@ export type PermissionName =
   | 'write:agents'
   | 'write:tokens'
   | 'write:own'
+  | 'write:events'
   | 'write:users'
   | 'write:labels'
   | 'purge:data'
@@ -30,7 +31,7 @@ const meanings: Record<string, string> = {
   'operate:agents': 'Pause and resume agents',
   'write:agents': 'Enrol hosts',
   'write:tokens': 'Create and revoke tokens',
-  'write:own': 'Change your own password and tokens',
+  'write:own': 'Change your own password, tokens and saved views',
   'write:users': 'Change users and teams',
   'write:labels': 'Label hosts',
   'write:samples': 'Send samples by remote write',

@@ -9,6 +9,8 @@ export interface TimeSearch {
   live?: 'off' | undefined
   /** Whether events are marked on charts. */
   marks?: 'off' | undefined
+  /** The page alone, on a screen on a wall: 1, or the seconds after which the next shared view follows. */
+  kiosk?: number | undefined
 }
 
 export const serviceTabs = [
@@ -157,6 +159,7 @@ export function readTimeSearch(raw: RawSearch): TimeSearch {
     to: to !== undefined && isTime(to) ? to : undefined,
     live: oneOf(raw, 'live', ['off']),
     marks: oneOf(raw, 'marks', ['off']),
+    kiosk: whole(raw, 'kiosk', 3600),
   }
 }
 

@@ -19,6 +19,7 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { ServicesTable } from '../services/ServicesTable'
+import { NoteTimeContext } from '../../charts/noteTime'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeRange } from '../shell/time/useTimeRange'
@@ -53,93 +54,95 @@ export function FleetPage(): ReactNode {
     return <ProblemState problem={load.problem} onRetry={load.retry} />
   }
   return (
-    <div data-testid="page-fleet">
-      <Headline
-        kicker={
-          <>
-            <h1>Fleet</h1>
-            <span>now</span>
-          </>
-        }
-        sentence={fleet?.headline}
-        aside={
-          <>
-            <FiringAlerts refreshMs={range.refreshMs} />
-            <EventsControl events={events} />
-          </>
-        }
-      />
-      <Stack>
-        <div className={classes.answers}>
-          <ReclaimablePanel refreshMs={range.refreshMs} />
-          <CausesPanel fleet={fleet} />
-          <NextActionPanel refreshMs={range.refreshMs} />
-        </div>
-        {fleet?.hosts_total === 0 && (
-          <EmptyState
-            title="No host reports yet"
-            next={
-              <>
-                <Link to="/add-hosts">Add hosts</Link> with the agent, or from your Prometheus.{' '}
-                <Link to="/status">Status</Link> shows the parts of this installation.
-              </>
-            }
-          />
-        )}
-        <Columns stretch>
-          <GridSection window={fleet?.window} range={range} height={300} />
-          <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
-        </Columns>
-        <FleetStats fleet={fleet} />
-        <Later isDue={fleet !== undefined}>
-          <TierFlowChart fleet={fleet} load={load} height={270} />
-          <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+    <NoteTimeContext value={events.startNote}>
+      <div data-testid="page-fleet">
+        <Headline
+          kicker={
+            <>
+              <h1>Fleet</h1>
+              <span>now</span>
+            </>
+          }
+          sentence={fleet?.headline}
+          aside={
+            <>
+              <FiringAlerts refreshMs={range.refreshMs} />
+              <EventsControl events={events} />
+            </>
+          }
+        />
+        <Stack>
+          <div className={classes.answers}>
+            <ReclaimablePanel refreshMs={range.refreshMs} />
+            <CausesPanel fleet={fleet} />
+            <NextActionPanel refreshMs={range.refreshMs} />
+          </div>
+          {fleet?.hosts_total === 0 && (
+            <EmptyState
+              title="No host reports yet"
+              next={
+                <>
+                  <Link to="/add-hosts">Add hosts</Link> with the agent, or from your Prometheus.{' '}
+                  <Link to="/status">Status</Link> shows the parts of this installation.
+                </>
+              }
+            />
+          )}
           <Columns stretch>
-            <LinesChart
-              name="fleet-moves"
-              title="Tier moves"
-              label="Tier moves of all hosts over time"
-              load={load}
-              axis={fleet?.moves_axis}
-              lines={moves}
-              marks={events.marks}
-              height={200}
-              evidence={fleet?.promotion_pages_per_s}
-              onTimeZoom={zoomTo}
-              emptyText={{
-                title: 'No tier moves in this time range',
-                next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
-              }}
-            />
-            <LinesChart
-              name="fleet-psi"
-              title="Memory pressure"
-              label="Memory pressure of all hosts over time"
-              load={load}
-              axis={fleet?.moves_axis}
-              lines={pressure}
-              marks={events.marks}
-              height={200}
-              evidence={fleet?.psi_memory_some_ratio}
-              onTimeZoom={zoomTo}
-              emptyText={{
-                title: 'No pressure data in this time range',
-                next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
-              }}
-            />
+            <GridSection window={fleet?.window} range={range} height={300} />
+            <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
           </Columns>
-          <Panel
-            title="Services"
-            hint={fleet === undefined ? undefined : `${fleet.services.length}, now`}
-            flush
-            testId="fleet-services"
-          >
-            <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
-          </Panel>
-          <StatisticsPanels />
-        </Later>
-      </Stack>
-    </div>
+          <FleetStats fleet={fleet} />
+          <Later isDue={fleet !== undefined}>
+            <TierFlowChart fleet={fleet} load={load} height={270} />
+            <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+            <Columns stretch>
+              <LinesChart
+                name="fleet-moves"
+                title="Tier moves"
+                label="Tier moves of all hosts over time"
+                load={load}
+                axis={fleet?.moves_axis}
+                lines={moves}
+                marks={events.marks}
+                height={200}
+                evidence={fleet?.promotion_pages_per_s}
+                onTimeZoom={zoomTo}
+                emptyText={{
+                  title: 'No tier moves in this time range',
+                  next: 'Hosts with one tier have none. Widen the time range, or see Hosts for their tiers.',
+                }}
+              />
+              <LinesChart
+                name="fleet-psi"
+                title="Memory pressure"
+                label="Memory pressure of all hosts over time"
+                load={load}
+                axis={fleet?.moves_axis}
+                lines={pressure}
+                marks={events.marks}
+                height={200}
+                evidence={fleet?.psi_memory_some_ratio}
+                onTimeZoom={zoomTo}
+                emptyText={{
+                  title: 'No pressure data in this time range',
+                  next: 'Pressure stall information needs a kernel with CONFIG_PSI; see the collectors of a host.',
+                }}
+              />
+            </Columns>
+            <Panel
+              title="Services"
+              hint={fleet === undefined ? undefined : `${fleet.services.length}, now`}
+              flush
+              testId="fleet-services"
+            >
+              <ServicesTable services={fleet?.services} sort={sort} onSort={setSort} />
+            </Panel>
+            <StatisticsPanels />
+          </Later>
+        </Stack>
+      </div>
+    </NoteTimeContext>
   )
 }
 

@@ -10,6 +10,7 @@ import { Headline } from '../../ui/layout/Headline'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { SubjectProblem } from '../shell/NotFound'
 import { CompareSelect } from '../shell/time/CompareSelect'
+import { NoteTimeContext } from '../../charts/noteTime'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useNow } from '../shell/time/useNow'
@@ -63,73 +64,75 @@ export function HostPage(): ReactNode {
     })
   }
   return (
-    <div data-testid="page-host">
-      <Headline
-        kicker={
-          <>
-            <Link to="/hosts">Hosts</Link>
-            <span aria-hidden>/</span>
-            <h1>{host === undefined ? '…' : host.summary.name}</h1>
-            {host !== undefined && (
-              <>
-                <HostStateTag state={host.summary.state} />
-                <span>
-                  seen <Timestamp at={host.summary.last_seen} now={now} />
-                </span>
-              </>
-            )}
-          </>
-        }
-        sentence={host?.headline}
-        aside={
-          <>
-            {comparedTabs.includes(tab) && (
-              <CompareSelect
-                compare={compare}
-                noun="host"
-                others={(hosts.data?.items ?? [])
-                  .filter(({ id }) => id !== hostId)
-                  .map(({ id, name }) => ({ value: id, label: name }))}
-                events={events.events}
-                unlisted={comparison?.words.other ?? ''}
-                testId="compare"
-                onChoose={(next) =>
-                  void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
-                }
-                onOpen={() => setOpened(true)}
-              />
-            )}
-            <EventsControl events={events} />
-          </>
-        }
-      />
-      <Tabs value={tab} onChange={setTab} keepMounted={false}>
-        <Tabs.List mb="sm">
-          {hostTabs.map((name) => (
-            <Tabs.Tab key={name} value={name}>
-              {tabLabels[name]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="overview">
-          <HostOverviewTab hostId={hostId} host={host} marks={events.marks} comparison={comparison} />
-        </Tabs.Panel>
-        <Tabs.Panel value="advice">
-          <HostAdviceTab hostId={hostId} />
-        </Tabs.Panel>
-        <Tabs.Panel value="moves">
-          <HostMovesTab hostId={hostId} marks={events.marks} comparison={comparison} />
-        </Tabs.Panel>
-        <Tabs.Panel value="counters">
-          <CountersTab hostId={hostId} marks={events.marks} comparison={comparison} />
-        </Tabs.Panel>
-        <Tabs.Panel value="hardware">
-          <HardwareTab host={host} load={load} />
-        </Tabs.Panel>
-        <Tabs.Panel value="setup">
-          <SetupTab hostId={hostId} host={host} />
-        </Tabs.Panel>
-      </Tabs>
-    </div>
+    <NoteTimeContext value={events.startNote}>
+      <div data-testid="page-host">
+        <Headline
+          kicker={
+            <>
+              <Link to="/hosts">Hosts</Link>
+              <span aria-hidden>/</span>
+              <h1>{host === undefined ? '…' : host.summary.name}</h1>
+              {host !== undefined && (
+                <>
+                  <HostStateTag state={host.summary.state} />
+                  <span>
+                    seen <Timestamp at={host.summary.last_seen} now={now} />
+                  </span>
+                </>
+              )}
+            </>
+          }
+          sentence={host?.headline}
+          aside={
+            <>
+              {comparedTabs.includes(tab) && (
+                <CompareSelect
+                  compare={compare}
+                  noun="host"
+                  others={(hosts.data?.items ?? [])
+                    .filter(({ id }) => id !== hostId)
+                    .map(({ id, name }) => ({ value: id, label: name }))}
+                  events={events.events}
+                  unlisted={comparison?.words.other ?? ''}
+                  testId="compare"
+                  onChoose={(next) =>
+                    void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
+                  }
+                  onOpen={() => setOpened(true)}
+                />
+              )}
+              <EventsControl events={events} />
+            </>
+          }
+        />
+        <Tabs value={tab} onChange={setTab} keepMounted={false}>
+          <Tabs.List mb="sm">
+            {hostTabs.map((name) => (
+              <Tabs.Tab key={name} value={name}>
+                {tabLabels[name]}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <Tabs.Panel value="overview">
+            <HostOverviewTab hostId={hostId} host={host} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="advice">
+            <HostAdviceTab hostId={hostId} />
+          </Tabs.Panel>
+          <Tabs.Panel value="moves">
+            <HostMovesTab hostId={hostId} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="counters">
+            <CountersTab hostId={hostId} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="hardware">
+            <HardwareTab host={host} load={load} />
+          </Tabs.Panel>
+          <Tabs.Panel value="setup">
+            <SetupTab hostId={hostId} host={host} />
+          </Tabs.Panel>
+        </Tabs>
+      </div>
+    </NoteTimeContext>
   )
 }

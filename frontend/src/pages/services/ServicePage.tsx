@@ -11,6 +11,7 @@ import { Headline } from '../../ui/layout/Headline'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { SubjectProblem } from '../shell/NotFound'
 import { CompareSelect } from '../shell/time/CompareSelect'
+import { NoteTimeContext } from '../../charts/noteTime'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeComparison } from '../shell/time/useTimeComparison'
@@ -64,81 +65,83 @@ export function ServicePage(): ReactNode {
     })
   }
   return (
-    <div data-testid="page-service">
-      <Headline
-        kicker={
-          <>
-            <Link to="/services">Services</Link>
-            <span aria-hidden>/</span>
-            <h1>{service === undefined ? '…' : service.summary.name}</h1>
-            {service !== undefined && <span>{service.summary.namespace}</span>}
-            {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
-            {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
-          </>
-        }
-        sentence={service?.headline}
-        aside={
-          <>
-            <Button
-              variant="default"
-              leftSection={<IconPlayerTrackNext size={14} aria-hidden />}
-              renderRoot={(props) => <Link {...props} to="/simulator" search={{ service: serviceId }} />}
-            >
-              Simulate
-            </Button>
-            {comparedTabs.includes(tab) && (
-              <CompareSelect
-                compare={compare}
-                noun="service"
-                others={(services.data?.items ?? [])
-                  .filter(({ id }) => id !== serviceId)
-                  .map(({ id, name }) => ({ value: id, label: name }))}
-                events={events.events}
-                unlisted={comparison?.words.other ?? ''}
-                testId="compare"
-                onChoose={(next) =>
-                  void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
-                }
-                onOpen={() => setOpened(true)}
-              />
-            )}
-            <EventsControl events={events} />
-          </>
-        }
-      />
-      <Tabs value={tab} onChange={setTab} keepMounted={false}>
-        <Tabs.List mb="sm">
-          {serviceTabs.map((name) => (
-            <Tabs.Tab key={name} value={name}>
-              {tabLabels[name]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="overview">
-          <OverviewTab serviceId={serviceId} service={service} marks={events.marks} comparison={comparison} />
-        </Tabs.Panel>
-        <Tabs.Panel value="heatmap">
-          <HeatmapTab serviceId={serviceId} service={service} events={events} />
-        </Tabs.Panel>
-        <Tabs.Panel value="revisit">
-          <RevisitTab serviceId={serviceId} marks={events.marks} />
-        </Tabs.Panel>
-        <Tabs.Panel value="curve">
-          <CurveTab serviceId={serviceId} />
-        </Tabs.Panel>
-        <Tabs.Panel value="sensitivity">
-          <SensitivityTab serviceId={serviceId} marks={events.marks} />
-        </Tabs.Panel>
-        <Tabs.Panel value="advice">
-          <AdviceTab serviceId={serviceId} />
-        </Tabs.Panel>
-        <Tabs.Panel value="moves">
-          <MovesTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
-        </Tabs.Panel>
-        <Tabs.Panel value="hosts">
-          <ServiceHostsTab serviceId={serviceId} service={service} />
-        </Tabs.Panel>
-      </Tabs>
-    </div>
+    <NoteTimeContext value={events.startNote}>
+      <div data-testid="page-service">
+        <Headline
+          kicker={
+            <>
+              <Link to="/services">Services</Link>
+              <span aria-hidden>/</span>
+              <h1>{service === undefined ? '…' : service.summary.name}</h1>
+              {service !== undefined && <span>{service.summary.namespace}</span>}
+              {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
+              {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
+            </>
+          }
+          sentence={service?.headline}
+          aside={
+            <>
+              <Button
+                variant="default"
+                leftSection={<IconPlayerTrackNext size={14} aria-hidden />}
+                renderRoot={(props) => <Link {...props} to="/simulator" search={{ service: serviceId }} />}
+              >
+                Simulate
+              </Button>
+              {comparedTabs.includes(tab) && (
+                <CompareSelect
+                  compare={compare}
+                  noun="service"
+                  others={(services.data?.items ?? [])
+                    .filter(({ id }) => id !== serviceId)
+                    .map(({ id, name }) => ({ value: id, label: name }))}
+                  events={events.events}
+                  unlisted={comparison?.words.other ?? ''}
+                  testId="compare"
+                  onChoose={(next) =>
+                    void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
+                  }
+                  onOpen={() => setOpened(true)}
+                />
+              )}
+              <EventsControl events={events} ownerTeam={service?.summary.owner_team?.id} />
+            </>
+          }
+        />
+        <Tabs value={tab} onChange={setTab} keepMounted={false}>
+          <Tabs.List mb="sm">
+            {serviceTabs.map((name) => (
+              <Tabs.Tab key={name} value={name}>
+                {tabLabels[name]}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <Tabs.Panel value="overview">
+            <OverviewTab serviceId={serviceId} service={service} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="heatmap">
+            <HeatmapTab serviceId={serviceId} service={service} events={events} />
+          </Tabs.Panel>
+          <Tabs.Panel value="revisit">
+            <RevisitTab serviceId={serviceId} marks={events.marks} />
+          </Tabs.Panel>
+          <Tabs.Panel value="curve">
+            <CurveTab serviceId={serviceId} />
+          </Tabs.Panel>
+          <Tabs.Panel value="sensitivity">
+            <SensitivityTab serviceId={serviceId} marks={events.marks} />
+          </Tabs.Panel>
+          <Tabs.Panel value="advice">
+            <AdviceTab serviceId={serviceId} />
+          </Tabs.Panel>
+          <Tabs.Panel value="moves">
+            <MovesTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="hosts">
+            <ServiceHostsTab serviceId={serviceId} service={service} />
+          </Tabs.Panel>
+        </Tabs>
+      </div>
+    </NoteTimeContext>
   )
 }

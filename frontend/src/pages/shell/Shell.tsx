@@ -15,6 +15,8 @@ import { ConnectionBanner } from './ConnectionBanner'
 import { LoginNotice } from './access/LoginNotice'
 import { useSession } from './access/useSession'
 import { useSessionEnd } from './access/useSessionEnd'
+import { KioskBar } from './kiosk/KioskBar'
+import { useKiosk } from './kiosk/useKiosk'
 import { Navigation } from './navigation/Navigation'
 import { SearchDialog } from './navigation/SearchDialog'
 import { ShortcutsDialog } from './navigation/ShortcutsDialog'
@@ -22,12 +24,15 @@ import { TopBar } from './navigation/TopBar'
 import { useShortcuts } from './navigation/useShortcuts'
 import classes from './Shell.module.css'
 import { useTimeRange } from './time/useTimeRange'
+import { ViewsDialog } from './views/ViewsDialog'
 
 /** The frame around every page. */
 export function Shell(): ReactNode {
   const [navOpened, nav] = useDisclosure(false)
   const [searchOpened, search] = useDisclosure(false)
   const [helpOpened, help] = useDisclosure(false)
+  const [viewsOpened, views] = useDisclosure(false)
+  const { isKiosk, setKiosk } = useKiosk()
   const { isLive, setLive } = useTimeRange()
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
@@ -52,35 +57,57 @@ export function Shell(): ReactNode {
     onHelp: help.open,
     onLive: () => setLive(!isLive),
     onTheme: toggleTheme,
+    onKiosk: () => setKiosk(!isKiosk),
   })
+  const startKiosk = () => setKiosk(true)
   return (
     <AppShell
       header={{ height: 48 }}
       navbar={{ width: 184, breakpoint: 'sm', collapsed: { mobile: !navOpened } }}
       padding={0}
+      disabled={isKiosk}
     >
       <a href="#main" className={classes.skip}>
         Skip to content
       </a>
       <HatchPattern />
-      <AppShell.Header className={classes.surface}>
-        <TopBar navOpened={navOpened} onNav={nav.toggle} onSearch={search.open} onShortcuts={help.open} />
-      </AppShell.Header>
-      <AppShell.Navbar className={classes.surface}>
-        <Navigation onNavigate={nav.close} />
-        <div className={classes.foot}>{status.data === undefined ? '\u00a0' : `Tierscope ${status.data.version}`}</div>
-      </AppShell.Navbar>
+      {!isKiosk && (
+        <>
+          <AppShell.Header className={classes.surface}>
+            <TopBar
+              navOpened={navOpened}
+              onNav={nav.toggle}
+              onSearch={search.open}
+              onShortcuts={help.open}
+              onViews={views.open}
+              onKiosk={startKiosk}
+            />
+          </AppShell.Header>
+          <AppShell.Navbar className={classes.surface}>
+            <Navigation onNavigate={nav.close} />
+            <div className={classes.foot}>
+              {status.data === undefined ? '\u00a0' : `Tierscope ${status.data.version}`}
+            </div>
+          </AppShell.Navbar>
+        </>
+      )}
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
+        {isKiosk && <KioskBar onLeave={() => setKiosk(false)} />}
         <ConnectionBanner />
         {status.data?.simulated === true && <SimulatedBanner />}
         {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
-        <div className={classes.main}>
+        <div className={isKiosk ? `${classes.main} ${classes.kiosk}` : classes.main}>
           <ExportOriginContext value={origin}>
             <Outlet />
           </ExportOriginContext>
         </div>
       </AppShell.Main>
-      <SearchDialog opened={searchOpened} onClose={search.close} onTheme={toggleTheme} />
+      <SearchDialog
+        opened={searchOpened}
+        onClose={search.close}
+        actions={{ onTheme: toggleTheme, onViews: views.open, onKiosk: startKiosk }}
+      />
+      {viewsOpened && <ViewsDialog onClose={views.close} />}
       <ShortcutsDialog opened={helpOpened} onClose={help.close} />
     </AppShell>
   )

@@ -7,14 +7,18 @@ export interface TimeRange {
   refreshMs: number | null
 }
 
-/** The range that an address asks for: live while it has no end and nobody stopped it. */
-export function rangeOf(search: {
+interface TimeSearch {
   from?: string | undefined
   to?: string | undefined
   live?: 'off' | undefined
-}): TimeRange {
-  const isLive = search.to === undefined && search.live !== 'off'
-  return { from: search.from ?? defaultFrom, to: search.to, refreshMs: isLive ? liveRefreshMs : null }
+  kiosk?: number | undefined
+}
+
+/** The range that an address asks for: live while it has no end and nobody stopped it. */
+export function rangeOf({ from, to, live, kiosk }: TimeSearch): TimeRange {
+  // Nobody stands at a kiosk to switch live on.
+  const isLive = to === undefined && (live !== 'off' || kiosk !== undefined)
+  return { from: from ?? defaultFrom, to, refreshMs: isLive ? liveRefreshMs : null }
 }
 
 /** The parameters of a range; left-out ones take the API's default, which is now. */

@@ -2,19 +2,19 @@ import { Modal, TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { useEffect, useState, type KeyboardEvent } from 'react'
 import classes from './SearchDialog.module.css'
-import { useHits, type Hit } from './useHits'
+import { useHits, type Hit, type PaletteActions } from './useHits'
 
 interface SearchDialogProps {
   opened: boolean
   onClose: () => void
-  onTheme: () => void
+  actions: PaletteActions
 }
 
-/** Ctrl-K: any service, host, rule or page by a part of its name, what was opened before, and what can be done. */
-export function SearchDialog({ opened, onClose, onTheme }: SearchDialogProps) {
+/** Ctrl-K: any service, host, rule, saved view or page by a part of its name, what was opened before, and what can be done. */
+export function SearchDialog({ opened, onClose, actions }: SearchDialogProps) {
   const [query, setQuery] = useState('')
   const [chosen, setChosen] = useState(0)
-  const hits = useHits(query, opened, onTheme)
+  const hits = useHits(query, opened, actions)
   // A long list scrolls along with the arrow keys.
   useEffect(() => {
     document.getElementById(`hit-${chosen}`)?.scrollIntoView({ block: 'nearest' })

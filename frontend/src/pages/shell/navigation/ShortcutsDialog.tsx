@@ -3,10 +3,12 @@ import { destinations } from './navigation'
 import classes from './ShortcutsDialog.module.css'
 
 const shortcuts: [string, string][] = [
-  ['Ctrl K or /', 'find a service, host, rule or page'],
+  ['Ctrl K or /', 'find a service, host, rule, saved view or page'],
   ...destinations.map(({ key, label }): [string, string] => [`g ${key}`, `go to ${label}`]),
   ['l', 'live on or off'],
   ['d', 'dark or light theme'],
+  ['k, Esc', 'kiosk: the page alone, and back'],
+  ['Shift + click', 'chart over time: add a note at this time'],
   ['?', 'this list'],
   ['+ −, Ctrl + wheel', 'heatmap: zoom'],
   ['← → ↑ ↓', 'heatmap: pan'],

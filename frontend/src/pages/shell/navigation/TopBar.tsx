@@ -1,9 +1,9 @@
 import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import { useClipboard } from '@mantine/hooks'
-import { IconCheck, IconKeyboard, IconLink, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
+import { IconKeyboard, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { AccountMenu } from '../access/AccountMenu'
 import { TimeRangeControl } from '../time/TimeRangeControl'
+import { ViewsMenu } from '../views/ViewsMenu'
 import classes from './TopBar.module.css'
 
 interface TopBarProps {
@@ -11,13 +11,14 @@ interface TopBarProps {
   onNav: () => void
   onSearch: () => void
   onShortcuts: () => void
+  onViews: () => void
+  onKiosk: () => void
 }
 
-/** The bar over every page: search, time range, link to this view, theme. */
-export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps) {
+/** The bar over every page: search, time range, saved views and links, theme. */
+export function TopBar({ navOpened, onNav, onSearch, onShortcuts, onViews, onKiosk }: TopBarProps) {
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
-  const clipboard = useClipboard()
   const other = scheme === 'dark' ? 'light' : 'dark'
   return (
     <div className={classes.bar}>
@@ -40,15 +41,7 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts }: TopBarProps)
       </ActionIcon>
       <AddHosts />
       <TimeRangeControl />
-      <Tooltip label={clipboard.copied ? 'Copied' : 'Copy a link to exactly this view'}>
-        <ActionIcon
-          aria-label="Copy link to this view"
-          visibleFrom="xs"
-          onClick={() => clipboard.copy(window.location.href)}
-        >
-          {clipboard.copied ? <IconCheck size={17} /> : <IconLink size={17} />}
-        </ActionIcon>
-      </Tooltip>
+      <ViewsMenu onViews={onViews} onKiosk={onKiosk} />
       <Tooltip label="Keyboard shortcuts (?)">
         <ActionIcon aria-label="Keyboard shortcuts" onClick={onShortcuts} visibleFrom="sm">
           <IconKeyboard size={17} />

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useRouter } from '@tanstack/react-router'
+import { viewsQuery } from '../../../api/queries/access/views'
 import { rulesQuery } from '../../../api/queries/alerts/rules'
 import { hostsQuery } from '../../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../../api/queries/fleet/services'
@@ -10,7 +11,7 @@ import { keepRecent, readRecent, type RecentHit } from './recentHits'
 /** Something that the search opens or does. */
 export interface Hit {
   key: string
-  kind: 'recent' | 'action' | 'page' | 'service' | 'host' | 'rule'
+  kind: 'recent' | 'action' | 'page' | 'view' | 'service' | 'host' | 'rule'
   label: string
   detail: string
   open: () => void
@@ -18,13 +19,22 @@ export interface Hit {
 
 const mostHits = 12
 
-/** What fits a query, at most twelve; without one what was opened before, what can be done, and the pages. */
-export function useHits(query: string, enabled: boolean, onTheme: () => void): Hit[] {
+/** What the search does beyond opening pages. */
+export interface PaletteActions {
+  onTheme: () => void
+  onViews: () => void
+  onKiosk: () => void
+}
+
+/** What fits a query, at most twelve; without one what was opened before, saved views, what can be done, and the pages. */
+export function useHits(query: string, enabled: boolean, { onTheme, onViews, onKiosk }: PaletteActions): Hit[] {
   const navigate = useNavigate()
+  const { history } = useRouter()
   const { may } = useSession()
   const services = useQuery({ ...servicesQuery(null), enabled })
   const hosts = useQuery({ ...hostsQuery(null), enabled })
   const rules = useQuery({ ...rulesQuery(null), enabled })
+  const saved = useQuery({ ...viewsQuery(), enabled })
   if (!enabled) return []
   const openers = {
     service: (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } }),
@@ -47,6 +57,8 @@ export function useHits(query: string, enabled: boolean, onTheme: () => void): H
     action('New rule', () => void navigate({ to: '/alerts/rules/new' })),
     action('New experiment', () => void navigate({ to: '/experiments/new' })),
     action('Compute TCO', () => void navigate({ to: '/tco' })),
+    action('Save this view', onViews),
+    action('Kiosk', onKiosk),
     action('Toggle theme', onTheme),
   ]
   const pages = openDestinations(may).map(({ to, label }): Hit => ({
@@ -56,17 +68,25 @@ export function useHits(query: string, enabled: boolean, onTheme: () => void): H
     detail: '',
     open: () => void navigate({ to }),
   }))
+  const views = (saved.data?.items ?? []).map(({ id, name, address, shared }): Hit => ({
+    key: `view-${id}`,
+    kind: 'view',
+    label: name,
+    detail: shared ? 'shared' : '',
+    open: () => history.push(address),
+  }))
   const words = query
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
   if (words.length === 0) {
     const recent = readRecent().map((hit): Hit => ({ ...found(hit), kind: 'recent', detail: hit.kind }))
-    return [...recent, ...actions, ...pages]
+    return [...recent, ...views.slice(0, mostHits), ...actions, ...pages]
   }
   const all: Hit[] = [
     ...actions,
     ...pages,
+    ...views,
     ...(services.data?.items ?? []).map(({ id, name, namespace }) =>
       found({ kind: 'service', id, label: name, detail: namespace }),
     ),

@@ -8,6 +8,7 @@ interface ShortcutActions {
   onHelp: () => void
   onLive: () => void
   onTheme: () => void
+  onKiosk: () => void
 }
 
 /** How long after `g` the second key counts. */
@@ -18,7 +19,7 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 /** The app-wide shortcuts, listed by `?`. They are silent while the viewer types. */
-export function useShortcuts({ onSearch, onHelp, onLive, onTheme }: ShortcutActions): void {
+export function useShortcuts({ onSearch, onHelp, onLive, onTheme, onKiosk }: ShortcutActions): void {
   const navigate = useNavigate()
   const startedAt = useRef(0)
   useHotkeys([
@@ -27,6 +28,7 @@ export function useShortcuts({ onSearch, onHelp, onLive, onTheme }: ShortcutActi
     ['shift+?', onHelp],
     ['L', onLive],
     ['D', onTheme],
+    ['K', onKiosk],
   ])
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

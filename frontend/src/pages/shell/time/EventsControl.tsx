@@ -1,20 +1,37 @@
 import { Button, Popover, Switch } from '@mantine/core'
-import { IconFlag, IconFlagOff } from '@tabler/icons-react'
+import { IconFlag, IconFlagOff, IconPlus } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { EventItem, Session } from '../../../api/_generated/schema'
 import { markGlyph, markKind } from '../../../charts/eventMarks'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import { Timestamp } from '../../../ui/text/Timestamp'
+import { useSession } from '../access/useSession'
 import classes from './EventsControl.module.css'
+import { NoteDelete } from './NoteDelete'
+import { NoteDialog } from './NoteDialog'
 import type { EventMarks } from './useEventMarks'
 
-/** The events of the page as a list, and whether charts mark them. */
-export function EventsControl({ events }: { events: EventMarks }) {
+interface EventsControlProps {
+  events: EventMarks
+  /** The id of the team that owns the page's service: its members may write notes of it. */
+  ownerTeam?: string | undefined
+}
+
+/** The events of the page as a list, whether charts mark them, and notes that viewers put on a time. */
+export function EventsControl({ events, ownerTeam }: EventsControlProps) {
   const [opened, setOpened] = useState(false)
+  const { session, may } = useSession()
+  const mayAll = may('write:events')
+  const isOwner =
+    session?.owner_permissions.includes('write:events') === true && session.teams.some(({ id }) => id === ownerTeam)
+  const service = events.alerted !== null && 'service' in events.alerted ? events.alerted.service : null
+  const mayDelete = (event: EventItem) =>
+    event.kind === 'note' && (mayAll || (isOwner && event.service_id === service && event.host_id === null))
   const count = events.events.length
   const known = !events.load.pending && events.load.problem === null
-  return (
+  const list = (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus={opened} returnFocus>
       <Popover.Target>
         <Button
@@ -58,6 +75,7 @@ export function EventsControl({ events }: { events: EventMarks }) {
                     <span>{event.kind}</span>
                     <Timestamp at={event.at} />
                     {event.author !== null && <span>by {event.author}</span>}
+                    {mayDelete(event) && <NoteDelete eventId={event.id} text={event.text} />}
                   </div>
                   <div className={classes.text}>{event.text}</div>
                 </div>
@@ -75,7 +93,42 @@ export function EventsControl({ events }: { events: EventMarks }) {
           </p>
         )}
         {events.truncated && <p className={classes.note}>Only the newest 2,000 events are shown.</p>}
+        {mayAll || isOwner ? (
+          <Button
+            className={classes.add}
+            variant="default"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            onClick={() => {
+              setOpened(false)
+              events.startNote(null)
+            }}
+          >
+            Add a note
+          </Button>
+        ) : (
+          session !== undefined && <p className={classes.note}>{whyNot(session)}</p>
+        )}
       </Popover.Dropdown>
     </Popover>
   )
+  return (
+    <>
+      {list}
+      {events.note !== null && (mayAll || isOwner) && (
+        <NoteDialog
+          atSeconds={events.note.atSeconds}
+          subject={events.alerted}
+          subjectOnly={!mayAll}
+          onClose={events.endNote}
+        />
+      )}
+    </>
+  )
+}
+
+/** Why somebody cannot add a note, and what would help. */
+function whyNot(session: Session): string {
+  return session.role === null
+    ? 'To add a note, log in as an operator.'
+    : `To add a note you need the role operator, or a team that owns the service; your role is ${session.role}.`
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import type { AlertMark } from '../../../api/_generated/schema'
 import { alertMarksQuery } from '../../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../../api/queries/base/loadState'
@@ -10,7 +10,7 @@ import { relevantEvents, type EventSubject } from '../../../lib/fleet/events'
 import { useTimeRange } from './useTimeRange'
 
 /** The host or service whose alerts charts mark. */
-type AlertedSubject = { host: string } | { service: string } | null
+export type AlertedSubject = { host: string } | { service: string } | null
 
 function alertMark(mark: AlertMark): ChartMark {
   return {
@@ -31,6 +31,9 @@ export function useEventMarks(subject: EventSubject, alerted: AlertedSubject = n
   const query = useQuery(eventsQuery(range))
   const alerts = useQuery(alertMarksQuery(alerted, range))
   const isShown = choice !== 'off'
+  const [note, setNote] = useState<{ atSeconds: number | null } | null>(null)
+  const startNote = useCallback((atSeconds: number | null) => setNote({ atSeconds }), [])
+  const endNote = () => setNote(null)
   // The subject is made anew with each render; its text is not.
   const key = JSON.stringify(subject)
   const events = useMemo(
@@ -68,6 +71,10 @@ export function useEventMarks(subject: EventSubject, alerted: AlertedSubject = n
     show,
     load: loadStateOf(query),
     truncated: query.data?.truncated ?? false,
+    /** The note that is being written; null where none is. */
+    note,
+    startNote,
+    endNote,
   }
 }
 

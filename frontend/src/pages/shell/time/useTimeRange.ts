@@ -5,9 +5,9 @@ import { toRfc3339 } from '../../../lib/units/time'
 
 /** The one time range of the app, from the URL, and the ways to change it. */
 export function useTimeRange() {
-  const { from, to, live } = useSearch({ from: '__root__' })
+  const { from, to, live, kiosk } = useSearch({ from: '__root__' })
   const navigate = useNavigate()
-  const range = useMemo(() => rangeOf({ from, to, live }), [from, to, live])
+  const range = useMemo(() => rangeOf({ from, to, live, kiosk }), [from, to, live, kiosk])
   const setRange = useCallback(
     (nextFrom: string, nextTo: string | undefined) => {
       void navigate({ to: '.', search: (before) => ({ ...before, from: nextFrom, to: nextTo }) })

@@ -1,0 +1,42 @@
+import { UnstyledButton } from '@mantine/core'
+import { IconClockExclamation } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { fleetGridQuery } from '../../../api/queries/fleet/fleet'
+import { formatAgo, formatLocal, zoneName } from '../../../lib/units/time'
+import { liveRefreshMs } from '../../../lib/url/timeRange'
+import { useNow } from '../time/useNow'
+import classes from './KioskBar.module.css'
+
+/** Answers older than this many refreshes are stale. */
+const staleRefreshes = 4
+
+/** The line over a kiosk: of when its data are, and whether they have stopped. */
+export function KioskBar({ onLeave }: { onLeave: () => void }) {
+  const query = useQuery(fleetGridQuery(liveRefreshMs))
+  const now = useNow(5_000)
+  const hosts = query.data?.hosts.filter(({ state }) => state !== 'retired') ?? []
+  const reporting = hosts.filter(({ state }) => state === 'reporting').length
+  const at = query.data === undefined ? null : new Date(query.dataUpdatedAt)
+  const isOld = at !== null && now.getTime() - at.getTime() > staleRefreshes * liveRefreshMs
+  const stale = isOld
+    ? `Stale: last answer ${formatAgo(at, now)}`
+    : hosts.length > 0 && reporting === 0
+      ? 'Stale: no host reports'
+      : null
+  return (
+    <div className={classes.bar} data-testid="kiosk-bar">
+      <strong>Tierscope</strong>
+      <span>{at === null ? 'Loading data' : `Data of ${formatLocal(at)} ${zoneName(at)}`}</span>
+      {stale === null ? (
+        hosts.length > 0 && <span>{`${reporting} of ${hosts.length} hosts reporting`}</span>
+      ) : (
+        <span className={classes.stale} role="alert">
+          <IconClockExclamation size={15} aria-hidden /> {stale}
+        </span>
+      )}
+      <UnstyledButton className={classes.leave} onClick={onLeave}>
+        Leave (Esc)
+      </UnstyledButton>
+    </div>
+  )
+}
