@@ -29,9 +29,9 @@ class People:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.views = SavedViews(database)
-        self.ann, self.ben, self.root = (
-            self._caller(name, role) for name, role in (("ann", "viewer"), ("ben", "operator"), ("root", "admin"))
-        )
+        self.ann = self._caller("ann", "viewer")
+        self.ben = self._caller("ben", "operator")
+        self.root = self._caller("root", "admin")
 
     def _caller(self, name: str, role: Role) -> Caller:
         return Caller(kind="session", name=name, role=role, user_id=make_user(self.database, name, role=role).id)
