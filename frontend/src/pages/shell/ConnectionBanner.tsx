@@ -8,8 +8,8 @@ import { useConnection } from './useConnection'
 export function ConnectionBanner() {
   const connection = useConnection()
   if (connection.kind === 'connected') return null
-  const clock = connection.at && formatClock(connection.at)
-  const shown = clock === undefined ? 'Nothing has been loaded yet.' : `Showing data of ${clock}.`
+  const { at } = connection
+  const shown = at === null ? 'Nothing has been loaded yet.' : `Showing data of ${formatClock(at)}.`
   return (
     <div className={classes.notice} role="alert" data-testid="connection-banner">
       <IconPlugConnectedX size={15} aria-hidden />
