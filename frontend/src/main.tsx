@@ -1,6 +1,7 @@
 import '@fontsource-variable/inter'
 import '@fontsource-variable/jetbrains-mono'
-import '@mantine/core/styles.css'
+import './ui/theme/layers.css'
+import '@mantine/core/styles.layer.css'
 import './ui/theme/theme.css'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
