@@ -58,6 +58,7 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
   const [api, setApi] = useState<Api | null>(null)
   const { ref: sizeRef, width } = useElementSize()
   const element = useRef<HTMLDivElement>(null)
+  const drawing = useRef<Promise<void>>(Promise.resolve())
 
   useEffect(() => {
     let gone = false
@@ -74,7 +75,7 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
     if (api === null || target === null || width === 0) return
     const layout: Partial<Layout> = { ...figure.layout, width, height }
     const config: Partial<Config> = { displayModeBar: false, scrollZoom, responsive: false, doubleClick: false }
-    void api.react(target, figure.data, layout, config).then(() => {
+    drawing.current = api.react(target, figure.data, layout, config).then(() => {
       // Without a view box a drawing is cut where the paper is narrower than the screen (ui/theme/theme.css).
       for (const drawing of target.querySelectorAll('.main-svg')) {
         drawing.setAttribute('viewBox', `0 0 ${width} ${height}`)
@@ -103,7 +104,10 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
   useEffect(() => {
     const target = element.current
     return () => {
-      if (api !== null && target !== null) api.purge(target)
+      if (api === null || target === null) return
+      // A drawing whose data is taken away halfway fails.
+      const purge = () => api.purge(target)
+      void drawing.current.then(purge, purge)
     }
   }, [api])
 
