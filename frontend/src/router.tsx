@@ -45,9 +45,9 @@ const fleetRoute = createRoute({
   path: '/',
   component: FleetPage,
   validateSearch: readFleetSearch,
-  loaderDeps: ({ search: { from, to, live, kiosk } }) => rangeOf({ from, to, live, kiosk }),
+  loaderDeps: ({ search }) => ({ range: rangeOf(search), at: search.at }),
   // The page is drawn beside its questions, not before them; its own queries tell what fails.
-  loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps),
+  loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps.range, deps.at),
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -6,7 +6,6 @@ browser's time for the page's own answer, asked for alone; that of panning is th
 """
 
 import json
-import shutil
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -91,9 +90,7 @@ def measure() -> Section:
     if subject is None:
         raise SystemExit(unusable())
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
+        browser = landing.launch(playwright)
         whole = _open(browser, _address(subject))
         fine = _open(browser, _address(subject, zoom=_middle(subject)))
         still, panned, settled = _pan(browser, subject)

@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
 from bench.figures import Row, Section, median
 
@@ -67,12 +67,16 @@ def unusable() -> str | None:
     return None if hosts else f"the instance at {address()} has no hosts"
 
 
+def launch(playwright: Playwright) -> Browser:
+    """The machine's own browser, as every section measures it."""
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    return playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+
+
 def measure() -> Section:
     """Cold and warm loads of the fleet page."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
+        browser = launch(playwright)
         cold: list[Loads] = []
         for _ in range(LOADS):
             with browser.new_context(viewport={"width": 1440, "height": 900}) as context:

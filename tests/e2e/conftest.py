@@ -82,6 +82,13 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+def log_in(page: Page, demo: Tierscope, role: str) -> None:
+    """Logs the page in by a link of the demonstration; the fleet page follows."""
+    page.goto(demo.run("token", "link", "--demo", "--role", role).strip())
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_test_id("page-fleet")).to_be_visible()
+
+
 @contextmanager
 def watch_page(browser: Browser) -> Iterator[Page]:
     """A page of its own; fails at the end when the page has logged an error."""

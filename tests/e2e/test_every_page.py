@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from cli.commands import Tierscope
-from e2e.conftest import fetch
+from e2e.conftest import fetch, log_in
 from e2e.mock_api import serve_mock_api
 from e2e.page_visits import Visits, chart_types, look_at, watched_context
 from e2e.test_demo_pages import service_id
@@ -83,9 +83,7 @@ def visits(browser: Browser, demo: Tierscope, demo_url: str, tmp_path_factory: p
     found = Visits()
     with watched_context(browser) as context:
         page = context.new_page()
-        page.goto(demo.run("token", "link", "--demo", "--role", "admin").strip())
-        page.get_by_role("button", name="Log in").click()
-        page.get_by_test_id("page-fleet").wait_for()
+        log_in(page, demo, "admin")
         look_at(page, demo_url, pages_of(demo_url), found)
         look_at_mocked(context.new_page(), demo_url, tmp_path_factory.mktemp("mock-api"), found)
     return found

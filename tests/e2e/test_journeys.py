@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from cli.commands import Tierscope
-from e2e.conftest import fetch, watch_page
+from e2e.conftest import fetch, log_in, watch_page
 from e2e.test_demo_pages import service_id
 from factories.waiting import until
 
@@ -172,9 +172,7 @@ def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
 def test_another_policy_takes_three_clicks(browser: Browser, demo: Tierscope, demo_url: str) -> None:
     with watch_page(browser) as page:
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
-        page.goto(demo.run("token", "link", "--demo", "--role", "operator").strip())
-        page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_test_id("page-fleet")).to_be_visible()
+        log_in(page, demo, "operator")
         clicks = Clicks(page, demo_url)
         clicks.start(f"/services/{service_id(demo_url, 'redis')}")
         clicks.click(page.get_by_role("link", name="Simulate"))

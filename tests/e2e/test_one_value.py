@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from cli.commands import Tierscope
-from e2e.conftest import fetch
+from e2e.conftest import fetch, log_in
 from e2e.page_visits import follow, is_settled, watched_context
 from e2e.test_demo_pages import service_id
+from e2e.test_every_page import HOST_TABS, SERVICE_TABS
+from e2e.test_headlines import newest_hour
 
-SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "hosts", "advice")
-HOST_TABS = ("overview", "advice", "moves", "counters", "hardware", "setup")
 LEAST_SHARED = {"figure": 30, "verdict": 3, "setting": 3}
 """Values on more than one page, so that there is something to hold against each other."""
 
@@ -103,9 +102,7 @@ def walks(browser: Browser, demo: Tierscope, demo_url: str) -> tuple[Walk, Walk]
     with watched_context(browser) as context:
         page = context.new_page()
         page.emulate_media(color_scheme="light")
-        page.goto(demo.run("token", "link", "--demo", "--role", "admin").strip())
-        page.get_by_role("button", name="Log in").click()
-        page.get_by_test_id("page-fleet").wait_for()
+        log_in(page, demo, "admin")
         paths = pages_about(demo_url)
         return walk(page, demo_url, paths), walk(page, demo_url, paths)
 
@@ -113,11 +110,9 @@ def walks(browser: Browser, demo: Tierscope, demo_url: str) -> tuple[Walk, Walk]
 def pages_about(url: str) -> list[str]:
     """The lists, a service's pages and those of a host that runs it."""
     service = service_id(url, "cache-graph")
-    hosts = fetch(f"{url}/v1/hosts?service={service}&limit=1")["items"]
-    host = hosts[0]["id"]
-    newest = datetime.fromisoformat(hosts[0]["last_seen"]).astimezone(UTC)
-    end = newest.replace(minute=0, second=0, microsecond=0)
-    window = f"from={end - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}&to={end:%Y-%m-%dT%H:%M:%SZ}"
+    host = fetch(f"{url}/v1/hosts?service={service}&limit=1")["items"][0]["id"]
+    start, end = newest_hour(url)
+    window = f"from={start}&to={end}"
     lists = ("/", "/services", "/hosts", "/advice?tab=cards", "/advice?tab=plan", "/advice?tab=drift", "/capacity")
     return [f"{path}{'&' if '?' in path else '?'}{window}" for path in lists] + [
         f"/{noun}/{subject}?tab={tab}&{window}"

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from cli.commands import Tierscope
-from e2e.conftest import watch_page
+from e2e.conftest import log_in, watch_page
 from e2e.test_demo_pages import open_page
 from tierscope.cli.instance.fleet import HOSTS
 
@@ -17,11 +17,8 @@ from tierscope.cli.instance.fleet import HOSTS
 @pytest.fixture(scope="module")
 def operator_page(browser: Browser, demo: Tierscope) -> Iterator[Page]:
     """A page on which an operator is logged in: starting sweeps and storing rules takes one."""
-    link = demo.run("token", "link", "--demo", "--role", "operator").strip()
     with watch_page(browser) as page:
-        page.goto(link)
-        page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_test_id("page-fleet")).to_be_visible()
+        log_in(page, demo, "operator")
         yield page
 
 

@@ -69,7 +69,7 @@ def send(
 def read(database: Database, now: int, **options: object) -> TileGrid:
     """The grid of the only service."""
     reads, asked = asking(database, now, **options)
-    return reads.grid(**asked)
+    return reads.grid(**asked).unpack()
 
 
 def asking(database: Database, now: int, **options: object) -> tuple[TileReads, dict[str, Any]]:
@@ -96,7 +96,8 @@ def test_codes_stay_and_missing_minutes_are_not_collected(database: Database) ->
     assert view.hosts == (host.id,)
     assert view.groups == ("server",)
     reads, asked = asking(database, now)
-    header, cells = reads.pack_grid(**asked)
+    packed = reads.grid(**asked)
+    header, cells = packed.header, packed.cells
     assert cells == bytes([0, 255, 1, 2, 250, 255, 253, 255, 254, 255, 254, 3])
     assert header.cells == ()
 

@@ -77,8 +77,8 @@ export function Plot({ figure, height, label, scrollZoom = false, onRelayout, on
     const config: Partial<Config> = { displayModeBar: false, scrollZoom, responsive: false, doubleClick: false }
     drawing.current = api.react(target, figure.data, layout, config).then(() => {
       // Without a view box a drawing is cut where the paper is narrower than the screen (ui/theme/theme.css).
-      for (const drawing of target.querySelectorAll('.main-svg')) {
-        drawing.setAttribute('viewBox', `0 0 ${width} ${height}`)
+      for (const sheet of target.querySelectorAll('.main-svg')) {
+        sheet.setAttribute('viewBox', `0 0 ${width} ${height}`)
       }
     })
   }, [api, figure, width, height, scrollZoom])

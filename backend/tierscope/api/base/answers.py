@@ -18,6 +18,7 @@ From = Annotated[
     Query(alias="from", description="RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`."),
 ]
 To = Annotated[str | None, Query(description="RFC 3339 with zone, or relative to now such as `-10m`. Default now.")]
+At = Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")]
 MaxPoints = Annotated[int, Query(ge=1, le=2000, description="At most this many points; the resolution is named.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most this many items.")]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=512)]

@@ -2,15 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
+from tierscope.api.base.answers import Answer, At, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.fleet.grid import FleetGrid, GridReads
 from tierscope.usecases.fleet.overview import FleetOverview, FleetReads
-
-At = Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")]
 
 router = APIRouter(prefix="/v1/fleet", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 

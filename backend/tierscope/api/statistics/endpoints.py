@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, From, To, answer
+from tierscope.api.base.answers import Answer, At, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
@@ -41,11 +41,7 @@ def read_fleet_statistics(
 
 
 @router.get("/v1/fleet/drift", summary="How far each host is from its peers")
-def read_fleet_drift(
-    request: Request,
-    reads: Reads,
-    at: Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")] = None,
-) -> Answer[FleetDrift]:
+def read_fleet_drift(request: Request, reads: Reads, at: At = None) -> Answer[FleetDrift]:
     """By host the metric in which it is furthest from its peers, in the newest hour that is counted."""
     return answer(request, FleetDrift, reads.drift(at=at))
 

@@ -48,11 +48,18 @@ def read_tiles(
     format: Annotated[Literal["json", "binary"], Query(description="JSON or a binary body.")] = "json",
 ) -> Answer[TileGrid]:
     """A grid of at most `max_rows` x `max_columns` cells; level and row merging are chosen by the size asked for."""
-    size = {"max_rows": max_rows, "max_columns": max_columns}
+    grid = reads.grid(
+        service_id,
+        host=host,
+        group=group,
+        kind=kind,
+        from_=from_,
+        to=to,
+        max_rows=max_rows,
+        max_columns=max_columns,
+    )
     if format == "json":
-        view = reads.grid(service_id, host=host, group=group, kind=kind, from_=from_, to=to, **size)
-        return answer(request, TileGrid, view)
-    view, cells = reads.pack_grid(service_id, host=host, group=group, kind=kind, from_=from_, to=to, **size)
-    header = serialise(TileGrid, view)
-    body = len(header).to_bytes(4, "little") + header + cells
+        return answer(request, TileGrid, grid.unpack())
+    header = serialise(TileGrid, grid.header)
+    body = len(header).to_bytes(4, "little") + header + grid.cells
     return answer_bytes(request, body, "application/octet-stream")

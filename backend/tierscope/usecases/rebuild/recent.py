@@ -9,7 +9,6 @@ from tierscope.core.database import WriteTransaction
 from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.ledger import Ledger, Verdict
 from tierscope.domain.ledger.figures import FLOWS, RATES, RateSum, rate_of
-from tierscope.domain.ledger.machine import read_machine
 from tierscope.storage.fleet.recent import HostRecent, replace_recent
 from tierscope.storage.ledger.rows import read_newest
 from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_recent
@@ -29,7 +28,6 @@ def recent_row(
 ) -> HostRecent:
     """What the newest ledger rows of a host, the verdict on them and its newest inventory say."""
     facts, body = read_facts(inventory), inventory or {}
-    machine = read_machine(body)
     promoted, demoted, psi, swap_in, swap_out = (
         RateSum() if ledger is None else rate_of(ledger, what) for what in (*RATES, *FLOWS[2:])
     )
@@ -54,10 +52,10 @@ def recent_row(
         swap_out_total=_total(swap_out),
         swap_out_seconds=swap_out.seconds,
         swap_out_intervals=swap_out.intervals,
-        page_bytes=machine.page_bytes,
+        page_bytes=facts.machine.page_bytes,
         verdict=verdict.word,
         memory_bytes=facts.memory_bytes,
-        top_bytes=machine.top_bytes,
+        top_bytes=facts.machine.top_bytes,
         one_tier=facts.one_tier,
         tiering_off=facts.tiering_off,
         tier_classes=facts.tier_classes,

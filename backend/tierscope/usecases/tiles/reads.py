@@ -60,6 +60,20 @@ class TileGrid:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PackedGrid:
+    """A grid whose cells stand apart, one byte each, row by row: a day has more than a million."""
+
+    header: TileGrid
+    cells: bytes
+
+    def unpack(self) -> TileGrid:
+        """The grid with its cells in it."""
+        width = len(self.header.column_ends)
+        rows = (self.cells[at : at + width] for at in range(0, len(self.cells), max(1, width)))
+        return replace(self.header, cells=tuple(tuple(row) for row in rows))
+
+
 class TileReads:
     """Grids of tiles."""
 
@@ -77,37 +91,8 @@ class TileReads:
         to: str | None,
         max_rows: int,
         max_columns: int,
-    ) -> TileGrid:
-        """As `pack_grid`, with the cells in the grid."""
-        view, cells = self.pack_grid(
-            service_id,
-            host=host,
-            group=group,
-            kind=kind,
-            from_=from_,
-            to=to,
-            max_rows=max_rows,
-            max_columns=max_columns,
-        )
-        width = len(view.column_ends)
-        rows = (cells[at : at + width] for at in range(0, len(cells), max(1, width)))
-        return replace(view, cells=tuple(tuple(row) for row in rows))
-
-    def pack_grid(
-        self,
-        service_id: str,
-        *,
-        host: str | None,
-        group: str | None,
-        kind: str | None,
-        from_: str | None,
-        to: str | None,
-        max_rows: int,
-        max_columns: int,
-    ) -> tuple[TileGrid, bytes]:
+    ) -> PackedGrid:
         """The newest list of rows in the window and its past, as a grid of at most `max_rows` by `max_columns`.
-
-        Its cells stand apart, one byte each, row by row: a day has more than a million.
 
         Raises:
             NotFound: no such service; no tiles of that host or group in the window.
@@ -120,7 +105,7 @@ class TileReads:
             by_id = {found.id: found for found in hosts_by_id(session, ids)}
             hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
             if not hosts and host is None and group is None:
-                return _nothing(service, window), b""
+                return PackedGrid(_nothing(service, window), b"")
             of_host = list_epochs(session, service.id, _pick_host(hosts, host).id, window.start, window.end)
             of_group = _pick_group(of_host, group)
             found = collect_columns(session, service.id, of_group, kind, window, max_columns=max_columns)
@@ -134,7 +119,7 @@ class TileReads:
             before=found.merged,
         )
         view = _view(service, hosts, of_host, found=found, grid=grid, window=window)
-        return view, np.ascontiguousarray(grid.cells.T).tobytes()
+        return PackedGrid(view, np.ascontiguousarray(grid.cells.T).tobytes())
 
 
 def _pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:

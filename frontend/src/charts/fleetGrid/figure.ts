@@ -1,4 +1,5 @@
 import type { FleetDrift, FleetGrid } from '../../api/_generated/schema'
+import { quietOf } from '../../lib/fleet/causes'
 import { cividis, colourAt, toneColours, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { verdictText } from '../../lib/text/verdicts'
@@ -142,13 +143,12 @@ export function fleetGridFigure(
 /** What a tile says: the worst of the host's silence, verdict, settings and findings, as the list of causes has it. */
 function tileState(host: GridHost): { word: string; tone: keyof (typeof toneColours)['light'] } {
   const verdict = verdictText(host.verdict)
-  // A recorded host sends nothing any more: that is no trouble.
-  const state = host.origin === 'import' ? 'reporting' : host.state
-  if (state === 'silent') return { word: 'silent', tone: 'critical' }
+  const quiet = quietOf(host)
+  if (quiet === 'silent') return { word: 'silent', tone: 'critical' }
   if (verdict.tone === 'critical') return { word: verdict.label, tone: 'critical' }
   if (host.finding_severity === 'critical') return { word: 'critical finding', tone: 'critical' }
   if (verdict.tone === 'warning') return { word: verdict.label, tone: 'warning' }
-  if (state === 'late') return { word: 'late', tone: 'warning' }
+  if (quiet === 'late') return { word: 'late', tone: 'warning' }
   if (host.tiering_off === true) return { word: 'tiering disabled', tone: 'warning' }
   if (host.finding_severity === 'warning') return { word: 'finding', tone: 'warning' }
   return { word: verdict.label, tone: verdict.tone }

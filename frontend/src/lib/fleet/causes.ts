@@ -42,12 +42,16 @@ export function writeCause({ kind, key }: NamedCause): string {
   return `${kind}:${key}`
 }
 
+/** That a host which should report does not; null where it does. A recorded host sends nothing any more: no trouble. */
+export function quietOf({ origin, state }: { origin: string; state: string | null }): 'silent' | 'late' | null {
+  return origin !== 'import' && (state === 'silent' || state === 'late') ? state : null
+}
+
 /** What a link can narrow the list of hosts to: the verdict of a host, and every cause of trouble that it has. */
 export function causesOf(host: Suspect): NamedCause[] {
-  // A recorded host sends nothing any more: that is no trouble.
-  const quiet = host.origin !== 'import' && (host.state === 'silent' || host.state === 'late')
+  const quiet = quietOf(host)
   return [
-    ...(quiet ? [{ kind: 'state' as const, key: host.state }] : []),
+    ...(quiet === null ? [] : [{ kind: 'state' as const, key: quiet }]),
     { kind: 'verdict', key: host.verdict },
     ...(host.tiering_off === true ? [{ kind: 'setting' as const, key: 'tiering_off' }] : []),
     ...host.findings
@@ -67,7 +71,7 @@ const tones = { critical: 3, warning: 2, info: 1, neutral: 0.5, good: 0 } as con
 
 /** How badly a host does, for lists that begin with the worst: silence and grave verdicts before findings. */
 export function troubleOf(host: Suspect): number {
-  const quiet = causesOf(host).find(({ kind }) => kind === 'state')?.key
+  const quiet = quietOf(host)
   const state = quiet === 'silent' ? 3 : quiet === 'late' ? 2 : 0
   const finding = host.findings.reduce(
     (most, { severity }) => Math.max(most, severity === 'critical' ? 3 : severity === 'warning' ? 2 : 0),

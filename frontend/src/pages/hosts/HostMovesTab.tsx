@@ -3,7 +3,7 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostPingPongQuery } from '../../api/queries/ledger/pingPong'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
-import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
@@ -18,9 +18,9 @@ export function HostMovesTab({ hostId, marks, comparison }: HostMovesTabProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(hostLedgerQuery(hostId, range))
   const pingPong = useQuery(hostPingPongQuery(hostId, range))
-  const [otherId, otherRange] = [comparison?.id ?? hostId, comparison?.range ?? range]
-  const otherLedger = useQuery({ ...hostLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
-  const otherPingPong = useQuery({ ...hostPingPongQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const other = askOther(comparison, hostId, range)
+  const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
+  const otherPingPong = useQuery({ ...hostPingPongQuery(other.id, other.range), ...other.options })
   const ghost = useGhost(comparison, otherLedger, seriesOf)
   const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (

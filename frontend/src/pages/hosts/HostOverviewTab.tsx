@@ -12,7 +12,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'
-import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { FindingsList } from './FindingsList'
 import { HostFacts } from './HostFacts'
@@ -40,11 +40,11 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
   const { range, zoomTo } = useTimeRange()
   const ledger = useQuery(hostLedgerQuery(hostId, range))
   const pressure = useQuery(counterQuery(hostId, pressureName, undefined, range))
-  const [otherId, otherRange] = [comparison?.id ?? hostId, comparison?.range ?? range]
-  const otherLedger = useQuery({ ...hostLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const other = askOther(comparison, hostId, range)
+  const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
   const otherPressure = useQuery({
-    ...counterQuery(otherId, pressureName, undefined, otherRange),
-    ...otherOptions(comparison),
+    ...counterQuery(other.id, pressureName, undefined, other.range),
+    ...other.options,
   })
   const ledgerGhost = useGhost(comparison, otherLedger, seriesOf)
   const pressureGhost = useGhost(comparison, otherPressure, ratesOf)

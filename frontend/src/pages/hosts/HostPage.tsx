@@ -1,16 +1,15 @@
 import type { ReactNode } from 'react'
 import { Tabs } from '@mantine/core'
-import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { hostQuery, hostsQuery } from '../../api/queries/fleet/hosts'
+import { hostQuery } from '../../api/queries/fleet/hosts'
 import { hostTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { SubjectProblem } from '../shell/NotFound'
-import { CompareSelect } from '../shell/time/CompareSelect'
 import { NoteTimeContext } from '../../charts/noteTime'
+import { SubjectCompare } from '../shell/time/SubjectCompare'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useNow } from '../shell/time/useNow'
@@ -53,8 +52,6 @@ export function HostPage(): ReactNode {
     { host: hostId },
   )
   const comparison = useTimeComparison(compare, 'host', events.events)
-  const [isOpened, setOpened] = useState(false)
-  const hosts = useQuery({ ...hostsQuery(null), enabled: isOpened })
   if (load.problem !== null && host === undefined) return <SubjectProblem load={load} noun="host" id={hostId} />
   const setTab = (next: string | null) => {
     const chosen = hostTabs.find((name) => name === next)
@@ -86,19 +83,12 @@ export function HostPage(): ReactNode {
           aside={
             <>
               {comparedTabs.includes(tab) && (
-                <CompareSelect
-                  compare={compare}
+                <SubjectCompare
                   noun="host"
-                  others={(hosts.data?.items ?? [])
-                    .filter(({ id }) => id !== hostId)
-                    .map(({ id, name }) => ({ value: id, label: name }))}
+                  id={hostId}
+                  compare={compare}
+                  comparison={comparison}
                   events={events.events}
-                  unlisted={comparison?.words.other ?? ''}
-                  testId="compare"
-                  onChoose={(next) =>
-                    void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
-                  }
-                  onOpen={() => setOpened(true)}
                 />
               )}
               <EventsControl events={events} />

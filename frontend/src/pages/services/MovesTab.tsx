@@ -3,7 +3,7 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { servicePingPongQuery } from '../../api/queries/ledger/pingPong'
 import { serviceLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
-import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
 
@@ -18,9 +18,9 @@ export function MovesTab({ serviceId, marks, comparison }: MovesTabProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceLedgerQuery(serviceId, range))
   const pingPong = useQuery(servicePingPongQuery(serviceId, range))
-  const [otherId, otherRange] = [comparison?.id ?? serviceId, comparison?.range ?? range]
-  const otherLedger = useQuery({ ...serviceLedgerQuery(otherId, otherRange), ...otherOptions(comparison) })
-  const otherPingPong = useQuery({ ...servicePingPongQuery(otherId, otherRange), ...otherOptions(comparison) })
+  const other = askOther(comparison, serviceId, range)
+  const otherLedger = useQuery({ ...serviceLedgerQuery(other.id, other.range), ...other.options })
+  const otherPingPong = useQuery({ ...servicePingPongQuery(other.id, other.range), ...other.options })
   const ghost = useGhost(comparison, otherLedger, seriesOf)
   const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (

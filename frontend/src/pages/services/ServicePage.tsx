@@ -1,17 +1,16 @@
 import type { ReactNode } from 'react'
 import { Button, Tabs } from '@mantine/core'
 import { IconPlayerTrackNext } from '@tabler/icons-react'
-import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { serviceQuery, servicesQuery } from '../../api/queries/fleet/services'
+import { serviceQuery } from '../../api/queries/fleet/services'
 import { serviceTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { SubjectProblem } from '../shell/NotFound'
-import { CompareSelect } from '../shell/time/CompareSelect'
 import { NoteTimeContext } from '../../charts/noteTime'
+import { SubjectCompare } from '../shell/time/SubjectCompare'
 import { EventsControl } from '../shell/time/EventsControl'
 import { useEventMarks } from '../shell/time/useEventMarks'
 import { useTimeComparison } from '../shell/time/useTimeComparison'
@@ -53,8 +52,6 @@ export function ServicePage(): ReactNode {
   const service = query.data
   const events = useEventMarks({ services: [serviceId], hosts: service?.hosts ?? [] }, { service: serviceId })
   const comparison = useTimeComparison(compare, 'service', events.events)
-  const [isOpened, setOpened] = useState(false)
-  const services = useQuery({ ...servicesQuery(null), enabled: isOpened })
   if (load.problem !== null && service === undefined)
     return <SubjectProblem load={load} noun="service" id={serviceId} />
   const setTab = (next: string | null) => {
@@ -89,19 +86,12 @@ export function ServicePage(): ReactNode {
                 Simulate
               </Button>
               {comparedTabs.includes(tab) && (
-                <CompareSelect
-                  compare={compare}
+                <SubjectCompare
                   noun="service"
-                  others={(services.data?.items ?? [])
-                    .filter(({ id }) => id !== serviceId)
-                    .map(({ id, name }) => ({ value: id, label: name }))}
+                  id={serviceId}
+                  compare={compare}
+                  comparison={comparison}
                   events={events.events}
-                  unlisted={comparison?.words.other ?? ''}
-                  testId="compare"
-                  onChoose={(next) =>
-                    void navigate({ search: (before) => ({ ...before, compare: next }), resetScroll: false })
-                  }
-                  onOpen={() => setOpened(true)}
                 />
               )}
               <EventsControl events={events} ownerTeam={service?.summary.owner_team?.id} />

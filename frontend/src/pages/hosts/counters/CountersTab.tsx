@@ -8,7 +8,7 @@ import { loadStateOf } from '../../../api/queries/base/loadState'
 import type { ChartMark } from '../../../charts/eventMarks'
 import { LinesChart } from '../../../charts/lines/LinesChart'
 import { counterLines } from '../../../charts/lines/counterLines'
-import { otherOptions, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
+import { askOther, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { CounterPicker } from './CounterPicker'
 import { CounterSeriesTable } from './CounterSeriesTable'
@@ -38,15 +38,13 @@ export function CountersTab({ hostId, marks, comparison }: CountersTabProps) {
   const { range, zoomTo } = useTimeRange()
   const names = useQuery(counterNamesQuery(hostId))
   const query = useQuery(counterQuery(hostId, counter, source, range))
-  const other = useQuery({
-    ...counterQuery(comparison?.id ?? hostId, counter, source, comparison?.range ?? range),
-    ...otherOptions(comparison),
-  })
+  const other = askOther(comparison, hostId, range)
+  const otherCounter = useQuery({ ...counterQuery(other.id, counter, source, other.range), ...other.options })
   const linesOf = useCallback(
     (answer: CounterAnswer) => ({ axis: answer.axis, lines: counterLines(answer, view) }),
     [view],
   )
-  const ghost = useGhost(comparison, other, linesOf)
+  const ghost = useGhost(comparison, otherCounter, linesOf)
   const lines = useMemo(() => counterLines(query.data, view), [query.data, view])
   const known = names.data?.items.find(
     (item) => item.name === counter && item.source === (query.data?.series[0]?.source ?? source),

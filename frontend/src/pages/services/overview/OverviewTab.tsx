@@ -14,7 +14,7 @@ import { pageKinds, type PageKindName, type SchemeName } from '../../../lib/url/
 import { NotesList } from '../../../ui/text/NotesList'
 import { Panel } from '../../../ui/layout/Panel'
 import { ProblemState } from '../../../ui/states/ProblemState'
-import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { BesidePanel } from './BesidePanel'
 import { HeatStats } from './HeatStats'
@@ -47,15 +47,12 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, range))
   const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind, max_hosts: mostHosts }, range))
-  const other = useQuery({
-    ...heatQuery(
-      comparison?.id ?? serviceId,
-      { scheme, threshold, kind, max_hosts: mostHosts },
-      comparison?.range ?? range,
-    ),
-    ...otherOptions(comparison),
+  const other = askOther(comparison, serviceId, range)
+  const otherHeat = useQuery({
+    ...heatQuery(other.id, { scheme, threshold, kind, max_hosts: mostHosts }, other.range),
+    ...other.options,
   })
-  const ghost = useGhost(comparison, other, seriesOf)
+  const ghost = useGhost(comparison, otherHeat, seriesOf)
   const load = loadStateOf(query)
   const heat = query.data
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>

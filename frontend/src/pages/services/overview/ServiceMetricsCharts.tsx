@@ -8,7 +8,7 @@ import type { Line } from '../../../charts/lines/figure'
 import { LinesChart } from '../../../charts/lines/LinesChart'
 import { Prose } from '../../../ui/text/Prose'
 import { narrowGhost } from '../../../charts/ghost'
-import { otherOptions, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from './OverviewTab.module.css'
 
@@ -32,11 +32,9 @@ interface ServiceMetricsChartsProps {
 export function ServiceMetricsCharts({ serviceId, marks, comparison }: ServiceMetricsChartsProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(serviceMetricsQuery(serviceId, range))
-  const other = useQuery({
-    ...serviceMetricsQuery(comparison?.id ?? serviceId, comparison?.range ?? range),
-    ...otherOptions(comparison),
-  })
-  const ghost = useGhost(comparison, other, seriesOf)
+  const other = askOther(comparison, serviceId, range)
+  const otherMetrics = useQuery({ ...serviceMetricsQuery(other.id, other.range), ...other.options })
+  const ghost = useGhost(comparison, otherMetrics, seriesOf)
   const metrics = query.data
   const shown = useMemo(
     () =>

@@ -89,9 +89,16 @@ export function useTimeComparison(
   }, [comparison, noun, events, found, id, range, minute])
 }
 
-/** Options of a query for the other side: asked where there is one, and never what another one answered. */
-export function otherOptions(comparison: TimeComparison | null) {
-  return { enabled: comparison !== null && comparison.side !== null, placeholderData: undefined }
+/**
+ * What to ask for the other side: whose data, by default the page's own, of which range, and the options of its queries:
+ * asked where there is another side, and never what another one answered.
+ */
+export function askOther(comparison: TimeComparison | null, ownId: string, ownRange: TimeRange) {
+  return {
+    id: comparison?.id ?? ownId,
+    range: comparison?.range ?? ownRange,
+    options: { enabled: comparison !== null && comparison.side !== null, placeholderData: undefined },
+  }
 }
 
 /** What a chart draws of the other side's answer, as `linesOf` reads it; the function must not change between renders. */
