@@ -150,15 +150,14 @@ impl PageGroup {
         self.miss_interval();
         self.validity = self.shape_window(self.validity << 1);
         self.interval = Interval::default();
-        self.last_wall_ns = self.last_wall_ns.map(|end| end + self.measured.interval_ns);
+        // What passes before the first interval of the stream belongs to no block.
+        let Some(before) = self.last_wall_ns else { return };
+        let end = before + self.measured.interval_ns;
+        self.last_wall_ns = Some(end);
         self.intervals_in_block += 1;
-        if let Some(end) = self.last_wall_ns {
-            let samples = self.end_sampled_interval(end, false);
-            self.pending.page_samples.extend(samples);
-        }
-        if let Some(end) = self.last_wall_ns
-            && self.intervals_in_block >= GAP_BLOCK_INTERVALS
-        {
+        let samples = self.end_sampled_interval(end, false);
+        self.pending.page_samples.extend(samples);
+        if self.intervals_in_block >= GAP_BLOCK_INTERVALS {
             self.count_open_gaps();
             let gaps = self.end_gap_block(end);
             self.pending.gaps.extend(gaps);

@@ -170,6 +170,19 @@ fn additive_gaps_of_the_worked_example() {
 }
 
 #[test]
+fn intervals_missed_before_the_first_one_belong_to_no_block() {
+    let mut group = group(Backend::AbitWalk, Census::Full);
+    for _ in 0..2000 {
+        group.miss();
+    }
+    let blocks: Vec<u32> = (0..20)
+        .flat_map(|now| fold(&mut group, now, &[page(1, 1)]).gaps)
+        .map(|block| block.intervals)
+        .collect();
+    assert_eq!(blocks, [10, 10]);
+}
+
+#[test]
 fn a_page_that_changes_its_tier_stays_the_same_page_and_one_that_changes_its_size_does_not() {
     let options = PageGroupOptions {
         tiers: vec![Arc::from("dram"), Arc::from("cxl")],
