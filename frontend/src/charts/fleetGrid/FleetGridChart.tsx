@@ -4,7 +4,6 @@ import { useMemo, useState, type ReactNode } from 'react'
 import type { FleetDrift, FleetGrid } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { toneColours } from '../../lib/palette'
-import { formatUtc } from '../../lib/units/time'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { BrushLayer } from './BrushLayer'
@@ -67,11 +66,7 @@ export function FleetGridChart(props: FleetGridChartProps) {
       name="fleet-grid"
       title="Hosts"
       label="Hosts by size and state"
-      hint={
-        grid === undefined || grid.is_now
-          ? 'now, sized by memory'
-          : `at ${formatUtc(new Date(grid.at))}, sized by today’s memory`
-      }
+      hint={grid === undefined || grid.is_now ? 'now, sized by memory' : 'then, sized by memory now'}
       load={load}
       figure={figure}
       height={height}
