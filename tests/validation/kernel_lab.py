@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.simulate import Machine, Outcome, TraceColumns, compile_trace, make_policy, replay
-from validation.recordings import Load, Recording
+from validation.recordings import PAGES_PER_MIB, Load, Recording
 from validation.tables import Row, verdict
 
 Ints = npt.NDArray[np.int64]
@@ -20,7 +21,7 @@ LAST_ROWS = 15
 FACTOR, POINTS = 2.0, 0.10
 FEW_PAGES = 64
 """Moves that differ by fewer pages than this are the same."""
-ANON, TMPFS = 0, 2
+ANON, FILE, TMPFS = 0, 1, 2
 SLOW = 1
 TIERING = 2
 """`numa_balancing` that promotes by tier."""
@@ -94,24 +95,23 @@ def _shares(pair: tuple[float, float]) -> str:
     return f"{pair[1]:.3f} / {pair[0]:.3f}"
 
 
-def compare(recording: Recording, one_in: int | None = None) -> Found:
+def compare(recording: Recording, one_in: int | None = None, *, seed: int = SEED) -> Found:
     """Replays a recording's load; one page in so many."""
     size = _size(recording.load) if one_in is None else one_in
     begin = int(np.ceil(recording.load.fill_s))
-    outcome, second = _replay(recording, size), _seconds(recording)
+    outcome, second = _replay(recording, size, seed), _seconds(recording)
     figures, log = outcome.figures, recording.log
-    seen = np.array([row["pages_n0"] + row["pages_n1"] > 0 for row in log])
-    ops = np.array([row["ops_s"] for row in log])[seen]
-    slow = np.array([row["slow_frac"] for row in log])[seen]
-    accesses = figures.accesses[begin:].sum(axis=1)[second[seen]]
+    seen = np.array([row.on_dram is not None for row in log])
+    ops = np.array([row.accesses for row in log])[seen]
+    slow = np.array([row.slow_ratio for row in log])[seen]
+    kinds = [ANON, TMPFS] if recording.load.flooded else [ANON, FILE, TMPFS]
+    accesses = figures.accesses[begin:, kinds].sum(axis=1)[second[seen]]
     count = recording.counters.get
     hot = None
     if _tracks_hot(recording.load):
-        last = log[-LAST_ROWS:]
-        share = [row["hot_n0"] / (row["hot_n0"] + row["hot_n1"] + row["hot_absent"]) for row in last]
         hot = (
-            float(np.mean(share)),
-            float(figures.used[-LAST_ROWS:, 0, TMPFS].mean()) / (recording.load.hot_pages // size),
+            float(np.mean([row.hot_on_dram for row in log[-LAST_ROWS:] if row.hot_on_dram is not None])),
+            float(figures.used[-LAST_ROWS:, 0, TMPFS].mean()) / (log[0].hot_pages // size),
         )
     totals = outcome.totals()
     return Found(
@@ -122,8 +122,8 @@ def compare(recording: Recording, one_in: int | None = None) -> Found:
         local=(1 - float((ops * slow).sum() / ops.sum()), 1 - float(accesses[:, SLOW].sum() / accesses.sum())),
         hot_on_dram=hot,
         on_dram=(
-            float(np.mean([row["pages_n0"] for row in log[-LAST_ROWS:]])),
-            float(figures.used[-LAST_ROWS:, 0].sum(axis=1).mean()) * size,
+            float(np.mean([row.on_dram for row in log[-LAST_ROWS:] if row.on_dram is not None])),
+            float(figures.used[-LAST_ROWS:, 0][:, kinds].sum(axis=1).mean()) * size,
         ),
     )
 
@@ -141,10 +141,10 @@ def _tracks_hot(load: Load) -> bool:
     return not load.moves_on and load.page_units == 1 and load.pages == load.pages_by_kind[ANON]
 
 
-def _replay(recording: Recording, one_in: int) -> Outcome:
-    trace = compile_trace(columns(recording, one_in))
-    policy = make_policy("numa_balancing" if recording.balancing else "first_touch")
-    if recording.balancing == TIERING and recording.demotion:
+def _replay(recording: Recording, one_in: int, seed: int) -> Outcome:
+    trace = compile_trace(columns(recording, one_in, seed))
+    policy = make_policy("numa_balancing" if recording.balancing and not recording.one_tier else "first_touch")
+    if recording.balancing == TIERING and recording.demotion and not recording.one_tier:
         # The kernel always adjusts its threshold, wakes demotion at low memory, and promotes into free memory only.
         switches = {"allocation_demotes": 1.0, "promotion_needs_free": 1.0}
         policy = make_policy("hot_page_selection_auto", {**switches, **recording.settings})
@@ -171,52 +171,59 @@ def _size(load: Load) -> int:
 
 def _seconds(recording: Recording) -> Ints:
     """Second after the fill of each row of the log."""
-    times = np.array([row["ts"] for row in recording.log])
+    times = np.array([row.at for row in recording.log])
     return np.asarray(np.rint(times - times[0]), np.int64)
 
 
-def columns(recording: Recording, one_in: int) -> TraceColumns:
+def columns(recording: Recording, one_in: int, seed: int = SEED) -> TraceColumns:
     """The accesses of each second: pages are filled in order of address, then drawn as the load draws them.
 
-    A second that the log has no row of is as the one before it.
+    A second that the log has no row of is as the one before it. Pages of files that are read beside come after all
+    others, each with the one access that reads it.
     """
     load = recording.load
-    random = np.random.default_rng(np.random.SeedSequence(SEED))
-    pages, hot, units = load.pages // one_in, load.hot_pages // one_in, load.page_units
-    page_of_rank = random.permutation(pages)
-    by_rank = _chances(load, one_in)
-    begin, seconds = int(np.ceil(load.fill_s)), _seconds(recording)
+    random = np.random.default_rng(np.random.SeedSequence(seed))
+    pages, units, together = load.pages // one_in, load.page_units, load.heat_units
+    page_of_rank = random.permutation(pages // together).repeat(together) * together
+    page_of_rank += np.arange(len(page_of_rank)) % together
+    begin, second_of = int(np.ceil(load.fill_s)), _seconds(recording)
     first = np.arange(pages // units) * begin // (pages // units)
     parts: list[tuple[Ints, Ints, Ints]] = [(first, np.arange(pages // units), np.ones(pages // units, np.int64))]
     chances: Floats = np.zeros(pages)
-    for second in range(int(seconds[-1]) + 1):
-        row = recording.log[int(np.searchsorted(seconds, second, "right")) - 1]
-        chances[page_of_rank] = np.roll(by_rank, int(row["phase"]) * hot % pages)
+    flood: list[int] = []
+    for second in range(int(second_of[-1]) + 1):
+        row = recording.log[int(np.searchsorted(second_of, second, "right")) - 1]
+        chances[page_of_rank] = np.roll(_chances(load, one_in, row.hot_pages), row.hot_begin // one_in % pages)
         per_page = chances.reshape(-1, units).sum(axis=1)
-        counts = random.poisson(per_page * (row["ops_s"] / one_in))
+        counts = random.poisson(per_page * (row.accesses / one_in))
         touched = np.flatnonzero(counts)
         parts.append((np.full(len(touched), begin + second), touched, counts[touched].astype(np.int64)))
-    interval, page, accesses = (np.concatenate([part[column] for part in parts]) for column in range(3))
+        flood.append(int(row.flood_mib * PAGES_PER_MIB) // one_in)
     kinds = np.repeat(np.arange(3), [count // one_in // units for count in load.pages_by_kind])
     if _tracks_hot(load):
-        kinds[page_of_rank[:hot]] = TMPFS
-    intervals = begin + int(seconds[-1]) + 1
+        kinds[page_of_rank[: recording.log[0].hot_pages // one_in]] = TMPFS
+    read_at = begin + np.repeat(np.arange(len(flood)), flood)
+    parts.append((read_at, len(kinds) + np.arange(len(read_at)), np.ones(len(read_at), np.int64)))
+    interval, page, accesses = (np.concatenate([part[column] for part in parts]) for column in range(3))
+    order = np.argsort(interval, kind="stable")
+    intervals, count = begin + len(flood), len(kinds) + len(read_at)
     return TraceColumns(
         intervals=intervals,
-        kinds=kinds,
-        units=np.full(len(kinds), units),
-        first=first,
-        last=np.full(len(kinds), intervals - 1),
-        row_interval=interval,
-        row_page=page,
-        row_accesses=accesses,
+        kinds=np.concatenate([kinds, np.full(len(read_at), FILE)]),
+        units=np.concatenate([np.full(len(kinds), units), np.ones(len(read_at), np.int64)]),
+        first=np.concatenate([first, read_at]),
+        last=np.full(count, intervals - 1),
+        row_interval=interval[order],
+        row_page=page[order],
+        row_accesses=accesses[order],
         row_written=random.random(len(page)) < WRITTEN,
     )
 
 
-def _chances(load: Load, one_in: int) -> Floats:
+@cache
+def _chances(load: Load, one_in: int, hot_pages: int) -> Floats:
     """Chance of each rank to be accessed; of so many ranks in a row one page stands for all, at their mean."""
-    pages, hot = load.pages // one_in, load.hot_pages // one_in
+    pages, hot = load.pages // one_in, hot_pages // one_in
     if load.distribution == "zipf":
         rates = 1.0 / np.arange(1, load.pages + 1) ** ZIPF
         grouped = rates[: pages * one_in].reshape(pages, one_in).sum(axis=1)

@@ -1,15 +1,13 @@
 """Recordings of real kernels as the replay needs them: the load, the machine, the counters."""
 
-import io
 import re
-import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import zstandard
-
+from corpus.packing import unpack
+from corpus.truth import read_log
 from tierscope.domain.simulate import Machine
 
 DATA = Path(__file__).parents[1] / "data"
@@ -39,27 +37,36 @@ KIB_PER_PAGE = 4
 HUGE_UNITS = 512
 SWAP_PAGES = 1 << 18
 """The compressed swap of 08-swap, 1 GiB."""
-_SETTINGS = ("hot_threshold_ms", "scan_period_max_ms", "numa_balancing_promote_rate_limit_MBps")
+BALANCING = "/proc/sys/kernel/numa_balancing"
+DEMOTION = "/sys/kernel/mm/numa/demotion_enabled"
+HUGE = "/sys/kernel/mm/transparent_hugepage/enabled"
+SCANNER = "/sys/kernel/debug/sched/numa_balancing"
+_SETTINGS = {
+    f"{SCANNER}/hot_threshold_ms": "hot_threshold_ms",
+    f"{SCANNER}/scan_period_max_ms": "scan_period_max_ms",
+    "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps": "numa_balancing_promote_rate_limit_MBps",
+}
+"""Settings of the policy, by the knob's path."""
 MANY_PASSES = 4
-_WANTED = re.compile(
-    r"(events\.log|workload\.log|\d+/proc/(vmstat|zoneinfo|\d+/sched)|\d+/sys/devices/system/node/node[01]/meminfo)$"
-)
+_SET = re.compile(r"^\d+ set (/\S+)=(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
     """The load generator's settings, in base pages and seconds. Kinds of memory in order of address.
 
-    `moves_on`: the hot set does. `page_units`: base pages in a page, 512 where memory is in huge pages.
+    `moves_on`: the hot set does, or changes its size. `page_units`: base pages in a page, 512 where memory is in huge
+    pages. `heat_units`: neighbours that are equally hot. `flooded`: files are read beside, and counted apart.
     """
 
     pages_by_kind: tuple[int, int, int]
-    hot_pages: int
     distribution: str
     hot_probability: float
     moves_on: bool
     fill_s: float
     page_units: int
+    heat_units: int = 1
+    flooded: bool = False
 
     @property
     def pages(self) -> int:
@@ -68,71 +75,118 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Second:
+    """One second of a load: Unix time, accesses and the share of them that was slow, MiB of files read beside.
+
+    The hot pages are `hot_pages` ranks from `hot_begin` on. `on_dram`, `hot_on_dram`: pages on node 0, and the share of
+    the hot ones; None before the first look at them.
+    """
+
+    at: float
+    accesses: float
+    slow_ratio: float
+    flood_mib: float
+    hot_begin: int
+    hot_pages: int
+    on_dram: int | None
+    hot_on_dram: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """One recording. `log` has a row for each second that the load had; `counters` count over the whole run.
 
-    `balancing` and `demotion`: `numa_balancing` and `demotion_enabled`. `reclaims_group`: the load's cgroup was, too.
+    `knobs`: values that were set, by the full path of their file. `one_tier`: the kernel took both nodes for one tier.
+    `reclaims_group`: the load's cgroup was reclaimed.
     """
 
     name: str
-    balancing: int
-    demotion: bool
+    knobs: Mapping[str, str]
+    one_tier: bool
     reclaims_group: bool
-    settings: Mapping[str, float]
     load: Load
     machine: Machine
-    log: tuple[Mapping[str, float], ...]
+    log: tuple[Second, ...]
     counters: Mapping[str, int]
+
+    @property
+    def balancing(self) -> int:
+        """`numa_balancing`."""
+        return int(self.knobs[BALANCING])
+
+    @property
+    def demotion(self) -> bool:
+        """`demotion_enabled`."""
+        return self.knobs[DEMOTION] == "1"
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Settings of the policy that were set."""
+        return {name: float(self.knobs[path]) for path, name in _SETTINGS.items() if path in self.knobs}
 
 
 def read(name: str) -> Recording:
     """A recording from its archive."""
     folder = "kernel-lab" if name in NAMES else "kernel-lab-hmat"
-    files = _files(DATA / folder / f"{name}.tar.zst")
+    files = unpack(DATA / folder / f"{name}.tar.zst")
     events, text = files["events.log"], files["workload.log"]
-    knobs = dict(re.findall(r" set /\S*/(\w+)=(\S+)", events))
-    log = tuple(
-        {key: float(value) for key, value in (pair.split("=") for pair in line.split())}
-        for line in text.splitlines()
-        if line.startswith("ts=")
-    )
-    load = _load(text, huge=knobs["enabled"] == "always")
+    knobs = knobs_of(events)
+    load, hot_pages = _load(text, huge=knobs[HUGE] == "always")
+    rows = read_log(text)
+    log = seconds(rows, [hot_pages] * len(rows))
     return Recording(
         name=name,
-        balancing=int(knobs["numa_balancing"]),
-        demotion=knobs["demotion_enabled"] == "1",
+        knobs=knobs,
+        one_tier=is_one_tier(files),
         reclaims_group="memory.reclaim" in events,
-        settings={key: float(knobs[key]) for key in _SETTINGS if key in knobs},
         load=load,
-        machine=_machine(files, log, load, swap_pages=SWAP_PAGES if "swapon" in events else 0),
+        machine=machine_of(files, log, load, swap_pages=SWAP_PAGES if "swapon" in events else 0),
         log=log,
-        counters=_counters(files),
+        counters=counters_of(files),
     )
 
 
-def _files(archive: Path) -> dict[str, str]:
-    """The files that are needed, by their path below the recording's folder."""
-    found: dict[str, str] = {}
-    with (
-        archive.open("rb") as raw,
-        zstandard.ZstdDecompressor().stream_reader(raw) as plain,
-        tarfile.open(fileobj=io.BufferedReader(plain, 1 << 20), mode="r|") as members,
-    ):
-        for member in members:
-            path = member.name.partition("/")[2]
-            if member.isfile() and _WANTED.match(path):
-                content = members.extractfile(member)
-                assert content is not None
-                found[path] = content.read().decode()
-    return found
+def knobs_of(events: str) -> dict[str, str]:
+    """Values that were set, by the full path of their file: more than one is called `enabled`."""
+    return dict(_SET.findall(events))
+
+
+def seconds(rows: Sequence[Mapping[str, float]], hot_pages: Sequence[int]) -> tuple[Second, ...]:
+    """Rows of a load's log, of which each had so many hot pages: a move begins after as many as were hot before."""
+    found, begin = [], 0
+    for place, (row, hot) in enumerate(zip(rows, hot_pages, strict=True)):
+        if place and row["phase"] > rows[place - 1]["phase"]:
+            begin += hot_pages[place - 1] * int(row["phase"] - rows[place - 1]["phase"])
+        hot_total = row["hot_n0"] + row["hot_n1"] + row["hot_absent"]
+        was_looked_at = row["pages_n0"] + row["pages_n1"] > 0
+        found.append(
+            Second(
+                at=row["ts"],
+                accesses=row["ops_s"],
+                slow_ratio=row.get("slow_frac", 0.0),
+                flood_mib=row.get("flood_mb_s", 0.0),
+                hot_begin=begin,
+                hot_pages=hot,
+                on_dram=int(row["pages_n0"]) if was_looked_at else None,
+                hot_on_dram=row["hot_n0"] / hot_total if was_looked_at and hot_total else None,
+            )
+        )
+    return tuple(found)
+
+
+def is_one_tier(files: Mapping[str, str]) -> bool:
+    """Whether node 0 and node 1 are in one memory tier, so that nothing is demoted or promoted."""
+    last = _times(files)[-1]
+    lists = [text for path, text in files.items() if path.startswith(f"{last}/") and path.endswith("/nodelist")]
+    return bool(lists) and any(text.strip() in {"0-1", "0,1"} for text in lists)
 
 
 def _times(files: Mapping[str, str]) -> list[int]:
     return sorted({int(path.partition("/")[0]) for path in files if path[0].isdigit()})
 
 
-def _load(log: str, *, huge: bool) -> Load:
-    """The load by the first line of its log, which has either its arguments or what it made of them."""
+def _load(log: str, *, huge: bool) -> tuple[Load, int]:
+    """The load and its hot pages, by the first line of its log: its arguments, or what it made of them."""
     head = log.partition("\n")[0]
 
     def number(pattern: str, default: float = 0.0) -> float:
@@ -144,29 +198,30 @@ def _load(log: str, *, huge: bool) -> Load:
     assert filled is not None
     patterns = (r"anon[ =](\d+)", r"(?:file-mb |file=)(\d+)", r"shm[ =](\d+)")
     anon, file, tmpfs = (int(number(pattern) * PAGES_PER_MIB) for pattern in patterns)
-    return Load(
+    load = Load(
         pages_by_kind=(anon, file, tmpfs),
-        hot_pages=int(number(r"hot[-_]mb[ =](\d+)") * PAGES_PER_MIB),
         distribution=distribution[1],
         hot_probability=number(r"hot[-_]prob[ =]([\d.]+)", 0.95),
         moves_on=number(r"phase(?:_s)?[ =](\d+)") > 0,
         fill_s=int(filled[1]) / 1000,
         page_units=HUGE_UNITS if huge else 1,
     )
+    return load, int(number(r"hot[-_]mb[ =](\d+)") * PAGES_PER_MIB)
 
 
-def _machine(files: Mapping[str, str], log: tuple[Mapping[str, float], ...], load: Load, *, swap_pages: int) -> Machine:
+def machine_of(files: Mapping[str, str], log: Sequence[Second], load: Load, *, swap_pages: int = 0) -> Machine:
     """DRAM: what node 0 has free or lends to the load halfway through. Slower tier: what node 1 has free at first."""
     times = _times(files)
     lent = ("MemFree", "AnonPages") if load.pages == load.pages_by_kind[0] else ("MemFree", "AnonPages", "FilePages")
-    middle = next(time for time in times if time >= log[len(log) // 2]["ts"])
+    middle = next(time for time in times if time >= log[len(log) // 2].at)
+    flooded = _meminfo(files, middle, 0, "FilePages") - _meminfo(files, middle, 0, "Shmem") if load.flooded else 0
     return Machine(
-        dram_pages=sum(_meminfo(files, middle, 0, name) for name in lent),
+        dram_pages=sum(_meminfo(files, middle, 0, name) for name in lent) + flooded,
         slow_pages=_meminfo(files, times[0], 1, "MemFree"),
         swap="ssd" if swap_pages else None,
         swap_pages=swap_pages,
         zone_watermarks=_watermarks(files[f"{_settled(files)}/proc/zoneinfo"]),
-        scan_pass_s=_scan_pass_s(files, log[0]["ts"]),
+        scan_pass_s=_scan_pass_s(files, log[0].at),
     )
 
 
@@ -211,7 +266,7 @@ def _scan_pass_s(files: Mapping[str, str], begin: float) -> float | None:
     return (ends[-1] - ends[0]) / (len(ends) - 1)
 
 
-def _counters(files: Mapping[str, str]) -> dict[str, int]:
+def counters_of(files: Mapping[str, str]) -> dict[str, int]:
     times = _times(files)
     first, last = (
         {name: int(value) for name, value in (line.split() for line in files[f"{time}/proc/vmstat"].splitlines())}

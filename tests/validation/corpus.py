@@ -1,0 +1,80 @@
+"""Recordings of the corpus as the replay needs them, and which of them a rule of the simulator may be made on."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from corpus.packing import unpack
+from corpus.truth import read_log
+from validation.recordings import (
+    DATA,
+    HUGE_UNITS,
+    PAGES_PER_MIB,
+    Load,
+    Recording,
+    counters_of,
+    is_one_tier,
+    knobs_of,
+    machine_of,
+    seconds,
+)
+
+CORPUS = DATA / "kernel-corpus"
+HOT_PROBABILITY = 0.95
+SCAN_PERIOD_MAX_MS = 60_000
+
+
+def names() -> tuple[str, ...]:
+    """All recordings that are there."""
+    return tuple(sorted(path.name.removesuffix(".tar.zst") for path in CORPUS.glob("*.tar.zst")))
+
+
+def is_left_out(name: str) -> bool:
+    """Whether a recording is kept for the report: the first byte of its name's SHA-256 is odd.
+
+    Rules and settings of the simulator are made on the others alone. This rule stood before any recording of the corpus
+    was replayed.
+    """
+    return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
+
+
+def read(name: str) -> Recording:
+    """A recording of the corpus."""
+    files = unpack(CORPUS / f"{name}.tar.zst")
+    meta, events, rows = json.loads(files["meta.json"]), files["events.log"], read_log(files["workload.log"])
+    begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
+    load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
+    hot_by_act = [_hot_pages(meta, act["hot_ratio"]) for act in meta["load"]["acts"]]
+    log = seconds(rows, [hot_by_act[int(row["act"])] for row in rows])
+    knobs = knobs_of(events)
+    return Recording(
+        name=name,
+        knobs=knobs,
+        one_tier=is_one_tier(files),
+        reclaims_group=False,
+        load=load,
+        machine=machine_of(files, log, load),
+        log=log,
+        counters=counters_of(files),
+    )
+
+
+def _hot_pages(meta: Mapping[str, Any], ratio: float) -> int:
+    """Hot pages of an act; the load is told whole MiB."""
+    return round(int(meta["memory"]["dram_mib"]) * ratio) * PAGES_PER_MIB
+
+
+def _load(meta: Mapping[str, Any], *, fill_s: float) -> Load:
+    said = meta["load"]
+    units = HUGE_UNITS if said["is_huge"] else 1
+    return Load(
+        pages_by_kind=(round(meta["memory"]["dram_mib"] * said["memory_ratio"]) * PAGES_PER_MIB // units * units, 0, 0),
+        distribution="hotcold",
+        hot_probability=HOT_PROBABILITY,
+        moves_on=len(said["acts"]) > 1 or said["acts"][0]["move_s"] > 0,
+        fill_s=max(fill_s, 1.0),
+        page_units=units,
+        heat_units=units,
+        flooded=any(act["is_flooded"] for act in said["acts"]),
+    )

@@ -1,0 +1,51 @@
+"""What is read of recorded kernels before their load is replayed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+
+from validation import corpus
+from validation.kernel_lab import FILE, columns
+from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of
+
+EVENTS = """1795223405 set /sys/kernel/mm/transparent_hugepage/enabled=always rc=0
+1795223405 set /sys/kernel/mm/lru_gen/enabled=7
+1795223406 refused /proc/sys/kernel/numa_balancing=2
+"""
+
+
+def test_knobs_of_one_name_are_kept_apart_and_refused_ones_are_not_set() -> None:
+    assert knobs_of(EVENTS) == {HUGE: "always", "/sys/kernel/mm/lru_gen/enabled": "7"}
+
+
+def test_a_rule_that_knows_names_alone_leaves_about_half_of_the_corpus_out() -> None:
+    left_out = [name for name in corpus.names() if corpus.is_left_out(name)]
+    assert 0.4 < len(left_out) / len(corpus.names()) < 0.6
+    assert {name.split("-")[0] for name in left_out} == {"6.1", "6.12", "7.2"}
+
+
+def test_acts_of_a_load_have_hot_sets_of_their_own() -> None:
+    log = corpus.read("6.12-hmat-small-two-acts-default").log
+    assert {row.hot_pages for row in log} == {115 * PAGES_PER_MIB, 134 * PAGES_PER_MIB}
+    moved = [row.hot_begin for row in log if row.hot_begin]
+    assert moved[0] == 134 * PAGES_PER_MIB
+    assert moved[-1] == 4 * 134 * PAGES_PER_MIB
+
+
+def test_a_kernel_that_took_both_nodes_for_one_tier_is_told_apart() -> None:
+    assert corpus.read("6.1-hmat-small-moves-slower-default").one_tier
+    assert not corpus.read("6.1-nvdimm-small-moves-slower-default").one_tier
+
+
+def test_huge_pages_are_hot_as_a_whole_and_files_that_are_read_beside_come_once() -> None:
+    huge = columns(corpus.read("6.12-hmat-small-huge-pages-fast"), 1)
+    assert set(huge.units.tolist()) == {HUGE_UNITS}
+    flooded = corpus.read("6.12-hmat-small-flood-beside-moves-default")
+    found = columns(flooded, 4)
+    files = np.flatnonzero(found.kinds == FILE)
+    expected = sum(row.flood_mib for row in flooded.log) * PAGES_PER_MIB / 4
+    assert len(files) == pytest.approx(expected, rel=0.01)
+    assert np.isin(found.row_page, files).sum() == len(files)
