@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "heat": {"clock", "host", "sample", "rootfs", "sysfs", "pagetable", "perf", "damon", "wire"},
 }
 EVERYTHING = {"agent"}
-OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "hostile", "opened"}
+OUTSIDE_THE_AGENT = {"simcore", "engine", "samples", "swapdev", "hostile", "opened"}
 # Generated code and TLS each have one home; over plain HTTP the agent also asks services of its own host.
 HOMES = {
     "prost": {"wire", "opened"},
@@ -71,10 +71,16 @@ def test_crates_use_only_what_the_arrows_allow() -> None:
         assert graph[name] & agent_crates <= allowed, name
 
 
+def test_the_simulators_use_only_what_the_arrows_allow() -> None:
+    graph = read_graph()
+    assert graph["swapdev"] & set(graph) == set()
+    assert graph["engine"] & set(graph) == {"swapdev"}
+
+
 def test_the_twin_shares_nothing_with_what_it_judges() -> None:
     graph = read_graph()
     assert graph["twin"] & set(graph) == set()
-    assert not {name for name in ("engine", "samples", "simcore", "sample") if "twin" in graph[name]}
+    assert not {name for name in ("engine", "samples", "swapdev", "simcore", "sample") if "twin" in graph[name]}
 
 
 def test_each_outside_concern_has_one_home() -> None:

@@ -1,8 +1,10 @@
-//! Python bindings of the page fold, the simulator's inner loop, and samples of Prometheus.
+//! Python bindings of the page fold, the simulator's inner loop, swap devices, and samples of Prometheus.
 
 mod sampled_trace;
 mod samples;
+mod settings;
 mod simulation;
+mod swap_device;
 
 use pyo3::prelude::*;
 
@@ -14,6 +16,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sampled_trace::SampledFold>()?;
     module.add_class::<simulation::SimulationTrace>()?;
     module.add_class::<simulation::SimulationOutcome>()?;
+    module.add_function(wrap_pyfunction!(swap_device::run_swap_device, module)?)?;
     module.add_class::<samples::SeriesIndex>()?;
     module.add_class::<samples::WriteRequest>()?;
     module.add_function(wrap_pyfunction!(samples::pack_requests, module)?)?;

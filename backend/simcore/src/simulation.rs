@@ -13,6 +13,7 @@ use tierscope_engine::{
 };
 
 use crate::sampled_trace::PageTrace;
+use crate::settings::Settings;
 
 const KINDS: usize = 3;
 
@@ -178,35 +179,7 @@ fn from_recording(recording: &PageTrace) -> Result<SimulationTrace, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Numbers by name. What a policy needs must be there.
-struct Settings<'a>(&'a HashMap<String, f64>);
-
 impl Settings<'_> {
-    fn number(&self, name: &str) -> PyResult<f64> {
-        let missing = || PyValueError::new_err(format!("the setting {name} is missing"));
-        self.0.get(name).copied().ok_or_else(missing)
-    }
-
-    fn count(&self, name: &str) -> PyResult<u64> {
-        let value = self.number(name)?;
-        if (0.0..=2f64.powi(60)).contains(&value) {
-            Ok(value as u64)
-        } else {
-            Err(PyValueError::new_err(format!(
-                "{name} is {value}; a number from 0 to 2^60 is needed"
-            )))
-        }
-    }
-
-    fn weight(&self, name: &str) -> PyResult<u32> {
-        u32::try_from(self.count(name)?)
-            .map_err(|_| PyValueError::new_err(format!("{name} is too large")))
-    }
-
-    fn is_on(&self, name: &str) -> PyResult<bool> {
-        Ok(self.number(name)? != 0.0)
-    }
-
     fn policy(&self, name: &str) -> PyResult<Policy> {
         Ok(match name {
             "all_dram" => Policy::AllDram,

@@ -1,5 +1,7 @@
 //! Eviction to swap and disk, and faults from there.
 
+use tierscope_swapdev::{SWAP_FULL_RATIO, frees_slot_at_swap_in};
+
 use crate::page::{Kind, MEMORY_TIERS, SLOT, Tier};
 use crate::params::{Offload, SwapDevice};
 use crate::state::State;
@@ -80,7 +82,8 @@ impl State<'_> {
         let Some(swap) = self.params.memory.swap else {
             return false;
         };
-        swap.device == SwapDevice::BlockSsd && self.swap_used * 2 > swap.units
+        let used_ratio = self.swap_used as f64 / swap.units as f64;
+        swap.device == SwapDevice::BlockSsd && frees_slot_at_swap_in(used_ratio, SWAP_FULL_RATIO)
     }
 
     /// The copy on the device is stale or not wanted any more.
@@ -101,7 +104,7 @@ impl State<'_> {
 ///
 /// A block device above half full has given the slot back when the page was read; a zoned one keeps it.
 pub fn writes_of_evictions(evictions: u64, clean: u64, used_ratio: f64, device: SwapDevice) -> u64 {
-    let keeps = device == SwapDevice::Zns || used_ratio <= 0.5;
+    let keeps = device == SwapDevice::Zns || !frees_slot_at_swap_in(used_ratio, SWAP_FULL_RATIO);
     if keeps {
         evictions - clean.min(evictions)
     } else {
