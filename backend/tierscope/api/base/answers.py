@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Generic, Never, TypeVar, get_args
 
 from fastapi import Query, Request, Response
-from pydantic import GetCoreSchemaHandler, TypeAdapter
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+from pydantic_core.core_schema import any_schema, definitions_schema
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 OK = 200
+WHOLE = "allOf"
+"""Around the schema of an answer, which would else be written out at each operation; its description takes it off."""
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 
 From = Annotated[
@@ -31,9 +35,15 @@ class Answer(Response, Generic[T_co]):
     """
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The schema of the JSON."""
-        return handler(get_args(source)[0])
+    def __get_pydantic_core_schema__(cls, source: object, _: GetCoreSchemaHandler) -> CoreSchema:
+        """No schema for a response that is finished; the schema of its JSON where the API is described."""
+        (model,) = get_args(source)
+
+        def describe(_: CoreSchema, describing: GetJsonSchemaHandler) -> JsonSchemaValue:
+            return {WHOLE: [describing(definitions_schema(_adapter(model).core_schema, []))]}
+
+        # The schemas of all answers take a process most of a second, and few describe the API.
+        return any_schema(metadata={"pydantic_js_functions": [describe]})
 
 
 def answer(request: Request, model: type[T], value: T, *, status_code: int = OK) -> Answer[T]:

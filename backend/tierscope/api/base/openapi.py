@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from tierscope.api.base.answers import WHOLE
 from tierscope.api.base.figures import Problem
 from tierscope.api.base.permissions import SELF_CHECKED, Permission, declared_permissions
 from tierscope.api.base.problems import PROBLEM_TYPE
@@ -108,12 +109,24 @@ def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[st
 
 def _document(operation: dict[str, Any], *, method: str, path: str, needed: Permission | None) -> None:
     responses = operation["responses"]
+    for described in responses.values():
+        for content in described.get("content", {}).values():
+            if "schema" in content:
+                content["schema"] = _unwrapped(content["schema"])
     if "HTTPValidationError" in str(responses.get("422", "")):
         del responses["422"]
     for status in _statuses(operation, method=method, path=path, needed=needed):
         responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
     if method in _SAFE and path.startswith("/v1/"):
         responses.setdefault("304", {"description": "Unchanged since the answer whose ETag was sent"})
+
+
+def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an answer without what it came in; its title is FastAPI's for what has no name of its own."""
+    if WHOLE not in schema:
+        return schema
+    (whole,) = schema[WHOLE]
+    return dict(whole) if "$ref" in whole else {**whole, "title": schema["title"]}
 
 
 def _statuses(operation: Mapping[str, Any], *, method: str, path: str, needed: Permission | None) -> Iterator[int]:
