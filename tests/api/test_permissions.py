@@ -122,6 +122,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/advice/{advice_id}": "read:fleet",
     "POST /v1/advice/{advice_id}/decision": "write:advice",
     "GET /v1/services/{service_id}/sensitivity": "read:fleet",
+    "GET /v1/services/{service_id}/fairness": "read:fleet",
+    "GET /v1/hosts/{host_id}/fairness": "read:fleet",
     "GET /v1/services/{service_id}/stability": "read:fleet",
     "GET /v1/services/{service_id}/ping-pong": "read:fleet",
     "GET /v1/services/{service_id}/tiles": "read:tiles",

@@ -31,6 +31,7 @@ from tierscope.api.counters import service_metrics
 from tierscope.api.curve import endpoints as curve
 from tierscope.api.curve import reaccess
 from tierscope.api.experiments import endpoints as experiments
+from tierscope.api.fairness import endpoints as fairness
 from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, services
 from tierscope.api.fleet import overview as fleet
 from tierscope.api.heat import endpoints as heat
@@ -92,6 +93,7 @@ ROUTERS = (
     objectives.router,
     curve.router,
     sensitivity.router,
+    fairness.router,
     stability.router,
     ping_pong.router,
     ratio.router,

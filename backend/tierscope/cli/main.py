@@ -15,6 +15,7 @@ from tierscope.cli.alerts import rules
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, say
 from tierscope.cli.capacity import command as capacity
 from tierscope.cli.experiments import command as experiments
+from tierscope.cli.fairness import command as fairness
 from tierscope.cli.fleet import agents, hosts
 from tierscope.cli.fleet import events as event
 from tierscope.cli.ingest import prometheus_history
@@ -55,6 +56,7 @@ for group in (
     loadgen,
     analyze,
     knobs,
+    fairness,
     simulate,
     tco,
 ):

@@ -1098,6 +1098,16 @@ class ExperimentRequest(TypedDict):
     settling_seconds: NotRequired[int]
 
 
+class FairShare(TypedDict):
+    """What a tenant would hold of the top tier by one definition of fair, and how much more it holds."""
+
+    basis: Literal["hot", "resident", "protection", "limit"]
+    claim_bytes: Figure
+    fair_bytes: Figure
+    meaning: str
+    over_bytes: Figure
+
+
 class Feature(TypedDict):
     """One feature of a service beside its cluster. None where it was not measured."""
 
@@ -1489,6 +1499,25 @@ class HostDrift(TypedDict):
     value: float
 
 
+class HostFairness(TypedDict):
+    """Who holds how much of a host's top tier, against what is fair, and who pushed whom out of it."""
+
+    axis: TimeAxis
+    basis: Literal["hot", "resident", "protection", "limit"]
+    basis_note: str
+    by: Literal["service", "cgroup"]
+    held_bytes: Figure
+    host: str
+    host_id: str
+    notes: list[str]
+    origin: Literal["live", "import", "simulated"]
+    pushes: list[Push]
+    series: list[Series]
+    tenants: list[TenantShare]
+    top_bytes: Figure
+    window: Window
+
+
 class HostHeat(TypedDict):
     """A host's share in the service's heat."""
 
@@ -1613,6 +1642,16 @@ class HostSummary(TypedDict):
     tiering_off: bool | None
     tiers: list[str]
     verdict: str
+
+
+class HostTenant(TypedDict):
+    """A service as a tenant of one host."""
+
+    host: str
+    host_id: str
+    n_tenants: int
+    tenant: TenantShare
+    worst_below: str | None
 
 
 class HotSetOverlap(TypedDict):
@@ -2883,6 +2922,25 @@ class PurgedTable(TypedDict):
     table: str
 
 
+class Push(TypedDict):
+    """Pages of one tenant that were demoted while another took memory of the top tier."""
+
+    correlation: PushCorrelation | None
+    pages: Figure
+    sureness: Literal["counted", "correlated", "possible"]
+    taker: str | None
+    victim: str
+
+
+class PushCorrelation(TypedDict):
+    """Rank correlation over time of one tenant's demotions with what another took."""
+
+    hi: float
+    lo: float
+    n_effective: float
+    value: float
+
+
 class Quantiles(TypedDict):
     """Values at four ranks over host-hours."""
 
@@ -3630,6 +3688,20 @@ class ServiceDetail(TypedDict):
     heat_reason: str | None
     hosts: list[str]
     summary: ServiceSummary
+
+
+class ServiceFairness(TypedDict):
+    """A service against the others on each of its hosts, and summed over them."""
+
+    basis: Literal["hot", "resident", "protection", "limit"]
+    hosts: list[HostTenant]
+    n_left_out: int
+    notes: list[str]
+    origin: Literal["live", "import", "simulated"]
+    over_bytes: Figure
+    service: str
+    service_id: str
+    window: Window
 
 
 class ServiceHeat(TypedDict):
@@ -4383,6 +4455,19 @@ class TeamRequest(TypedDict):
     members: NotRequired[list[str]]
     name: str
     services: NotRequired[list[str]]
+
+
+class TenantShare(TypedDict):
+    """A service or control group of a host: what it holds of the top tier, against what is fair."""
+
+    demoted_pages: Figure
+    fair: list[FairShare]
+    id: str
+    name: str
+    resident_bytes: Figure
+    source: str
+    top_bytes: Figure
+    top_share: Figure
 
 
 class TestAnswer(TypedDict):

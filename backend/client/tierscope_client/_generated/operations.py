@@ -1247,6 +1247,28 @@ class Client(Transport):
         """
         return cast("models.HostDetail", self._json("GET", f"/v1/hosts/{quote(host_id, safe='')}"))
 
+    def read_host_fairness(
+        self,
+        host_id: str,
+        *,
+        by: Literal["service", "cgroup"] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> models.HostFairness:
+        """Fairness on a host. Who holds how much of the top tier, against what is fair by four definitions, and who
+        pushed whom out of it.
+        """
+        return cast(
+            "models.HostFairness",
+            self._json(
+                "GET",
+                f"/v1/hosts/{quote(host_id, safe='')}/fairness",
+                query={"by": by, "basis": basis, "from": from_, "to": to, "max_points": max_points},
+            ),
+        )
+
     def read_host_labels(self, host_id: str) -> models.HostLabels:
         """Labels of a host with their sources. Of the same label the strongest source counts: join token, service,
         agent, kubernetes.
@@ -1523,6 +1545,26 @@ class Client(Transport):
         return cast(
             "models.ServiceDetail",
             self._json("GET", f"/v1/services/{quote(service_id, safe='')}", query={"from": from_, "to": to}),
+        )
+
+    def read_service_fairness(
+        self,
+        service_id: str,
+        *,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> models.ServiceFairness:
+        """Fairness of a service. What the service holds beyond its fair share on each of its hosts, and who is below
+        its own there.
+        """
+        return cast(
+            "models.ServiceFairness",
+            self._json(
+                "GET",
+                f"/v1/services/{quote(service_id, safe='')}/fairness",
+                query={"basis": basis, "from": from_, "to": to},
+            ),
         )
 
     def read_service_ledger_file(

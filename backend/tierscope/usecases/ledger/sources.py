@@ -120,19 +120,30 @@ def compute_ledger(
     session: ReadSession, host_id: int, machine: Machine, span: tuple[datetime, datetime], scope: str | None
 ) -> Ledger | None:
     """The rows of the (start, end] span from raw counters, None without any. The sample before is the first base."""
+    return compute_ledgers(session, host_id, machine, span, [scope]).get(scope)
+
+
+def compute_ledgers(
+    session: ReadSession,
+    host_id: int,
+    machine: Machine,
+    span: tuple[datetime, datetime],
+    scopes: Sequence[str | None],
+) -> dict[str | None, Ledger]:
+    """The same of several scopes of one host, whose counters are read at once; empty without any."""
     start, end = span
     layout_ids = layouts_in(session, host_id, start, end)
     if not layout_ids:
-        return None
+        return {}
     before = find_before(session, host_id, start)
     base = start if before is None else before - timedelta(microseconds=1)
     if before is not None:
         layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})
     keys = tuple(sorted({key for names in read_layouts(session, layout_ids).values() for key in names}))
-    plan = machine.plan(keys, scope)
-    places = {place for column in plan.columns for place in (*column.plus, *column.minus)}
+    plans = [machine.plan(keys, scope) for scope in scopes]
+    places = {place for plan in plans for column in plan.columns for place in (*column.plus, *column.minus)}
     wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
     block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
     if len(block) == 0:
-        return None
-    return block_ledger(block, machine.plan(block.keys, scope), after_s=start.timestamp())
+        return {}
+    return {scope: block_ledger(block, machine.plan(block.keys, scope), after_s=start.timestamp()) for scope in scopes}

@@ -1007,6 +1007,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/fairness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fairness on a host
+         * @description Who holds how much of the top tier, against what is fair by four definitions, and who pushed whom out of it.
+         */
+        get: operations["read_host_fairness_v1_hosts__host_id__fairness_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}/knob-advice": {
         parameters: {
             query?: never;
@@ -1911,6 +1931,26 @@ export interface paths {
          * @description The best static placement and an LRU, with bands, figures at ratios that are sold, and density by page kind.
          */
         get: operations["read_curve_v1_services__service_id__curve_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/fairness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fairness of a service
+         * @description What the service holds beyond its fair share on each of its hosts, and who is below its own there.
+         */
+        get: operations["read_service_fairness_v1_services__service_id__fairness_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5045,6 +5085,24 @@ export interface components {
             settling_seconds: number;
         };
         /**
+         * FairShare
+         * @description What a tenant would hold of the top tier by one definition of fair, and how much more it holds.
+         */
+        FairShare: {
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "hot" | "resident" | "protection" | "limit";
+            /** @description What the definition rests on: hot memory, protection or limit. */
+            claim_bytes: components["schemas"]["Figure"];
+            fair_bytes: components["schemas"]["Figure"];
+            /** Meaning */
+            meaning: string;
+            /** @description Held less fair; negative below the fair share. */
+            over_bytes: components["schemas"]["Figure"];
+        };
+        /**
          * Feature
          * @description One feature of a service beside its cluster. None where it was not measured.
          */
@@ -5851,6 +5909,51 @@ export interface components {
             value: number;
         };
         /**
+         * HostFairness
+         * @description Who holds how much of a host's top tier, against what is fair, and who pushed whom out of it.
+         */
+        HostFairness: {
+            axis: components["schemas"]["TimeAxis"];
+            /**
+             * Basis
+             * @description The definition of fair that series are made by.
+             * @enum {string}
+             */
+            basis: "hot" | "resident" | "protection" | "limit";
+            /** Basis Note */
+            basis_note: string;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "service" | "cgroup";
+            /** @description What the tenants hold of it together: what is divided. */
+            held_bytes: components["schemas"]["Figure"];
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Pushes */
+            pushes: components["schemas"]["Push"][];
+            /**
+             * Series
+             * @description By tenant: `held:`, `fair:` of the top tier's size, `demoted:` and `taken:` in pages_per_s.
+             */
+            series: components["schemas"]["Series"][];
+            /** Tenants */
+            tenants: components["schemas"]["TenantShare"][];
+            /** @description Size of the top tier. */
+            top_bytes: components["schemas"]["Figure"];
+            window: components["schemas"]["Window"];
+        };
+        /**
          * HostHeat
          * @description A host's share in the service's heat.
          */
@@ -6072,6 +6175,24 @@ export interface components {
             tiers: string[];
             /** Verdict */
             verdict: string;
+        };
+        /**
+         * HostTenant
+         * @description A service as a tenant of one host.
+         */
+        HostTenant: {
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /** N Tenants */
+            n_tenants: number;
+            tenant: components["schemas"]["TenantShare"];
+            /**
+             * Worst Below
+             * @description Name of the tenant of this host that is furthest below its fair share.
+             */
+            worst_below: string | null;
         };
         /**
          * HotSetOverlap
@@ -8476,6 +8597,51 @@ export interface components {
             table: string;
         };
         /**
+         * Push
+         * @description Pages of one tenant that were demoted while another took memory of the top tier.
+         */
+        Push: {
+            correlation: components["schemas"]["PushCorrelation"] | null;
+            /** @description A split in proportion to what each took, between bounds from counting. */
+            pages: components["schemas"]["Figure"];
+            /**
+             * Sureness
+             * @description counted: at least some by counting alone; correlated: goes along over time; possible: neither.
+             * @enum {string}
+             */
+            sureness: "counted" | "correlated" | "possible";
+            /**
+             * Taker
+             * @description Id of a tenant; null: free memory, and memory of none of them.
+             */
+            taker: string | null;
+            /**
+             * Victim
+             * @description Id of a tenant.
+             */
+            victim: string;
+        };
+        /**
+         * PushCorrelation
+         * @description Rank correlation over time of one tenant's demotions with what another took.
+         */
+        PushCorrelation: {
+            /** Hi */
+            hi: number;
+            /**
+             * Lo
+             * @description The interval holds for all pairs of the host at once, at 95 %.
+             */
+            lo: number;
+            /**
+             * N Effective
+             * @description How many independent intervals the autocorrelated ones are worth.
+             */
+            n_effective: number;
+            /** Value */
+            value: number;
+        };
+        /**
          * Quantiles
          * @description Values at four ranks over host-hours.
          */
@@ -10106,6 +10272,38 @@ export interface components {
             summary: components["schemas"]["ServiceSummary"];
         };
         /**
+         * ServiceFairness
+         * @description A service against the others on each of its hosts, and summed over them.
+         */
+        ServiceFairness: {
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "hot" | "resident" | "protection" | "limit";
+            /** Hosts */
+            hosts: components["schemas"]["HostTenant"][];
+            /**
+             * N Left Out
+             * @description Hosts that were left out, as there are too many for one answer.
+             */
+            n_left_out: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** @description Held less fair, summed over hosts. */
+            over_bytes: components["schemas"]["Figure"];
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            window: components["schemas"]["Window"];
+        };
+        /**
          * ServiceHeat
          * @description Hot, warm and cold memory of a service by one method.
          */
@@ -11532,6 +11730,31 @@ export interface components {
             services: string[];
         };
         /**
+         * TenantShare
+         * @description A service or control group of a host: what it holds of the top tier, against what is fair.
+         */
+        TenantShare: {
+            demoted_pages: components["schemas"]["Figure"];
+            /** Fair */
+            fair: components["schemas"]["FairShare"][];
+            /**
+             * Id
+             * @description Id of the service, or path of the control group.
+             */
+            id: string;
+            /** Name */
+            name: string;
+            resident_bytes: components["schemas"]["Figure"];
+            /**
+             * Source
+             * @description memory.numa_stat | heat: where its place in memory is known from.
+             */
+            source: string;
+            top_bytes: components["schemas"]["Figure"];
+            /** @description Of the size of the host's top tier. */
+            top_share: components["schemas"]["Figure"];
+        };
+        /**
          * TestAnswer
          * @description What became of a test: `said` why it failed, or what is to be known all the same.
          */
@@ -12311,6 +12534,7 @@ export type ExperimentItem = components['schemas']['ExperimentItem'];
 export type ExperimentMetric = components['schemas']['ExperimentMetric'];
 export type ExperimentPlan = components['schemas']['ExperimentPlan'];
 export type ExperimentRequest = components['schemas']['ExperimentRequest'];
+export type FairShare = components['schemas']['FairShare'];
 export type Feature = components['schemas']['Feature'];
 export type Figure = components['schemas']['Figure'];
 export type FinanceDocument = components['schemas']['FinanceDocument'];
@@ -12342,6 +12566,7 @@ export type HostCause = components['schemas']['HostCause'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
 export type HostDrift = components['schemas']['HostDrift'];
+export type HostFairness = components['schemas']['HostFairness'];
 export type HostHeat = components['schemas']['HostHeat'];
 export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
 export type HostLabel = components['schemas']['HostLabel'];
@@ -12351,6 +12576,7 @@ export type HostRef = components['schemas']['HostRef'];
 export type HostService = components['schemas']['HostService'];
 export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
+export type HostTenant = components['schemas']['HostTenant'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type ImportRequest = components['schemas']['ImportRequest'];
@@ -12477,6 +12703,8 @@ export type Purge = components['schemas']['Purge'];
 export type PurgeRequest = components['schemas']['PurgeRequest'];
 export type PurgeSubject = components['schemas']['PurgeSubject'];
 export type PurgedTable = components['schemas']['PurgedTable'];
+export type Push = components['schemas']['Push'];
+export type PushCorrelation = components['schemas']['PushCorrelation'];
 export type Quantiles = components['schemas']['Quantiles'];
 export type RangeDocument = components['schemas']['RangeDocument'];
 export type Ratio = components['schemas']['Ratio'];
@@ -12539,6 +12767,7 @@ export type ServedAtRatio = components['schemas']['ServedAtRatio'];
 export type ServedCurve = components['schemas']['ServedCurve'];
 export type ServiceClass = components['schemas']['ServiceClass'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
+export type ServiceFairness = components['schemas']['ServiceFairness'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
 export type ServiceLoss = components['schemas']['ServiceLoss'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
@@ -12599,6 +12828,7 @@ export type TcoRequest = components['schemas']['TcoRequest'];
 export type Team = components['schemas']['Team'];
 export type TeamRef = components['schemas']['TeamRef'];
 export type TeamRequest = components['schemas']['TeamRequest'];
+export type TenantShare = components['schemas']['TenantShare'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestRequest = components['schemas']['TestRequest'];
 export type TierFlow = components['schemas']['TierFlow'];
@@ -14671,6 +14901,53 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_host_fairness_v1_hosts__host_id__fairness_get: {
+        parameters: {
+            query?: {
+                /** @description Services of the host, or its innermost control groups. */
+                by?: "service" | "cgroup";
+                /** @description What is fair. Default `hot` where heat of all tenants is measured, else `resident`. */
+                basis?: ("hot" | "resident" | "protection" | "limit") | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostFairness"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_knob_advice_v1_hosts__host_id__knob_advice_get: {
         parameters: {
             query?: {
@@ -16535,6 +16812,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Curve"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_service_fairness_v1_services__service_id__fairness_get: {
+        parameters: {
+            query?: {
+                /** @description What is fair. Default `hot` where heat of all tenants is measured, else `resident`. */
+                basis?: ("hot" | "resident" | "protection" | "limit") | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceFairness"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

@@ -1,0 +1,1 @@
+"""`tierscope fairness`."""

@@ -1,0 +1,233 @@
+"""Fairness as read: a host on which one service grows and another is demoted for it, with heat and limits."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from factories import batches
+from factories.derived import drain
+from factories.installations import enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.settings import Settings
+from tierscope.domain.fairness.shares import Basis
+from tierscope.storage.base.subjects import services_of_host
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fairness.answers import FairShare, HostFairness, TenantKind, TenantShare
+from tierscope.usecases.fairness.reads import FairnessReads
+from tierscope.wire._generated import batch_pb2, heat_pb2
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+MIB, GIB, PAGE = 1 << 20, 1 << 30, 4096
+MINUTES = 60
+STEP = 16 * MIB
+NAMES = ("demo/batch", "demo/cache")
+CGROUPS = {"demo/batch": "cgroup:/batch", "demo/cache": "cgroup:/cache"}
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def memory(minute: int) -> dict[str, tuple[int, int]]:
+    """Bytes on the top tier and on the slow one: every third minute batch grows by a step and cache makes room."""
+    grown = STEP * (minute // 3)
+    return {"demo/batch": (GIB + grown, GIB), "demo/cache": (4 * GIB - grown, GIB + grown)}
+
+
+def rows(
+    scopes: dict[str, str], settings: dict[str, int | None], *, counted: bool = True
+) -> dict[str, list[int | None]]:
+    """Counters by key, a value for each minute."""
+    out: dict[str, list[int | None]] = {
+        "host|vmstat|pgdemote_kswapd": [STEP // PAGE * (minute // 3) for minute in range(MINUTES)],
+        "host|vmstat|pgpromote_success": [0] * MINUTES,
+        "node:0|vmstat|nr_active_anon": [sum(top for top, _ in memory(m).values()) // PAGE for m in range(MINUTES)],
+    }
+    for name, scope in scopes.items():
+        out[f"{scope}|memory.numa_stat|anon[N0]"] = [memory(minute)[name][0] for minute in range(MINUTES)]
+        out[f"{scope}|memory.numa_stat|anon[N1]"] = [memory(minute)[name][1] for minute in range(MINUTES)]
+        for node in (0, 1):
+            out[f"{scope}|memory.numa_stat|file[N{node}]"] = [0] * MINUTES
+        if counted:
+            moved = STEP // PAGE if name == "demo/cache" else 0
+            out[f"{scope}|memory.stat|pgdemote_kswapd"] = [moved * (minute // 3) for minute in range(MINUTES)]
+            out[f"{scope}|memory.stat|pgpromote_success"] = [0] * MINUTES
+        for setting, value in settings.items():
+            out[f"{scope}|memory.{setting}|{setting}"] = [value if name == "demo/cache" else None] * MINUTES
+    return out
+
+
+def add_heat(batch: batch_pb2.Batch, end_ns: int, hot_bytes: dict[str, int]) -> None:
+    """A minute of heat of each service, all pages seen."""
+    n = len(hot_bytes)
+
+    def packed(width: int, place: int) -> bytes:
+        cells = np.zeros((n, width), "<i8")
+        cells[:, 0], cells[:, place] = list(hot_bytes.values()), [4 * GIB - hot for hot in hot_bytes.values()]
+        return cells.tobytes()
+
+    batch.heat.add(
+        backend=heat_pb2.HEAT_BACKEND_ABIT_WALK,
+        granularity=heat_pb2.GRANULARITY_PAGE,
+        interval_ns=batches.MINUTE_NS,
+        end_wall_ns=[end_ns] * n,
+        service_ref=[batches.intern(batch, name) for name in hot_bytes],
+        group_ref=[batches.intern(batch, "server")] * n,
+        kind=[heat_pb2.PAGE_KIND_ANON] * n,
+        page_size_bytes=[PAGE] * n,
+        tier_ref=[batches.intern(batch, "dram")] * n,
+        validity=[(1 << 64) - 1] * n,
+        resident_bytes=[4 * GIB] * n,
+        age_bytes=packed(9, 8),
+        never_bytes=np.zeros((n, 9), "<i8").tobytes(),
+        active_count_bytes=packed(11, 10),
+        active_lo_bytes=np.repeat(list(hot_bytes.values()), 4).astype("<i8").tobytes(),
+        active_hi_bytes=np.repeat(list(hot_bytes.values()), 4).astype("<i8").tobytes(),
+    )
+
+
+def send(database: Database, counters: dict[str, list[int | None]], hot_bytes: dict[str, int] | None = None) -> str:
+    """Stores an hour of a host with 8 GiB of DRAM and 24 GiB of slow memory; its id."""
+    host = enrol(database)
+    batch = batches.make_batch(host_id=host.id)
+    keys = sorted(counters)
+    batches.add_counters(batch, [[counters[key][m] for key in keys] for m in range(MINUTES)], keys=keys)
+    batches.add_inventory(batch, services=("batch", "cache"))
+    batch.inventory.nodes[0].memory_bytes = 8 * GIB
+    batch.inventory.nodes[1].memory_bytes = 24 * GIB
+    if hot_bytes:
+        add_heat(batch, batch.sealed_wall_ns, hot_bytes)
+    assert not isinstance(store(database, host, [batch])[0], Exception)
+    return host.id
+
+
+def reads(database: Database) -> FairnessReads:
+    now = datetime.fromtimestamp(batches.now_ns() / 1e9, tz=UTC)
+    return FairnessReads(ReadContext(database, lambda: now, Settings(_env_file=None)))
+
+
+def of_host(database: Database, host: str, *, cgroups: bool = False, basis: Basis | None = None) -> HostFairness:
+    by: TenantKind = "cgroup" if cgroups else "service"
+    return reads(database).host(host, by=by, basis=basis, from_="-90m", to=None, max_points=100)
+
+
+def tenant(found: HostFairness, name: str) -> TenantShare:
+    return next(one for one in found.tenants if one.name == name)
+
+
+def fair(found: HostFairness, name: str, basis: Basis) -> FairShare:
+    return next(share for share in tenant(found, name).fair if share.basis == basis)
+
+
+SERVICES = {name: f"service:{name}" for name in NAMES}
+
+
+def test_shares_by_resident_memory_add_up_and_carry_how_they_varied(database: Database) -> None:
+    host = send(database, rows(SERVICES, {}))
+    found = of_host(database, host)
+    assert (found.basis, found.top_bytes.value) == ("resident", 8.0 * GIB)
+    assert "Heat is not measured" in found.basis_note
+    assert found.held_bytes.value == pytest.approx(5 * GIB)
+    batch, cache = fair(found, "demo/batch", "resident"), fair(found, "demo/cache", "resident")
+    assert batch.over_bytes.value == pytest.approx(-(cache.over_bytes.value or 0))
+    parts = [tenant(found, name).resident_bytes.value or 0 for name in NAMES]
+    assert batch.fair_bytes.value == pytest.approx(5 * GIB * parts[0] / sum(parts))
+    assert batch.over_bytes.interval is not None
+    assert batch.over_bytes.interval.lo < (batch.over_bytes.value or 0) < batch.over_bytes.interval.hi
+    assert batch.over_bytes.interval.kind == "range"
+    assert tenant(found, "demo/cache").top_share.value == pytest.approx(
+        (tenant(found, "demo/cache").top_bytes.value or 0) / (8 * GIB)
+    )
+
+
+def test_hot_memory_is_the_default_where_heat_of_all_is_known(database: Database) -> None:
+    hot = {"demo/batch": 128 * MIB, "demo/cache": 3 * GIB}
+    found = of_host(database, send(database, rows(SERVICES, {}), hot))
+    assert found.basis == "hot"
+    share = fair(found, "demo/batch", "hot")
+    assert share.claim_bytes.value == pytest.approx(128 * MIB)
+    assert share.claim_bytes.method == "abit"
+    assert share.over_bytes.interval is not None
+    assert share.over_bytes.interval.kind == "bounds"
+    assert (share.over_bytes.value or 0) + (fair(found, "demo/cache", "hot").over_bytes.value or 0) == pytest.approx(
+        0, abs=1
+    )
+
+
+def test_who_took_and_who_was_demoted_is_told_with_bounds_and_goes_along_over_time(database: Database) -> None:
+    found = of_host(database, send(database, rows(SERVICES, {})))
+    by_name = {one.id: one.name for one in found.tenants}
+    push = found.pushes[0]
+    assert (by_name[push.victim], by_name[push.taker or ""]) == ("demo/cache", "demo/batch")
+    pages = 19 * STEP // PAGE
+    assert tenant(found, "demo/cache").demoted_pages.value == pages
+    assert push.pages.value == pytest.approx(pages)
+    assert push.pages.interval is not None
+    assert push.pages.interval.lo <= pages <= push.pages.interval.hi
+    assert push.sureness == "counted"
+    assert push.correlation is not None
+    assert push.correlation.lo > 0.5
+    assert not [one for one in found.pushes if by_name[one.victim] == "demo/batch"]
+
+
+def test_kernels_that_count_for_the_host_alone_leave_wide_bounds_and_say_so(database: Database) -> None:
+    found = of_host(database, send(database, rows(SERVICES, {}, counted=False)))
+    assert tenant(found, "demo/cache").demoted_pages.status == "not_supported"
+    push = next(one for one in found.pushes if one.taker is not None)
+    assert push.pages.interval is not None
+    assert (push.pages.interval.lo, push.pages.grade) == (0.0, "early")
+    assert any("for the host alone" in note for note in found.notes)
+
+
+def test_protections_and_limits_of_control_groups_are_scaled_to_the_top_tier(database: Database) -> None:
+    settings = {"low": 12 * GIB, "min": 0, "high": None, "max": 8 * GIB}
+    found = of_host(database, send(database, rows(CGROUPS, settings)), cgroups=True)
+    assert [one.name for one in found.tenants] == ["/cache", "/batch"]
+    # A quarter of the host's memory is DRAM.
+    limit = fair(found, "/cache", "limit")
+    assert limit.fair_bytes.value == 2 * GIB
+    assert (limit.over_bytes.value or 0) > GIB
+    assert fair(found, "/batch", "limit").fair_bytes.reason == "It has no limit."
+    # memory.low of batch is `max`: all of it is protected, and so is what 12 GiB stand for of cache.
+    assert fair(found, "/cache", "protection").claim_bytes.value == 3 * GIB
+    assert fair(found, "/cache", "protection").fair_bytes.value is not None
+
+
+def test_the_answer_of_a_service_sums_its_hosts_and_names_who_is_below(database: Database) -> None:
+    hosts = [send(database, rows(SERVICES, {})) for _ in range(2)]
+    with database.read() as session:
+        ids = {service.name: service.public_id for service in services_of_host(session, 1)}
+    found = reads(database).service(ids["cache"], basis=None, from_="-90m", to=None)
+    assert {one.host_id for one in found.hosts} == set(hosts)
+    assert found.over_bytes.value == pytest.approx(
+        sum(fair(of_host(database, host), "demo/cache", "resident").over_bytes.value or 0 for host in hosts)
+    )
+    assert {one.worst_below for one in found.hosts} == {"demo/batch"}
+    assert found.over_bytes.n_hosts == 2
+
+
+def test_stored_rows_and_fresh_ones_answer_the_same(database: Database) -> None:
+    host = send(database, rows(SERVICES, {}))
+    before = of_host(database, host)
+    drain(database)
+    assert of_host(database, host) == before
+
+
+def test_a_host_without_memory_by_node_says_what_is_missing(database: Database) -> None:
+    found = of_host(database, send(database, {"host|vmstat|pgdemote_kswapd": [0] * MINUTES}))
+    assert (found.tenants, found.held_bytes.status) == ((), "not_enough_data")
+    assert any("is known by node or tier" in note for note in found.notes)
+
+
+def test_unknown_hosts_and_long_windows_are_refused_with_the_next_step(database: Database) -> None:
+    with pytest.raises(NotFound):
+        of_host(database, "no-such-host")
+    with pytest.raises(BadRequest, match="8 days") as caught:
+        reads(database).host("x", by="service", basis=None, from_="-30d", to=None, max_points=10)
+    assert caught.value.next_step == "Choose a shorter window, such as -7d."
