@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from tierscope.domain.base.figures import Grade
 from tierscope.domain.heat.resampling import bootstrap_median
@@ -53,6 +52,8 @@ def order_statistic_interval(n: int, level: float = LEVEL) -> tuple[int, float]:
     """
     if n < 1:
         raise ValueError("an interval needs at least one value")
+    from scipy import special  # noqa: PLC0415 - slow to load, and commands that only name tables do without
+
     ranks = np.arange(1, n // 2 + 1)
     # The r-th smallest of n is above the median where fewer than r of them fall below it, of n tosses of a coin.
     levels = 1.0 - 2.0 * special.bdtr(ranks - 1, n, 0.5)
@@ -98,6 +99,8 @@ def wilson_interval(hits: int, checks: int, level: float = LEVEL) -> tuple[float
 
 def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Wilson score intervals of shares that were seen in `checks` (of a broadcasting shape, at least 1 each)."""
+    from scipy import special  # noqa: PLC0415 - likewise
+
     z = float(special.ndtri(0.5 + level / 2))
     scale = 1 + z * z / checks
     middle = (shares + z * z / (2 * checks)) / scale

@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -20,6 +19,8 @@ _CELLS_AT_ONCE = 4_000_000
 
 def bootstrap_median(ordered: Floats, level: float, *, seed: int) -> tuple[float, float]:
     """The interval (lo, hi) of the median of at least two `ordered` values; NaN where all draws are the same."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - slow to load, and commands that only name tables do without
+
     lower, upper = _middle_places(len(ordered), seed)
     drawn = (ordered[lower] + ordered[upper]) / 2
     n = len(ordered)
