@@ -23,6 +23,7 @@ from tierscope.core.clock import clock_set
 pytest_plugins = [
     "fixtures.server_logs",
     "fixtures.failures",
+    "fixtures.elsewhere",
     "fixtures.properties",
     "fixtures.leftovers",
     "fixtures.servers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floors import compare, count_python, count_rust, count_web, rust_skips, times
+from floors import compare, count_python, count_rust, count_web, rust_skips, times, too_many_elsewhere
 
 
 def test_counts_are_read_from_the_logs_of_each_suite() -> None:
@@ -27,6 +27,13 @@ def test_a_suite_below_its_floor_or_missing_is_named() -> None:
 def test_rust_tests_that_could_not_run_are_listed_once_with_their_reason() -> None:
     log = "skipped: no DAMON\ntest a ... ok\ntest b ... skipped: no DAMON\nskipped: no BPF\ntest a_skipped_one ... ok\n"
     assert rust_skips(log) == ["rust: 2 not run here: no DAMON", "rust: 1 not run here: no BPF"]
+
+
+def test_more_cases_than_agreed_that_other_verbs_run_are_named() -> None:
+    reasons = ("2, because no DAMON", "3, because `make faults` runs it", "2, because `make attack` runs it")
+    log = "".join(f"not run here: {reason}\n" for reason in reasons)
+    assert too_many_elsewhere(log, 5) == []
+    assert too_many_elsewhere(log, 4) == ["elsewhere: 5 cases are left to other verbs, at most 4 may be"]
 
 
 def test_the_time_of_each_suite_is_told() -> None:

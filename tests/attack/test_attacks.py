@@ -1,4 +1,4 @@
-"""Every attack in a small form, all on one instance; `make attack` is the long one."""
+"""Attacks in a small form, all on one instance; `make attack` is the long one, with all attacks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from attack.matrix import ATTACKS
 from attack.play import Attack, play
 from faults.programs import shipped_agent
 from faults.stage import NotHereError
+from fixtures.elsewhere import one_of_each_kind
 
 SEED = int(os.environ.get("ATTACK_SEED", "1"))
+KEPT = {attack.name for attack in ATTACKS} - {"documents", "callers"}
+"""In tests/api, test_body_limits.py and test_properties.py send bodies to every route, and test_permissions.py asks all
+of them as every kind of caller."""
 pytestmark = [pytest.mark.slow, pytest.mark.running_clock]
 
 
@@ -29,7 +33,7 @@ def arena() -> Iterator[Arena]:
         pytest.skip(str(reason))
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", one_of_each_kind(ATTACKS, KEPT, "make attack"))
 def test_an_attack_does_not_go_through(arena: Arena, attack: Attack) -> None:
     if not arena.alive():
         pytest.fail("the instance does not live any more: an attack before this one ended it")
