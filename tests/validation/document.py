@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from validation import pmbench, services, text_points
+from validation import pmbench, services, swap_devices, text_points
 from validation.kernel_lab import REMARKS, Found, compare
 from validation.recordings import HELD_OUT, NAMES, read
 from validation.tables import Row, checks, table
@@ -145,8 +145,14 @@ def tight_fit() -> str:
     return f"- 10-cxl-real, too: its load fits into DRAM but for a few pages. The replay has {', '.join(found)}.\n"
 
 
+def swap_section() -> str:
+    """Swap devices, every statement that they are held against."""
+    return swap_devices.SECTION + checks(swap_devices.all_checks()) + swap_devices.REMARKS
+
+
 def render() -> str:
     """The whole document."""
     seen, unseen = ([compare(read(name)) for name in names] for names in (NAMES, HELD_OUT))
     lab = LAB + lab_section(seen) + tight_fit()
-    return "\n".join([INTRODUCTION, *service_sections(), lab, LAB_HELD_OUT + lab_section(unseen)])
+    parts = [INTRODUCTION, *service_sections(), lab, LAB_HELD_OUT + lab_section(unseen), swap_section()]
+    return "\n".join(parts)

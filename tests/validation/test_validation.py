@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
-from validation import pmbench, services, text_points
+from validation import pmbench, services, swap_devices, text_points
 from validation.document import DOCUMENT, service_sections
 from validation.kernel_lab import compare
 from validation.recordings import HELD_OUT, NAMES, read
@@ -40,6 +40,16 @@ def test_the_document_is_what_the_script_makes() -> None:
         assert section in text
     for name in (*NAMES, *HELD_OUT):
         assert f"| {name} |" in text
+
+
+def test_swap_devices_answer_as_the_document_says() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert swap_devices.SECTION in text
+    assert swap_devices.REMARKS in text
+    for group in swap_devices.QUICK:
+        for check in group():
+            assert f"| {' | '.join(check.row())} |" in text
+    assert all(check.passed for check in swap_devices.formula())
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -27,6 +27,7 @@ from tierscope.cli.operate import backup, config, doctor, migrate, objects, open
 from tierscope.cli.ratio import command as recommend
 from tierscope.cli.recordings import command as analyze
 from tierscope.cli.simulate import command as simulate
+from tierscope.cli.simulate import swap_device
 from tierscope.cli.tco import command as tco
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.errors import TierscopeError
@@ -58,6 +59,7 @@ for group in (
     knobs,
     fairness,
     simulate,
+    swap_device,
     tco,
 ):
     group.register(app)

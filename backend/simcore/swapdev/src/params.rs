@@ -187,7 +187,7 @@ pub struct Params {
     pub cpus: u32,
     /// Warm-up: writes to flash over its size.
     pub warm_up_writes_ratio: f64,
-    /// Measured: the same. Both parts also end after four times as many swap-ins, or 64 times as many accesses.
+    /// Measured: the same. Both parts also end after twice as many swap-ins, or 16 times as many accesses.
     pub measured_writes_ratio: f64,
     /// Which draw.
     pub seed: u64,

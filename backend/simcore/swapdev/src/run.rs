@@ -12,8 +12,8 @@ use crate::store::Store;
 use crate::zoned::Writer;
 
 /// Swap-ins and accesses after which a part of a run ends, over the slots of the device.
-const SWAP_INS_RATIO: f64 = 4.0;
-const ACCESSES_RATIO: f64 = 64.0;
+const SWAP_INS_RATIO: f64 = 2.0;
+const ACCESSES_RATIO: f64 = 16.0;
 
 /// A thread: whose it is, and the fault that it waits in.
 struct Thread {
@@ -196,11 +196,11 @@ impl<'a> Run<'a> {
             return Ok(0);
         }
         self.seen[tenant].swap_outs += 1;
-        match self.store.write(page, writer, now_ns, &mut self.counts) {
-            Err(SwapError::NoSlot) if self.drop_a_copy(now_ns) => {
-                self.store.write(page, writer, now_ns, &mut self.counts)
+        loop {
+            let written = self.store.write(page, writer, now_ns, &mut self.counts);
+            if written != Err(SwapError::NoSlot) || !self.drop_a_copy(now_ns) {
+                return written;
             }
-            done => done,
         }
     }
 

@@ -1,0 +1,89 @@
+"""Swap devices compared: every device at every use, under one load; simulated, the same for the same request."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, cast
+
+from tierscope.core.errors import BadRequest
+from tierscope.domain.base.described import Described
+from tierscope.domain.simulate.swap_devices import (
+    DEVICE_LABELS,
+    SEEDS,
+    SWAP_DEVICES,
+    DevicePoint,
+    SwapDeviceError,
+    SwapDeviceName,
+    device_settings,
+    read_loads,
+    simulate_device,
+)
+
+UTILISATIONS = (0.3, 0.5, 0.7, 0.9)
+MOST_RUNS = 120
+"""Runs of one request, a third of a second each."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDevices:
+    """What to compare. `loads`: names of loads, one tenant each; `local_ratio` and `store_ratio` change all of them."""
+
+    devices: tuple[str, ...] = ("block_trim_coarse", "zns")
+    utilisations: tuple[float, ...] = UTILISATIONS
+    loads: tuple[str, ...] = ("mixed",)
+    store_ratio: float | None = None
+    local_ratio: float | None = None
+    settings: Mapping[str, float] | None = None
+    seeds: tuple[int, ...] = SEEDS
+
+
+@dataclass(frozen=True, slots=True)
+class SwapDevices:
+    """Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds."""
+
+    origin: Literal["simulated"]
+    loads: tuple[str, ...]
+    seeds: tuple[int, ...]
+    settings: Annotated[dict[str, float], Described("Settings of the model, the defaults too.")]
+    labels: Annotated[dict[str, str], Described("Names of the devices for people.")]
+    points: tuple[DevicePoint, ...]
+
+
+def compare_swap_devices(wanted: WantedDevices) -> SwapDevices:
+    """Simulate each device at each use.
+
+    Raises:
+        BadRequest: a device, load, use or setting that cannot be, or too many of them.
+    """
+    runs = len(wanted.devices) * len(wanted.utilisations) * len(wanted.seeds)
+    if not 0 < runs <= MOST_RUNS:
+        raise BadRequest(
+            f"{len(wanted.devices)} devices at {len(wanted.utilisations)} utilisations with {len(wanted.seeds)} seeds"
+            f" are {runs} runs: 1 to {MOST_RUNS} are possible",
+            next_step="Name fewer devices, utilisations or seeds.",
+        )
+    try:
+        settings = device_settings(wanted.settings)
+        loads = [
+            replace(
+                load,
+                store_ratio=load.store_ratio if wanted.store_ratio is None else wanted.store_ratio,
+                local_ratio=load.local_ratio if wanted.local_ratio is None else wanted.local_ratio,
+            )
+            for load in read_loads(wanted.loads)
+        ]
+        points = tuple(
+            simulate_device(device, utilisation, loads, settings=settings, seeds=wanted.seeds)
+            for device in _names(wanted.devices)
+            for utilisation in wanted.utilisations
+        )
+    except SwapDeviceError as error:
+        raise BadRequest(str(error), next_step="See docs/method/swap-devices.md for what can be set.") from error
+    labels: dict[str, str] = {name: DEVICE_LABELS[name] for name in _names(wanted.devices)}
+    return SwapDevices("simulated", wanted.loads, wanted.seeds, settings, labels, points)
+
+
+def _names(devices: Sequence[str]) -> tuple[SwapDeviceName, ...]:
+    unknown = [name for name in devices if name not in SWAP_DEVICES]
+    if unknown:
+        raise SwapDeviceError(f"there is no swap device {unknown[0]}; there are {', '.join(SWAP_DEVICES)}")
+    return cast("tuple[SwapDeviceName, ...]", tuple(devices))
