@@ -18,6 +18,7 @@ from tierscope.domain.curve.reaccess import (
     promotion_rate_per_minute,
     publishable_from,
     reaccess_curve,
+    sampled_band,
 )
 
 
@@ -107,6 +108,43 @@ def test_the_band_comes_from_hosts_and_holds_the_pooled_curve() -> None:
     assert (band.lo[:20] <= pooled[:20]).all()
     assert (pooled[:20] <= band.hi[:20]).all()
     assert np.isnan(host_band(hosts[:1]).lo).all()
+
+
+def test_a_band_of_hosts_that_agree_is_no_narrower_than_their_sampled_pages_allow() -> None:
+    hosts = [from_lists(closed=[1] * 9_900 + [30] * 100)] * 3
+    pooled = reaccess_curve(sum(hosts[1:], hosts[0]))
+    alike = host_band(hosts)
+    assert alike.hi[0] - alike.lo[0] == pytest.approx(0.0, abs=1e-9)
+    band = sampled_band(pooled, 300, alike)
+    # Wilson's interval of 297 in 300.
+    assert band.lo[0] == pytest.approx(0.9710, abs=5e-4)
+    assert band.hi[0] == pytest.approx(0.9966, abs=5e-4)
+    assert np.isnan(band.lo[40])
+    assert sampled_band(pooled, None, alike) is alike
+
+
+def test_a_single_host_has_the_band_of_its_sampled_pages() -> None:
+    host = from_lists(closed=[1] * 50 + [3] * 50)
+    band = sampled_band(reaccess_curve(host), 100, host_band([host]))
+    assert (band.lo[0], band.hi[0]) == (pytest.approx(0.4038, abs=5e-4), pytest.approx(0.5962, abs=5e-4))
+
+
+@pytest.mark.rates
+@pytest.mark.parametrize("n_hosts", [3, 8])
+def test_the_band_holds_where_pages_are_few_and_each_keeps_its_own_pace(n_hosts: int) -> None:
+    random = np.random.default_rng(n_hosts)
+    runs, pages, lag, held = drawn(300), 60, 5, 0
+    # Of twenty pages one is slow: its gaps are all longer than the lag.
+    slow = 0.05
+    for _ in range(runs):
+        hosts = []
+        for _host in range(n_hosts):
+            n_slow = random.binomial(pages, slow)
+            hosts.append(from_lists(closed=[20] * n_slow + [2] * (pages - n_slow)))
+        pooled = reaccess_curve(sum(hosts[1:], hosts[0]))
+        band = sampled_band(pooled, pages * n_hosts, host_band(hosts))
+        held += bool(band.lo[lag - 1] <= 1 - slow <= band.hi[lag - 1])
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
 
 
 @pytest.mark.rates

@@ -3313,7 +3313,7 @@ class Revisit(TypedDict):
 
 
 class RevisitCurve(TypedDict):
-    """Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch."""
+    """Share of memory re-accessed within each lag, with its band; null where nothing was left to watch."""
 
     at_risk_bytes: list[float]
     clock: Literal["last_access", "turned_cold"]
@@ -4419,7 +4419,7 @@ class TcoInput(TypedDict):
     label: str
     low: float
     name: str
-    origin: Literal["scenario", "price_book", "default", "follows_dram", "simulated"]
+    origin: Literal["scenario", "price_book", "default", "follows_dram"]
     source: str
     unit: str
     value: float

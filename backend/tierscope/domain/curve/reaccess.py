@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from tierscope.domain.heat.aggregate import wilson_bounds
+
 Floats = npt.NDArray[np.float64]
 
 LENGTHS = 63
@@ -151,7 +153,7 @@ def promotion_rate_per_minute(reaccessed_pages: float, working_set_pages: float,
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Interval of a curve at each lag, over hosts; NaN where fewer than two hosts have a value."""
+    """Interval of a curve at each lag; NaN where nothing is known of its error."""
 
     lo: Floats
     hi: Floats
@@ -178,3 +180,18 @@ def host_band(hosts: Sequence[Gaps], *, idle_intervals: int | None = None, level
     error = np.sqrt((n - 1) / n * ((parts - parts.mean(axis=0)) ** 2).sum(axis=0))
     reach = stdtrit(n - 1, (1 + level) / 2) * error
     return Band(np.clip(whole - reach, 0.0, 1.0), np.clip(whole + reach, 0.0, 1.0), level)
+
+
+def sampled_band(curve: Curve, pages: float | None, band: Band) -> Band:
+    """`band` over hosts, nowhere narrower than `pages` sampled pages allow; None where all pages were seen.
+
+    All gaps of a page count as one observation (Wilson): a page that is hot stays so, and the same pages are followed
+    from interval to interval, so that a longer window does not make the sample larger. Hosts of which each shows few
+    pages may agree by chance: a band over hosts alone is then too narrow. Of one host this is the whole band.
+    """
+    if pages is None or pages < 1:
+        return band
+    known = np.isfinite(curve.share)
+    lo, hi = wilson_bounds(np.where(known, curve.share, 0.0), np.full(LENGTHS, pages), band.level)
+    lo, hi = (np.where(known, np.clip(side, 0.0, 1.0), np.nan) for side in (lo, hi))
+    return Band(np.fmin(band.lo, lo), np.fmax(band.hi, hi), band.level)

@@ -3,17 +3,16 @@
 Only numbers that stand in a text are used: curves that exist as pictures alone are not read off.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
-from tierscope.domain.curve import reaccess
 from tierscope.domain.curve.reaccess import LENGTHS
 from tierscope.domain.heat.rows import Method
 from tierscope.storage.curve.reuse_intervals import GapBlock
-from tierscope.usecases.curve.reuse_intervals import gaps_by_host
+from tierscope.usecases.curve.reuse_intervals import curve_of_hosts, gaps_by_host
 
 _SOURCE = "TPP (ASPLOS 2023), text on figure 11"
 _TEN_MINUTES_NS = 600 * 10**9
@@ -45,14 +44,22 @@ class Comparison:
     measured: Figure
 
 
-def compare(blocks: Sequence[GapBlock], method: Method | None, window: Window) -> tuple[Comparison, ...]:
-    """All published points beside the re-access shares of this service; `blocks` are of one method."""
+def compare(
+    blocks: Sequence[GapBlock], method: Method | None, window: Window, pages: Mapping[str, float]
+) -> tuple[Comparison, ...]:
+    """All published points beside the re-access shares of this service; `blocks` are of one method.
+
+    `pages`: those through which each kind was seen, where they are a sample (`count_pages`).
+    """
     return tuple(
-        Comparison(point.point, point.published, _SOURCE, _measure(point, blocks, method, window)) for point in _POINTS
+        Comparison(point.point, point.published, _SOURCE, _measure(point, blocks, method, window, pages))
+        for point in _POINTS
     )
 
 
-def _measure(point: _Point, blocks: Sequence[GapBlock], method: Method | None, window: Window) -> Figure:
+def _measure(
+    point: _Point, blocks: Sequence[GapBlock], method: Method | None, window: Window, pages: Mapping[str, float]
+) -> Figure:
     definition = "revisit.reaccessed_within_10_min_ratio/1"
 
     def nothing(reason: str) -> Figure:
@@ -68,11 +75,10 @@ def _measure(point: _Point, blocks: Sequence[GapBlock], method: Method | None, w
     if not hosts:
         return nothing(f"No gaps of {point.kind} memory.")
     idle = max(-(-_COLD_NS // method.interval_ns), 1) if point.since_cold else None
-    pooled = sum(hosts[1:], hosts[0])
-    value = float(reaccess.reaccess_curve(reaccess.cold_start(pooled, idle) if idle else pooled).share[lag - 1])
+    curve, band = curve_of_hosts(hosts, idle, pages.get(point.kind))
+    value = float(curve.share[lag - 1])
     if not np.isfinite(value):
         return nothing("No memory was watched for 10 minutes after its last access.")
-    band = reaccess.host_band(hosts, idle_intervals=idle)
     lo, hi = float(band.lo[lag - 1]), float(band.hi[lag - 1])
     interval = Interval(min(lo, value), max(hi, value), band.level, "confidence") if np.isfinite(lo) else None
     return Figure(

@@ -1,6 +1,6 @@
-"""Reads of revisit: how soon idle memory of a service is accessed again, with its band over hosts."""
+"""Reads of revisit: how soon idle memory of a service is accessed again, with its band over hosts and sampled pages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -18,7 +18,13 @@ from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.curve.reuse_intervals import choose_gaps, gaps_by_host, name_others
+from tierscope.usecases.curve.reuse_intervals import (
+    choose_gaps,
+    count_pages,
+    curve_of_hosts,
+    gaps_by_host,
+    name_others,
+)
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.figures import Evidence
 from tierscope.usecases.heat.sources import read_heat
@@ -40,7 +46,7 @@ FROM_LAG = (
 
 @dataclass(frozen=True, slots=True)
 class RevisitCurve:
-    """Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch."""
+    """Share of memory re-accessed within each lag, with its band; null where nothing was left to watch."""
 
     kind: Kind
     clock: Annotated[Clock, Described("Lag since the last access, or since the memory turned cold.")]
@@ -100,22 +106,27 @@ class RevisitReads:
             ids = [found.id for found in hosts]
             blocks = read_gaps(session, service.id, window.start, window.end, ids)
             chosen = choose_gaps(blocks, method)
-            chance: float | None = 1.0
-            if chosen is not None and chosen.is_sampler:
-                heat = read_heat(session, service.id, spread_hosts(ids), window, now=self._context.clock())
-                chance = _detection(heat.get(chosen, {}).values())
+            by_method = (
+                {}
+                if chosen is None
+                else read_heat(session, service.id, spread_hosts(ids), window, now=self._context.clock())
+            )
+        heat = {} if chosen is None else by_method.get(chosen, {})
+        chance = _detection(heat.values()) if chosen is not None and chosen.is_sampler else 1.0
         some = [block for block in blocks if block.method == chosen]
-        shown = _Shown(clock, idle_intervals, chance)
+        shown = _Shown(clock, idle_intervals, chance, count_pages(heat.values()))
         return _view(service, some, chosen, window, shown, name_others(blocks, chosen))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The clock asked for, and the chance that an active page is seen in an interval (None: not known)."""
+    """The clock asked for, the chance that an active page is seen in an interval, and sampled pages by kind."""
 
     clock: Clock
     idle_intervals: int
     chance: float | None
+    """None where it is not known."""
+    pages: Mapping[str, float]
 
     @property
     def first_lag(self) -> int | None:
@@ -201,9 +212,7 @@ def _gather(blocks: Sequence[GapBlock], method: Method, window: Window) -> Evide
 def _curve(blocks: Sequence[GapBlock], kind: Kind, shown: _Shown, evidence: Evidence) -> RevisitCurve:
     hosts = list(gaps_by_host(blocks, kind).values())
     shift = shown.idle_intervals if shown.clock == "turned_cold" else None
-    pooled = sum(hosts[1:], hosts[0])
-    curve = reaccess.reaccess_curve(reaccess.cold_start(pooled, shift) if shift else pooled)
-    band = reaccess.host_band(hosts, idle_intervals=shift)
+    curve, band = curve_of_hosts(hosts, shift, shown.pages.get(kind))
     first = shown.first_lag or 1
     if first > 1:
         hidden = np.arange(1, LENGTHS + 1) < first

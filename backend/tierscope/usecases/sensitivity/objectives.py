@@ -24,7 +24,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.curve.published_points import Comparison, compare
-from tierscope.usecases.curve.reuse_intervals import choose_gaps
+from tierscope.usecases.curve.reuse_intervals import choose_gaps, count_pages
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.figures import Evidence
@@ -115,6 +115,10 @@ class ObjectiveReads:
         return _view(service.public_id, known, service_class, notes)
 
 
+def _sampled_pages(known: _Known) -> Mapping[str, float]:
+    return {} if known.gap_method is None else count_pages(known.heat.get(known.gap_method, {}).values())
+
+
 def _step_s(blocks: Sequence[GapBlock]) -> float:
     """The usual length of a block of gaps, in seconds: no bucket is shorter."""
     lengths = [block.intervals * block.method.interval_ns / 1e9 for block in blocks]
@@ -148,7 +152,7 @@ def _view(service_id: str, known: _Known, service_class: ObjectiveClass, notes: 
         target_per_min=PROMOTION_TARGET_PER_MINUTE,
         meets_target=meets,
         service_class=service_class,
-        comparisons=compare(known.blocks, known.gap_method, known.window),
+        comparisons=compare(known.blocks, known.gap_method, known.window, _sampled_pages(known)),
         notes=tuple(notes),
     )
 

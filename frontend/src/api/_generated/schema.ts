@@ -9420,7 +9420,7 @@ export interface components {
         };
         /**
          * RevisitCurve
-         * @description Share of memory re-accessed within each lag, with its band over hosts; null where nothing was left to watch.
+         * @description Share of memory re-accessed within each lag, with its band; null where nothing was left to watch.
          */
         RevisitCurve: {
             /** At Risk Bytes */
@@ -11654,7 +11654,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "scenario" | "price_book" | "default" | "follows_dram" | "simulated";
+            origin: "scenario" | "price_book" | "default" | "follows_dram";
             /** Source */
             source: string;
             /** Unit */
