@@ -6,7 +6,7 @@ import { DataTable } from '../../ui/tables/DataTable'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { FigureText } from '../../ui/figures/FigureText'
 import { OriginMark } from '../../ui/provenance/OriginMark'
-import { terms } from '../../lib/text/terms'
+import { terms } from '../../lib/text/_generated/terms'
 import { Term } from '../../ui/text/Term'
 import classes from './CapacityPage.module.css'
 

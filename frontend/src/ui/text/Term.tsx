@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { terms, type TermName } from '../../lib/text/terms'
+import { terms, type TermName } from '../../lib/text/_generated/terms'
 import classes from './Term.module.css'
 
 /** A term of the field with its one-line explanation on hover and focus. */
