@@ -31,7 +31,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -112,6 +112,12 @@ test-soak: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests at 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
 	@deploy/dev/check-tools.sh rust
 	$(BIN)/python deploy/sbom/sbom.py
+
+dist: $(PYTHON_STAMP) $(FRONTEND) ## Make what a release consists of, in .build/dist; ARGS="wheels" selects parts
+	@deploy/dist/dist.sh $(ARGS)
+
+dist-proof: $(PYTHON_STAMP) ## Install, start, ask and remove what `make dist` made, on bare roots; ARGS="wheels"
+	@PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)
 
 fuzz: $(PYTHON_STAMP) simcore ## Feed changed bodies to each reader of the service; ARGS="batch_bounds --seconds 600"
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)

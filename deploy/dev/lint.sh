@@ -61,7 +61,7 @@ web_checks() {
 }
 
 deploy/dev/check-tools.sh python node rust || exit 1
-run "shell syntax" shell_syntax .ci/run .ci/*.sh deploy/dev/*.sh
+run "shell syntax" shell_syntax .ci/run .ci/*.sh deploy/dev/*.sh deploy/dist/*.sh
 python_checks &
 rust_checks &
 web_checks &

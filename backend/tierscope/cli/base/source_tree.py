@@ -1,4 +1,4 @@
-"""Where the agent's program comes from: shipped inside the package, or compiled from the source tree in the background.
+"""Where the agent's program comes from: the wheel `tierscope-agent`, or the source tree, compiled in the background.
 
 Compiling takes minutes, so the service never waits for it: a low-priority cargo runs beside, and the agent joins when
 it is done.
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import tierscope
@@ -33,12 +34,17 @@ def source_workspace() -> Path | None:
 
 
 def shipped_agent() -> Path | None:
-    """Return the agent named by TIERSCOPE_AGENT_BINARY, else the one inside the package; None without one."""
+    """Return the agent named by TIERSCOPE_AGENT_BINARY, else the one installed by its wheel; None without one."""
     override = os.environ.get("TIERSCOPE_AGENT_BINARY")
     if override:
         return Path(override)
-    shipped = _PACKAGE / "_bin" / AGENT
-    return shipped if os.access(shipped, os.X_OK) else None
+    try:
+        files = distribution(AGENT).files or []
+    except PackageNotFoundError:
+        return None
+    # The wheel's record says where its script went: the environment need not be active, nor its scripts be on PATH.
+    placed = [Path(os.path.normpath(file.locate())) for file in files if file.name == AGENT]
+    return next((path for path in placed if os.access(path, os.X_OK)), None)
 
 
 def find_agent() -> Path | None:
