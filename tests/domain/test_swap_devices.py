@@ -6,6 +6,13 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
+from tierscope.domain.simulate.swap_amplification import (
+    MODELLED,
+    MODELLED_LOADS,
+    Drive,
+    amplification_at,
+    simulated_rows,
+)
 from tierscope.domain.simulate.swap_devices import (
     LOADS,
     SWAP_DEVICES,
@@ -115,3 +122,24 @@ def test_intervals_are_those_of_student_and_never_below_what_can_be() -> None:
     assert estimate([1.0, None, 2.0]) is None
     assert estimate([1.0, 2.0]) is None
     assert device_settings({"dies": 4.0})["dies"] == 4.0
+
+
+@pytest.mark.parametrize(("drive", "use"), [("block", 0.9), ("zns", 0.6)])
+def test_the_kept_table_is_what_the_model_says(drive: Drive, use: float) -> None:
+    points = [simulate_device(MODELLED[drive], use, [LOADS[name]]).write_amplification for name in MODELLED_LOADS]
+    known = [figure for figure in points if figure is not None]
+    row = next(row for row in simulated_rows(drive) if row[0] == use)
+    low, high = min(figure.lo for figure in known), max(figure.hi for figure in known)
+    assert row[1:] == tuple(round(value, 2) for value in (known[1].value, low, high))
+
+
+def test_amplification_lies_between_simulated_uses_and_is_held_within_them() -> None:
+    for drive in MODELLED:
+        rows = simulated_rows(drive)
+        for row in rows:
+            assert 1.0 <= row[2] <= row[1] <= row[3]
+        found = amplification_at(drive, (rows[3][0] + rows[4][0]) / 2)
+        assert found.value == pytest.approx((rows[3][1] + rows[4][1]) / 2)
+        assert amplification_at(drive, 1.0).utilisation == rows[-1][0]
+    with pytest.raises(ValueError, match=r"in 0\.\.1, not 1\.1"):
+        amplification_at("zns", 1.1)

@@ -12,7 +12,7 @@ from tierscope.domain.tco.results import Fleet, PerHost, WaterfallStep
 from tierscope.usecases.tco.prices import Price
 
 Spread = Literal["triangular", "log_normal_odds", "certain"]
-InputOrigin = Literal["scenario", "price_book", "default", "follows_dram"]
+InputOrigin = Literal["scenario", "price_book", "default", "follows_dram", "simulated"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,12 @@ default. DRAM has no default. Currencies are never mixed and never converted.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
 from tierscope.core.errors import Unprocessable
+from tierscope.domain.simulate.swap_amplification import Drive, amplification_at
 from tierscope.domain.tco.published import (
+    ASSUMED_ON,
     DEFAULTS,
     PRESET_CURRENCY,
     PRICE_ITEMS,
@@ -209,9 +212,13 @@ def _missing(document: ScenarioDocument, item: PriceItem) -> MissingInput:
 
 def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:
     found: list[tuple[SharedName, TcoInput]] = []
+    modelled = _amplifications(document)
     for default in DEFAULTS:
         part = document.endurance if default.name in _ENDURANCE else document.power
         stated: RangeDocument | None = getattr(part, default.name)
+        if stated is None and default.name in modelled:
+            found.append((default.name, modelled[default.name]))
+            continue
         item = default.item if stated is None else Range(stated.value, *_ends(stated))
         view = TcoInput(
             default.name,
@@ -226,6 +233,27 @@ def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:
             default.grounding if stated is None else "owner",
         )
         found.append((default.name, view))
+    return found
+
+
+def _amplifications(document: ScenarioDocument) -> dict[SharedName, TcoInput]:
+    """Write amplification by kind of drive, simulated at its use: at that of the fullest drive where hosts differ."""
+    hosts: Sequence[HostDocument] = (document.baseline, *document.options)
+    labels = {default.name: default.label for default in DEFAULTS}
+    found: dict[SharedName, TcoInput] = {}
+    kinds: tuple[tuple[SharedName, Literal["ssd", "zns"], Drive], ...] = (
+        ("waf_ssd", "ssd", "block"),
+        ("waf_zns", "zns", "zns"),
+    )
+    for name, kind, drive in kinds:
+        uses = [min(host.swap.used_gb / host.swap.gb, 1.0) for host in hosts if host.swap and host.swap.kind == kind]
+        if not uses:
+            continue
+        at = amplification_at(drive, max(uses))
+        source = f"simulated with {at.utilisation:.0%} of the drive in use; ends over read-mostly to write-heavy loads"
+        found[name] = TcoInput(
+            name, labels[name], at.value, at.low, at.high, "ratio", "simulated", source, ASSUMED_ON, "A"
+        )
     return found
 
 

@@ -228,11 +228,15 @@ def _priced(preset: Preset) -> PriceDocument:
     )
 
 
+SIMULATED = frozenset({"waf_ssd", "waf_zns"})
+"""Inputs that are left open in a new scenario, because the model gives them by the use of its drives."""
+
+
 def _defaults(part: type[PowerDocument] | type[EnduranceDocument]) -> dict[str, RangeDocument]:
     return {
         default.name: RangeDocument(value=default.item.value, low=default.item.low, high=default.item.high)
         for default in DEFAULTS
-        if default.name in part.model_fields
+        if default.name in part.model_fields and default.name not in SIMULATED
     }
 
 
