@@ -4419,7 +4419,7 @@ class TcoInput(TypedDict):
     label: str
     low: float
     name: str
-    origin: Literal["scenario", "price_book", "default", "follows_dram"]
+    origin: Literal["scenario", "price_book", "default", "follows_dram", "simulated"]
     source: str
     unit: str
     value: float

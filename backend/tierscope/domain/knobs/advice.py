@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tierscope.domain.knobs import rules_headroom, rules_kinds, rules_moves, rules_placement, rules_rest
+from tierscope.domain.knobs import rules_headroom, rules_kinds, rules_moves, rules_placement, rules_rest, rules_swap
 from tierscope.domain.knobs.facts import DEMOTION, Facts
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 
@@ -24,7 +24,7 @@ RULES: tuple[Rule, ...] = (
     rules_kinds.type_aware,
     rules_kinds.swappiness,
     rules_kinds.interleave,
-    rules_rest.swap_tier,
+    rules_swap.swap_tier,
     rules_rest.limits,
 )
 _SAFETY = frozenset({"F2", "F4", "F10", "F11", "limits", "capacity"})
@@ -49,7 +49,7 @@ class Given:
 def advise(facts: Facts) -> Given:
     """Apply all rules. Rules on tiers need a slower tier; a setting that the host lacks is never proposed."""
     if not facts.host.has_slow_tier:
-        swap = rules_rest.swap_tier(facts)
+        swap = rules_swap.swap_tier(facts)
         return Given((swap,) if swap is not None else ())
     answers = [answer for rule in RULES if (answer := rule(facts)) is not None]
     unknown = tuple(answer for answer in answers if isinstance(answer, Unknown))

@@ -44,6 +44,31 @@ def is_same_value(one: str, other: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapDrive:
+    """A swap area: `kind` as the kernel names it (`partition`, `file`) or `zram`; the rest None where not known.
+
+    `zoned` is `none`, `host-aware` or `host-managed`; `discard` says whether the device takes TRIM.
+    """
+
+    name: str
+    kind: str
+    used_ratio: float | None
+    zoned: str | None = None
+    rotational: bool | None = None
+    discard: bool | None = None
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether the host writes to zones."""
+        return self.zoned in ("host-aware", "host-managed")
+
+    @property
+    def is_block_flash(self) -> bool:
+        """Whether it is known to be a solid-state drive with a translation layer of its own."""
+        return self.kind != "zram" and not self.is_zoned and self.rotational is False
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read.
 
@@ -67,6 +92,7 @@ class Host:
     slow_gb_per_s: float | None = None
     slow_write_gb_per_s: float | None = None
     bandwidth_measured: bool = True
+    swap_drives: tuple[SwapDrive, ...] = ()
 
     def number(self, path: str) -> int | None:
         """The value of a setting; None where it does not exist, cannot be read, or is no whole number."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
-from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host
+from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host, SwapDrive
 from tierscope.domain.knobs.files import selected
 
 Body = Mapping[str, Any]
@@ -50,7 +50,26 @@ def read_host(inventory: Body | None) -> Host:
         slow_gb_per_s=_bandwidth(nodes, slow, benches, "read"),
         slow_write_gb_per_s=_bandwidth(nodes, slow, benches, "write"),
         bandwidth_measured=any(bench.get("memory_node") in slow for bench in benches),
+        swap_drives=read_swap_drives(body),
     )
+
+
+def read_swap_drives(inventory: Body | None) -> tuple[SwapDrive, ...]:
+    """The swap areas that the host lists."""
+    drives = []
+    for swap in (inventory or {}).get("swaps") or ():
+        size, used = swap.get("size_bytes"), swap.get("used_bytes")
+        drives.append(
+            SwapDrive(
+                name=str(swap.get("name") or ""),
+                kind=str(swap.get("kind") or ""),
+                used_ratio=used / size if size and used is not None else None,
+                zoned=swap.get("zoned"),
+                rotational=swap.get("rotational"),
+                discard=swap.get("discard"),
+            )
+        )
+    return tuple(drives)
 
 
 def read_knobs(inventory: Body | None) -> dict[str, str | None]:

@@ -1,43 +1,14 @@
-"""What is no setting of the kernel: swap space, too little memory, limits of cgroups, and leaving things alone."""
+"""What is no setting of the kernel: too little memory, limits of cgroups, and leaving things alone."""
 
 from tierscope.domain.knobs.facts import DEMOTION, Facts
 from tierscope.domain.knobs.rules_placement import GAIN_MIN, gap
 from tierscope.domain.knobs.shapes import Advice, Evidence
 from tierscope.domain.ledger import Word
 
-WAF_MAX = 2.0
-SWAP_USED_MAX = 0.5
 SATISFIED: frozenset[Word] = frozenset({"fits", "healthy", "harmless_demotion", "following_phases"})
 """Verdicts that ask for nothing."""
 HOT_SET_TOO_LARGE = 0.65
 """Hot share of the touched slow pages from which more promotion only trades hot pages for hot ones, as in verdicts."""
-
-
-def swap_tier(facts: Facts) -> Advice | None:
-    """F11: the swap device writes much more than it is given, or is more than half full."""
-    flows = facts.flows
-    found = [
-        Evidence(name, value, unit)
-        for name, value, limit, unit in (
-            ("write amplification of the swap device", flows.swap_write_amplification, WAF_MAX, "ratio"),
-            ("swap space in use", flows.swap_used_ratio, SWAP_USED_MAX, "share"),
-        )
-        if value is not None and value > limit
-    ]
-    if not found:
-        return None
-    return Advice(
-        rule="F11",
-        title="Give swap more room",
-        changes=(),
-        evidence=tuple(found),
-        effect="Clean copies stay in swap, so that the same page is not written again. How many pages that saves is "
-        "not counted.",
-        risk="Cost of the device.",
-        verify="Write amplification and the 99th percentile of swap-in time fall.",
-        note="Above half use the kernel frees a slot as soon as its page is read. Keep use below half: a larger or a "
-        "zoned device, or half of the device spare.",
-    )
 
 
 def capacity(facts: Facts) -> Advice | None:

@@ -11654,7 +11654,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "scenario" | "price_book" | "default" | "follows_dram";
+            origin: "scenario" | "price_book" | "default" | "follows_dram" | "simulated";
             /** Source */
             source: string;
             /** Unit */
