@@ -25,6 +25,7 @@ from tierscope.cli.knobs import command as knobs
 from tierscope.cli.notifications import silences
 from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge
 from tierscope.cli.ratio import command as recommend
+from tierscope.cli.recordings import assess
 from tierscope.cli.recordings import command as analyze
 from tierscope.cli.simulate import command as simulate
 from tierscope.cli.simulate import swap_device
@@ -55,6 +56,7 @@ for group in (
     openapi,
     backup,
     loadgen,
+    assess,
     analyze,
     knobs,
     fairness,

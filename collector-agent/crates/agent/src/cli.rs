@@ -9,7 +9,7 @@ use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 use crate::doctor::leftovers;
 use crate::recording::read_recording;
 use crate::status::note_deliveries;
-use crate::{bench_command, doctor, explain, fieldkit, once, run};
+use crate::{assess, bench_command, doctor, explain, fieldkit, once, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -24,6 +24,7 @@ enum Command {
     Run(run::RunArgs),
     Once(once::OnceArgs),
     Doctor(doctor::DoctorArgs),
+    Assess(assess::AssessArgs),
     Fieldkit(fieldkit::FieldkitArgs),
     Explain(explain::ExplainArgs),
     Bench(bench_command::BenchArgs),
@@ -33,12 +34,16 @@ enum Command {
     DamonWatchdog(leftovers::WatchdogArgs),
 }
 
-/// Runs the command line. Exit status 0 done, 1 failed, 2 bad usage.
+/// Runs the command line. Exit status 0 done, 1 failed, 2 bad usage; `assess` has others beside.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(args),
         Command::Once(args) => once::run(&args, &mut std::io::stdout().lock()),
         Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
+        Command::Assess(args) => match assess::run(&args, &mut std::io::stdout().lock()) {
+            Ok(status) => return ExitCode::from(status),
+            Err(error) => Err(error),
+        },
         Command::Fieldkit(args) => fieldkit::run(&args, &mut std::io::stdout().lock()),
         Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),

@@ -2,6 +2,7 @@
 //!
 //! The crate is a library with a small binary on top, so that tests drive the same code as the commands.
 
+pub mod assess;
 mod bench_command;
 mod bounds;
 pub mod cli;

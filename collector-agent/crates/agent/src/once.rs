@@ -17,7 +17,7 @@ use tierscope_import::tree::{self, Snapshot};
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
-use crate::collect::{Collector, CollectorConfig, Stamp};
+use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 
 /// Reads every counter once and prints it.
 #[derive(Debug, Clone, Args)]
@@ -48,12 +48,12 @@ pub fn run(args: &OnceArgs, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 /// Whether a directory itself stands for `/`.
-fn holds_a_root(path: &Path) -> bool {
+pub(crate) fn holds_a_root(path: &Path) -> bool {
     path.join("proc").is_dir() || path.join("sys").is_dir()
 }
 
 /// A directory that stands for `/` and need not be named by its time: it was taken now, if nothing says otherwise.
-fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
+pub(crate) fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
     let named_by_time = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -76,25 +76,38 @@ fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
     })
 }
 
+/// The object that `--json` prints of one snapshot.
+pub(crate) fn document(snapshot: &Snapshot) -> anyhow::Result<serde_json::Value> {
+    let (mut collector, collected) = read(snapshot);
+    let limits = recording_config().process_files.unwrap_or_default();
+    report::json(&mut collector, &collected, snapshot, limits)
+}
+
 fn print(snapshot: &Snapshot, json: bool, out: &mut impl Write) -> anyhow::Result<()> {
-    let config = CollectorConfig {
-        max_names: usize::MAX,
-        ..CollectorConfig::for_recordings()
-    };
-    let limits = config.process_files;
-    let mut collector = Collector::new(Root::new(&snapshot.root), config, Rules::new(NamePolicy::plain()));
-    let stamp = Stamp {
-        wall_ns: snapshot.wall_ns,
-        boottime_ns: snapshot.boottime_ns,
-        boot_id: snapshot.boot_id.as_str().into(),
-    };
-    let collected = collector.collect(stamp);
     if json {
-        let body = report::json(&mut collector, &collected, snapshot, limits.unwrap_or_default())?;
-        serde_json::to_writer(&mut *out, &body)?;
+        serde_json::to_writer(&mut *out, &document(snapshot)?)?;
         writeln!(out)?;
     } else {
+        let (mut collector, collected) = read(snapshot);
         report::text(&mut collector, &collected, snapshot, out)?;
     }
     Ok(())
+}
+
+fn recording_config() -> CollectorConfig {
+    CollectorConfig {
+        max_names: usize::MAX,
+        ..CollectorConfig::for_recordings()
+    }
+}
+
+fn read(snapshot: &Snapshot) -> (Collector, Collected) {
+    let root = Root::new(&snapshot.root);
+    let mut collector = Collector::new(root, recording_config(), Rules::new(NamePolicy::plain()));
+    let collected = collector.collect(Stamp {
+        wall_ns: snapshot.wall_ns,
+        boottime_ns: snapshot.boottime_ns,
+        boot_id: snapshot.boot_id.as_str().into(),
+    });
+    (collector, collected)
 }

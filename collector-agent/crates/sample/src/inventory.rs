@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Description of a host, sent on change.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(
     missing_docs,
     reason = "each field is described in contract/proto/tierscope/v1/inventory.proto"
@@ -38,7 +39,8 @@ pub struct Inventory {
 }
 
 /// Memory of a node that no tier move can take away.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Unmovable {
     pub node: u32,
@@ -102,7 +104,8 @@ pub struct LoadedPoint {
 }
 
 /// One NUMA node.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Node {
     pub id: u32,
@@ -118,7 +121,8 @@ pub struct Node {
 }
 
 /// One kernel memory tier; rank 0 is the fastest.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Tier {
     pub kernel_number: u32,
@@ -127,7 +131,8 @@ pub struct Tier {
 }
 
 /// A kernel setting as it stands.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Knob {
     pub path: String,
@@ -136,7 +141,8 @@ pub struct Knob {
 }
 
 /// A collector, on or off, and why.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Collector {
     pub name: String,
@@ -151,7 +157,8 @@ pub struct Collector {
 }
 
 /// A service found on the host.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Service {
     pub namespace: String,
@@ -163,7 +170,8 @@ pub struct Service {
 }
 
 /// A swap device.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct SwapDevice {
     pub name: String,
@@ -177,7 +185,8 @@ pub struct SwapDevice {
 }
 
 /// Something wrong or noteworthy, with cause and fix.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct Finding {
     pub id: String,
@@ -188,7 +197,8 @@ pub struct Finding {
 }
 
 /// A CXL memory device.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "see the contract")]
 pub struct CxlDevice {
     pub name: String,

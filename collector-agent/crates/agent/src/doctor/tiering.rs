@@ -8,15 +8,15 @@ const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 
 /// The answer, with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tiering {
+pub(crate) struct Tiering {
     /// `on`, `partly`, `off`, `not possible` or `unknown`.
-    pub(super) state: &'static str,
+    pub(crate) state: &'static str,
     /// Why, in words.
-    pub(super) reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
 }
 
 /// Judges by the tiers with memory, and by the settings of both directions.
-pub(super) fn judge(inventory: &Inventory) -> Tiering {
+pub(crate) fn judge(inventory: &Inventory) -> Tiering {
     let has_memory = |id: &u32| {
         let node = inventory.nodes.iter().find(|node| node.id == *id);
         node.is_some_and(|node| node.memory_bytes.is_none_or(|bytes| bytes > 0))

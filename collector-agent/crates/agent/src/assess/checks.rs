@@ -1,0 +1,283 @@
+//! What a host needs for tiering, one named check each.
+
+use serde::Serialize;
+
+use super::memory::Memory;
+use super::observed::Host;
+use crate::doctor::Tiering;
+
+/// Active memory is at most this share of DRAM.
+const ACTIVE_RATIO: f64 = 0.5;
+/// Tasks wait for memory for a larger share of the time: the limit of the shipped alert `memory-pressure-high`.
+const PRESSURE_RATIO: f64 = 0.10;
+/// Of the pages that reclaim takes, a larger share is missed again: memory is short, not idle.
+const REFAULT_RATIO: f64 = 0.50;
+/// Fewer reclaimed pages say nothing.
+const MIN_RECLAIMED_PAGES: i64 = 10_000;
+
+const REFAULTS: [&str; 3] = [
+    "workingset_refault_anon",
+    "workingset_refault_file",
+    "workingset_refault",
+];
+const RECLAIMED: [&str; 4] = [
+    "pgsteal_kswapd",
+    "pgsteal_direct",
+    "pgsteal_khugepaged",
+    "pgsteal_proactive",
+];
+
+const DEMOTED: [&str; 4] = [
+    "pgdemote_kswapd",
+    "pgdemote_direct",
+    "pgdemote_khugepaged",
+    "pgdemote_proactive",
+];
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    Pass,
+    Fail,
+    NotKnown,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Check {
+    pub(super) id: &'static str,
+    pub(super) outcome: Outcome,
+    /// What was found, in words.
+    pub(super) detail: String,
+    /// What to do; empty where it passed.
+    pub(super) next_step: String,
+    /// Where the limit comes from.
+    pub(super) source: &'static str,
+    /// The share that was judged, and its limit; `None` where the check judges no share.
+    pub(super) ratio: Option<[f64; 2]>,
+    pub(super) limit_ratio: Option<f64>,
+}
+
+/// All checks, in the order in which they are mended.
+pub(super) fn all(host: &Host, tiering: &Tiering, memory: &Memory) -> Vec<Check> {
+    let mut checks = vec![tiers_known(host), slower_tier(host, tiering)];
+    if tiering.state != "not possible" {
+        checks.push(setting(host, "demotion", "demotion-off", tiering));
+        checks.push(setting(host, "promotion", "promotion-off", tiering));
+    }
+    checks.extend([active_memory(memory), pressure(host), refaults(host)]);
+    checks.extend(critical(host));
+    checks
+}
+
+fn check(id: &'static str, outcome: Outcome, detail: String, next_step: &str, source: &'static str) -> Check {
+    let next_step = if outcome == Outcome::Pass { "" } else { next_step };
+    Check {
+        id,
+        outcome,
+        detail,
+        next_step: next_step.to_owned(),
+        source,
+        ratio: None,
+        limit_ratio: None,
+    }
+}
+
+/// What `doctor` found under an id: cause and fix.
+fn found<'a>(host: &'a Host, id: &str) -> Option<(&'a str, &'a str)> {
+    let findings = &host.last().inventory.findings;
+    let finding = findings.iter().find(|finding| finding.id == id)?;
+    Some((&finding.cause, &finding.fix))
+}
+
+fn tiers_known(host: &Host) -> Check {
+    let inventory = &host.last().inventory;
+    let (outcome, detail) = if inventory.tiers.is_empty() {
+        let release = &inventory.kernel_release;
+        (Outcome::Fail, format!("kernel {release} shows no memory tiers"))
+    } else {
+        let release = &inventory.kernel_release;
+        (Outcome::Pass, format!("kernel {release} knows memory tiers"))
+    };
+    let next = "Use Linux 6.1 or later with CONFIG_NUMA and CONFIG_MIGRATION.";
+    check(
+        "kernel_knows_tiers",
+        outcome,
+        detail,
+        next,
+        "Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers",
+    )
+}
+
+fn slower_tier(host: &Host, tiering: &Tiering) -> Check {
+    const SOURCE: &str = "mm/memory-tiers.c: demotion goes to a lower tier alone";
+    if let Some((cause, fix)) = found(host, "cpuless-node-in-top-tier") {
+        return check("slower_tier", Outcome::Fail, cause.to_owned(), fix, SOURCE);
+    }
+    let outcome = if tiering.state == "not possible" {
+        Outcome::Fail
+    } else {
+        Outcome::Pass
+    };
+    let next =
+        "Bring slower memory online (CXL, persistent memory); `daxctl reconfigure-device --mode=system-ram`.";
+    check("slower_tier", outcome, tiering.reasons[0].clone(), next, SOURCE)
+}
+
+fn setting(host: &Host, direction: &'static str, finding: &'static str, tiering: &Tiering) -> Check {
+    let detail = tiering
+        .reasons
+        .iter()
+        .find(|reason| reason.contains(direction))
+        .cloned()
+        .unwrap_or_default();
+    let (outcome, next) = match found(host, finding) {
+        Some((_, fix)) => (Outcome::Fail, fix),
+        None if detail.ends_with("is on") => (Outcome::Pass, ""),
+        None => (
+            Outcome::NotKnown,
+            "Use a kernel that has the setting: Linux 6.1 or later.",
+        ),
+    };
+    let (id, source) = if direction == "demotion" {
+        ("demotion_on", "Documentation/ABI/testing/sysfs-kernel-mm-numa")
+    } else {
+        (
+            "promotion_on",
+            "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+        )
+    };
+    check(id, outcome, detail, next, source)
+}
+
+fn active_memory(memory: &Memory) -> Check {
+    let share = |bytes: i64| bytes as f64 / memory.dram_bytes.max(1) as f64;
+    let ratio = [share(memory.active.interval.lo), share(memory.active.interval.hi)];
+    let outcome = if ratio[1] <= ACTIVE_RATIO {
+        Outcome::Pass
+    } else if ratio[0] > ACTIVE_RATIO {
+        Outcome::Fail
+    } else {
+        Outcome::NotKnown
+    };
+    let detail = format!(
+        "active memory is between {:.0} and {:.0} % of DRAM, at most 50 % is wanted",
+        100.0 * ratio[0],
+        100.0 * ratio[1]
+    );
+    let next = match outcome {
+        Outcome::NotKnown => "Measure heat: `tierscope up --heat PROGRAM` as root narrows it within minutes.",
+        _ => "Give the host more DRAM or less work before a slower tier: what is active has to fit.",
+    };
+    Check {
+        ratio: Some(ratio),
+        limit_ratio: Some(ACTIVE_RATIO),
+        ..check(
+            "active_at_most_half_of_dram",
+            outcome,
+            detail,
+            next,
+            "VMware, NVMe Memory Tiering Design and Sizing on VMware Cloud Foundation 9, Part 1 (2025)",
+        )
+    }
+}
+
+/// A share against its limit; above it the check fails.
+fn share(
+    id: &'static str,
+    ratio: f64,
+    limit: f64,
+    detail: String,
+    next: &str,
+    source: &'static str,
+) -> Check {
+    let outcome = if ratio > limit {
+        Outcome::Fail
+    } else {
+        Outcome::Pass
+    };
+    Check {
+        ratio: Some([ratio, ratio]),
+        limit_ratio: Some(limit),
+        ..check(id, outcome, detail, next, source)
+    }
+}
+
+fn since(since_boot: bool, seconds: f64) -> String {
+    if since_boot {
+        "since boot".into()
+    } else {
+        format!("over {seconds:.0} s")
+    }
+}
+
+fn pressure(host: &Host) -> Check {
+    const ID: &str = "little_pressure";
+    const SOURCE: &str = "Documentation/accounting/psi.rst; the limit of the alert memory-pressure-high";
+    let Some(waited) = host.growth("pressure.memory", &["some_total_us"]) else {
+        let detail = "the kernel gives no pressure stall information".to_owned();
+        return check(ID, Outcome::NotKnown, detail, "Boot with `psi=1`.", SOURCE);
+    };
+    let ratio = waited.per_s() / 1e6;
+    let detail = format!(
+        "tasks waited for memory for {:.1} % of the time {}",
+        100.0 * ratio,
+        since(waited.since_boot, waited.seconds)
+    );
+    let demoted = host
+        .growth("vmstat", &DEMOTED)
+        .is_some_and(|demoted| demoted.count > 0);
+    if ratio > PRESSURE_RATIO && demoted {
+        let detail = format!("{detail}, but the kernel's own thread counts as waiting while it demotes");
+        let next = "Look at `memory.pressure` of the services' control groups instead.";
+        return check(ID, Outcome::NotKnown, detail, next, SOURCE);
+    }
+    let next = "Memory is short: a slower tier adds room here, it saves no DRAM.";
+    share(ID, ratio, PRESSURE_RATIO, detail, next, SOURCE)
+}
+
+fn refaults(host: &Host) -> Check {
+    const ID: &str = "few_refaults";
+    const SOURCE: &str = "mm/workingset.c; the limit is an assumption of Tierscope";
+    let grown = host
+        .growth("vmstat", &RECLAIMED)
+        .zip(host.growth("vmstat", &REFAULTS));
+    let Some((reclaimed, refaulted)) = grown else {
+        let detail = "the kernel does not count refaults".to_owned();
+        return check(ID, Outcome::NotKnown, detail, "Use Linux 5.9 or later.", SOURCE);
+    };
+    let when = since(reclaimed.since_boot, reclaimed.seconds);
+    if reclaimed.count < MIN_RECLAIMED_PAGES {
+        let detail = format!(
+            "{} pages were reclaimed {when}: memory is not short",
+            reclaimed.count
+        );
+        return check(ID, Outcome::Pass, detail, "", SOURCE);
+    }
+    let ratio = refaulted.count as f64 / reclaimed.count as f64;
+    let detail = format!(
+        "{} refaults of {} reclaimed pages {when}",
+        refaulted.count, reclaimed.count
+    );
+    let next = "What is reclaimed is missed again: a slower tier adds room here, it saves no DRAM.";
+    share(ID, ratio, REFAULT_RATIO, detail, next, SOURCE)
+}
+
+/// What `doctor` calls critical, each as a check that failed.
+fn critical(host: &Host) -> impl Iterator<Item = Check> {
+    let findings = &host.last().inventory.findings;
+    findings
+        .iter()
+        .filter(|finding| finding.severity == "critical")
+        .map(|finding| {
+            let detail = format!("{}: {}", finding.id, finding.cause);
+            check(
+                "nothing_critical",
+                Outcome::Fail,
+                detail,
+                &finding.fix,
+                "tierscope-agent doctor",
+            )
+        })
+}

@@ -1,0 +1,293 @@
+//! How much memory is cold, as far as a reading without root can tell: bounds, never a guess between them.
+//!
+//! *Cold* is memory that nobody touched for two minutes, the window over which TPP (ASPLOS 2023, section 2) finds 55 to
+//! 80 % of allocated memory idle. The kernel keeps an accessed bit per page and clears it when reclaim looks at the page.
+//! So the bits bound coldness from one side, by how often reclaim looks:
+//!
+//! - rarely (a page's turn comes less often than every two minutes, or never since boot): what is not referenced was
+//!   not touched for at least that long, so it is cold. That bounds cold memory from below.
+//! - often: what is referenced was touched since the last look. That bounds it from above.
+//!
+//! Only private memory counts, because shared pages appear in several processes. Sizes of the active and inactive lists
+//! bound nothing: without reclaim nobody ages them (`mm/vmscan.c`, `shrink_active_list`).
+
+use serde::Serialize;
+use tierscope_sample::inventory::Inventory;
+
+use super::observed::Host;
+
+/// Memory that was not touched for this long is cold.
+pub(super) const COLD_SECONDS: f64 = 120.0;
+/// Readings over less than this say how it is now, not how it is.
+const STEADY_SECONDS: f64 = 600.0;
+/// Pages that are on the lists of reclaim, so that they can be moved.
+const MOVABLE: [&str; 4] = ["Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)"];
+/// How often reclaim looked at a page: on the inactive list, and on the active one.
+const LOOKS: [&str; 5] = [
+    "pgscan_kswapd",
+    "pgscan_direct",
+    "pgscan_khugepaged",
+    "pgscan_proactive",
+    "pgrefill",
+];
+
+/// Two bounds, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Bounds {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+}
+
+/// A figure that is only bounded, with its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Figure {
+    pub(super) unit: &'static str,
+    /// Always `None`: nothing here measures the figure itself.
+    pub(super) value: Option<i64>,
+    /// What it lies between, by the method.
+    pub(super) interval: Bounds,
+    pub(super) method: String,
+    pub(super) window_seconds: f64,
+    pub(super) readings: usize,
+    pub(super) grade: &'static str,
+    /// Why there is no value.
+    pub(super) reason: &'static str,
+}
+
+/// Memory of a host, and what is cold in its fastest tier.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Memory {
+    /// Memory of the fastest tier.
+    pub(super) dram_bytes: i64,
+    /// Memory of the slower tiers; 0 where there are none.
+    pub(super) slower_bytes: i64,
+    /// Of the fastest tier: in use.
+    pub(super) used_bytes: i64,
+    /// Of that: pages on the lists of reclaim, which the kernel can move.
+    pub(super) movable_bytes: i64,
+    /// Of those: on the inactive lists, where reclaim would begin. No measure of coldness.
+    pub(super) inactive_bytes: i64,
+    /// Processes whose accessed bits were read, and all of them.
+    pub(super) processes_read: usize,
+    pub(super) processes: usize,
+    pub(super) cold: Figure,
+    pub(super) active: Figure,
+    /// The least DRAM that holds what cannot move and keeps active memory at most half of it.
+    pub(super) dram_needed: Figure,
+    pub(super) dram_saving: Figure,
+}
+
+/// Memory at the reading with the most of it in use; `None` where that lacks the sizes.
+pub(super) fn judge(host: &Host) -> Option<Memory> {
+    let at = host.fullest();
+    let top = top_nodes(&at.inventory);
+    let size_bytes = |name: &str| at.memory_bytes(top.as_deref(), name);
+    let sizes: Option<Vec<i64>> = MOVABLE.iter().map(|name| size_bytes(name)).collect();
+    let sizes = sizes?;
+    let movable_bytes: i64 = sizes.iter().sum();
+    let dram_bytes = size_bytes("MemTotal")?;
+    let used_bytes = (dram_bytes - size_bytes("MemFree")?).max(movable_bytes);
+    let all_bytes = at.value("meminfo", "MemTotal");
+    let slower_bytes = match top {
+        Some(_) => all_bytes.map_or(0, |all| (all - dram_bytes).max(0)),
+        None => 0,
+    };
+    let seen = Seen::of(host, movable_bytes);
+    let cold = seen.cold_bytes(movable_bytes);
+    let fixed_bytes = used_bytes - movable_bytes;
+    let needed = |active_bytes: i64| (2 * active_bytes).max(active_bytes + fixed_bytes);
+    let active = Bounds {
+        lo: movable_bytes - cold.hi,
+        hi: movable_bytes - cold.lo,
+    };
+    let dram_needed = Bounds {
+        lo: needed(active.lo),
+        hi: needed(active.hi),
+    };
+    let dram_saving = Bounds {
+        lo: (dram_bytes - dram_needed.hi).max(0),
+        hi: (dram_bytes - dram_needed.lo).max(0),
+    };
+    let figure = |interval: Bounds, method: String| figure(host, interval, method);
+    Some(Memory {
+        dram_bytes,
+        slower_bytes,
+        used_bytes,
+        movable_bytes,
+        inactive_bytes: sizes[1] + sizes[3],
+        processes_read: seen.processes_read,
+        processes: at.processes.len(),
+        cold: figure(cold, seen.method()),
+        active: figure(
+            active,
+            "movable memory of the fastest tier less what is cold".into(),
+        ),
+        dram_needed: figure(
+            dram_needed,
+            "the larger of twice the active memory, and active and immovable memory together".into(),
+        ),
+        dram_saving: figure(dram_saving, "DRAM less the DRAM that is needed".into()),
+    })
+}
+
+fn figure(host: &Host, interval: Bounds, method: String) -> Figure {
+    Figure {
+        unit: "bytes",
+        value: None,
+        interval,
+        method,
+        window_seconds: host.window_seconds(),
+        readings: host.readings.len(),
+        grade: if host.window_seconds() >= STEADY_SECONDS {
+            "partial"
+        } else {
+            "early"
+        },
+        reason: "no source that needs no root measures it; these are bounds",
+    }
+}
+
+/// Nodes of the fastest tier; `None` where all memory of the host is in it.
+fn top_nodes(inventory: &Inventory) -> Option<Vec<u32>> {
+    let with_memory = |id: &u32| {
+        let node = inventory.nodes.iter().find(|node| node.id == *id);
+        node.is_some_and(|node| node.memory_bytes.unwrap_or(0) > 0)
+    };
+    let all: Vec<u32> = inventory
+        .nodes
+        .iter()
+        .map(|node| node.id)
+        .filter(with_memory)
+        .collect();
+    let slower: Vec<u32> = inventory
+        .tiers
+        .iter()
+        .filter(|tier| tier.rank > 0)
+        .flat_map(|tier| tier.nodes.iter().copied())
+        .chain(
+            // Without tiers, or in the wrong one, the class of the device still tells.
+            inventory
+                .nodes
+                .iter()
+                .filter(|node| matches!(node.tier_class.as_str(), "cxl" | "pmem"))
+                .map(|node| node.id),
+        )
+        .filter(with_memory)
+        .collect();
+    let top: Vec<u32> = all.iter().copied().filter(|id| !slower.contains(id)).collect();
+    (!slower.is_empty() && !top.is_empty()).then_some(top)
+}
+
+/// How often accessed bits are cleared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pace {
+    /// Nobody did since boot.
+    Never,
+    /// A page's turn comes every so many seconds, on average.
+    Every(f64),
+    /// Others clear bits too, so that nothing follows from them; why.
+    Unknown(&'static str),
+}
+
+/// What accessed bits say of the host's private memory.
+#[derive(Debug)]
+struct Seen {
+    referenced_bytes: i64,
+    unreferenced_bytes: i64,
+    /// Movable memory outside the fastest tier, where all of that might be.
+    elsewhere_bytes: i64,
+    processes_read: usize,
+    pace: Pace,
+}
+
+impl Seen {
+    fn of(host: &Host, movable_bytes: i64) -> Self {
+        let at = host.fullest();
+        let host_movable_bytes = at.sum("meminfo", &MOVABLE).unwrap_or(movable_bytes);
+        let mut seen = Self {
+            referenced_bytes: 0,
+            unreferenced_bytes: 0,
+            elsewhere_bytes: (host_movable_bytes - movable_bytes).max(0),
+            processes_read: 0,
+            pace: pace(host, host_movable_bytes),
+        };
+        for rollup in at
+            .processes
+            .iter()
+            .filter_map(|process| process.smaps_rollup.as_ref())
+        {
+            let sizes =
+                ["Private_Clean", "Private_Dirty", "Rss", "Referenced"].map(|name| rollup.get(name).copied());
+            let [
+                Some(clean_bytes),
+                Some(dirty_bytes),
+                Some(rss_bytes),
+                Some(referenced_bytes),
+            ] = sizes
+            else {
+                continue;
+            };
+            let private_bytes = clean_bytes + dirty_bytes;
+            seen.processes_read += 1;
+            // Whatever of the shared memory is referenced leaves at least this much for the private one.
+            seen.unreferenced_bytes += (private_bytes - referenced_bytes).max(0);
+            seen.referenced_bytes += (private_bytes - (rss_bytes - referenced_bytes)).max(0);
+        }
+        seen
+    }
+
+    fn cold_bytes(&self, movable_bytes: i64) -> Bounds {
+        let here = |bytes: i64| (bytes - self.elsewhere_bytes).clamp(0, movable_bytes);
+        let (lo, hot) = match self.pace {
+            Pace::Never => (here(self.unreferenced_bytes), 0),
+            Pace::Every(seconds) if seconds >= COLD_SECONDS => (here(self.unreferenced_bytes), 0),
+            Pace::Every(_) => (0, here(self.referenced_bytes)),
+            Pace::Unknown(_) => (0, 0),
+        };
+        Bounds {
+            lo,
+            hi: (movable_bytes - hot).max(lo),
+        }
+    }
+
+    fn method(&self) -> String {
+        let bits = format!(
+            "accessed bits of {} processes that may be read",
+            self.processes_read
+        );
+        match self.pace {
+            Pace::Never => format!("{bits}; not cleared by reclaim since boot"),
+            Pace::Every(seconds) => {
+                format!("{bits}; reclaim looks at a page every {seconds:.0} s on average")
+            }
+            Pace::Unknown(why) => format!("sizes alone; {why}"),
+        }
+    }
+}
+
+fn pace(host: &Host, movable_bytes: i64) -> Pace {
+    let inventory = &host.last().inventory;
+    let found = |id: &str| inventory.findings.iter().any(|finding| finding.id == id);
+    if found("damon-in-use") {
+        return Pace::Unknown("DAMON clears accessed bits here");
+    }
+    let Some(looks) = host.growth("vmstat", &LOOKS) else {
+        return Pace::Unknown("the kernel does not say how often reclaim looks at pages");
+    };
+    if looks.count == 0 {
+        return if looks.since_boot || host.last().sum("vmstat", &LOOKS) == Some(0) {
+            Pace::Never
+        } else if looks.seconds >= COLD_SECONDS {
+            Pace::Every(looks.seconds)
+        } else {
+            Pace::Unknown("reclaim rested for less than two minutes")
+        };
+    }
+    if found("mglru-on") {
+        return Pace::Unknown(
+            "generations of multi-generational LRU clear accessed bits without counting it",
+        );
+    }
+    let pages = movable_bytes as f64 / f64::from(inventory.page_size_bytes.max(1));
+    Pace::Every(pages / looks.per_s())
+}

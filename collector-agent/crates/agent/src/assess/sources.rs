@@ -1,0 +1,160 @@
+//! From paths to hosts: this host, a snapshot, a recording, what `once --json` printed, and directories of such.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use tierscope_import::tree::{self, Snapshot};
+
+use super::observed::{Host, Reading};
+use crate::once;
+
+/// Most bytes of a file of readings: one of a host with some thousand control groups takes 20 MiB.
+const MAX_FILE_BYTES: u64 = 4 << 30;
+/// A recording is judged by this many of its snapshots at most, spread over its time, with its first and last.
+const SNAPSHOTS: usize = 8;
+
+/// Hosts by name, and files that were passed over, with the reason.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    hosts: BTreeMap<String, Host>,
+    pub(super) passed_over: Vec<String>,
+}
+
+impl Found {
+    /// Adds what a path holds.
+    ///
+    /// # Errors
+    /// Where it holds nothing that can be assessed; the error says what would do.
+    pub(super) fn add(&mut self, path: &Path) -> Result<()> {
+        let before = self.count();
+        self.add_path(path)
+            .with_context(|| format!("{} cannot be assessed", path.display()))?;
+        if self.count() == before {
+            let why = self.passed_over.last().cloned().unwrap_or_default();
+            bail!(
+                "{} holds no reading: give `/`, a snapshot (a directory with proc or sys), a recording of snapshots, \
+                 `.json` files or a `.tar` of what `tierscope-agent once --json` printed, or a directory of such. {why}",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Hosts with their readings in order of time.
+    pub(super) fn into_hosts(self) -> (Vec<Host>, Vec<String>) {
+        let mut hosts: Vec<Host> = self.hosts.into_values().collect();
+        for host in &mut hosts {
+            host.readings.sort_by_key(|reading| reading.taken_at_ns);
+        }
+        (hosts, self.passed_over)
+    }
+
+    fn count(&self) -> usize {
+        self.hosts.values().map(|host| host.readings.len()).sum()
+    }
+
+    fn add_path(&mut self, path: &Path) -> Result<()> {
+        if once::holds_a_root(path) {
+            return self.add_snapshots(path, &[once::snapshot_of(path)?], &stem(path));
+        }
+        if is_named(path, "tar") {
+            return self.add_tar(path);
+        }
+        if is_named(path, "json") || is_named(path, "jsonl") {
+            return self.add_lines(path, File::open(path)?);
+        }
+        match tree::open(path) {
+            Ok(recording) => {
+                let name = recording.name.clone();
+                self.add_snapshots(path, &spread(&recording.snapshots), &name)
+            }
+            Err(_) if path.is_dir() => self.add_directory(path),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Each entry of a directory by itself; one that cannot be read leaves the others.
+    fn add_directory(&mut self, path: &Path) -> Result<()> {
+        let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<std::io::Result<_>>()?;
+        entries.sort();
+        for entry in entries {
+            if let Err(error) = self.add_path(&entry) {
+                self.passed_over.push(format!("{}: {error:#}", entry.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_snapshots(&mut self, path: &Path, snapshots: &[Snapshot], name: &str) -> Result<()> {
+        for snapshot in snapshots {
+            let reading = serde_json::from_value::<Reading>(once::document(snapshot)?)?.checked()?;
+            self.add_reading(path, name, reading);
+        }
+        Ok(())
+    }
+
+    fn add_tar(&mut self, path: &Path) -> Result<()> {
+        let mut archive = tar::Archive::new(File::open(path)?);
+        for entry in archive.entries()? {
+            let entry = entry?;
+            let inside = path.join(entry.path()?);
+            if is_named(&inside, "json") || is_named(&inside, "jsonl") {
+                self.add_lines(&inside, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Readings, one JSON object on a line each, or one object over many lines.
+    fn add_lines(&mut self, path: &Path, file: impl Read) -> Result<()> {
+        let bounded = BufReader::new(file.take(MAX_FILE_BYTES));
+        for reading in serde_json::Deserializer::from_reader(bounded).into_iter::<Reading>() {
+            let reading = reading.context("is no reading of `once --json`")?.checked()?;
+            self.add_reading(path, &stem(path), reading);
+        }
+        Ok(())
+    }
+
+    fn add_reading(&mut self, path: &Path, name: &str, reading: Reading) {
+        let source = path.display().to_string();
+        let own = reading.inventory.hostname.as_str();
+        // Readings without a host's name belong together where they are in one file.
+        let (key, name) = if own.is_empty() {
+            (source.as_str(), name)
+        } else {
+            (own, own)
+        };
+        let host = self.hosts.entry(key.to_owned()).or_insert_with(|| Host {
+            name: name.to_owned(),
+            source: source.clone(),
+            readings: Vec::new(),
+        });
+        host.readings.push(reading);
+    }
+}
+
+fn is_named(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
+/// The name of a file without what its kind adds.
+fn stem(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    name.into_owned()
+}
+
+/// Snapshots over the whole time of a recording.
+fn spread(snapshots: &[Snapshot]) -> Vec<Snapshot> {
+    let last = snapshots.len() - 1;
+    let count = snapshots.len().min(SNAPSHOTS);
+    let mut places: Vec<usize> = (0..count)
+        .map(|place| place * last / (count - 1).max(1))
+        .collect();
+    places.dedup();
+    places.into_iter().map(|place| snapshots[place].clone()).collect()
+}

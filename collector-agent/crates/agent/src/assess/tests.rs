@@ -1,0 +1,309 @@
+//! Hosts whose state and bounds are known, and recordings of real kernels whose cold memory is known.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{AssessArgs, DONE, NOT_ENOUGH_DATA, NOT_READY, run};
+use crate::fake_root::FakeRoot;
+use crate::once::{self, OnceArgs};
+
+const MIB: i64 = 1 << 20;
+
+/// A host of 1000 MiB: 400 active, 300 inactive, 100 of the kernel's own, 200 free; one process with 250 MiB.
+fn host(reclaim_looks: i64) -> FakeRoot {
+    let root = FakeRoot::new();
+    let sizes = [
+        ("MemTotal", 1000),
+        ("MemFree", 200),
+        ("Active(anon)", 300),
+        ("Inactive(anon)", 200),
+        ("Active(file)", 100),
+        ("Inactive(file)", 100),
+    ];
+    let lines: Vec<String> = sizes
+        .iter()
+        .map(|(name, mib)| format!("{name}: {} kB\n", mib * 1024))
+        .collect();
+    root.write("proc/meminfo", &lines.concat());
+    root.write(
+        "proc/vmstat",
+        &format!(
+            "pgscan_kswapd {reclaim_looks}\npgscan_direct 0\npgrefill 0\npgsteal_kswapd 0\npgsteal_direct 0\n\
+                  workingset_refault_anon 0\nworkingset_refault_file 0\n"
+        ),
+    );
+    root.write("proc/uptime", "1000.00 1000.00\n");
+    root.write("proc/pressure/memory", &pressure(0));
+    root.write("proc/sys/kernel/hostname", "left\n");
+    root.write("sys/devices/system/node/online", "0\n");
+    root.write("sys/devices/system/node/node0/cpulist", "0-3\n");
+    root.write(
+        "sys/devices/system/node/node0/meminfo",
+        "Node 0 MemTotal: 1024000 kB\n",
+    );
+    root.write("sys/devices/virtual/memory_tiering/memory_tier4/nodelist", "0\n");
+    root.write(
+        "proc/7/stat",
+        &format!("7 (db) S 1 7 7 0 -1 0 {}\n", "0 ".repeat(44)),
+    );
+    root.write("proc/7/comm", "db\n");
+    root.write("proc/7/cgroup", "0::/db\n");
+    root.write("proc/7/statm", "64000 64000 100 1 0 63000 0\n");
+    root.write(
+        "proc/7/smaps_rollup",
+        "00400000-7ffe0000 ---p 00000000 00:00 0 [rollup]\nRss: 256000 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 204800 kB\nReferenced: 102400 kB\n",
+    );
+    root
+}
+
+fn pressure(some_us: i64) -> String {
+    format!(
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total={some_us}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+    )
+}
+
+fn assess_with(paths: &[PathBuf], root: &Path, require_ready: bool) -> (u8, Value) {
+    let mut args = AssessArgs {
+        paths: paths.to_vec(),
+        root: root.to_owned(),
+        json: true,
+        require_ready,
+    };
+    let mut out = Vec::new();
+    let status = run(&args, &mut out).unwrap();
+    args.json = false;
+    assert_eq!(
+        run(&args, &mut Vec::new()).unwrap(),
+        status,
+        "text and JSON end alike"
+    );
+    (status, serde_json::from_slice(&out).unwrap())
+}
+
+fn assess(root: &FakeRoot) -> Value {
+    let (status, body) = assess_with(&[], root.root().as_path(), false);
+    assert_eq!(status, DONE, "{body}");
+    body["hosts"][0].clone()
+}
+
+fn interval_mib(host: &Value, figure: &str) -> [i64; 2] {
+    let interval = &host["memory"][figure]["interval"];
+    ["lo", "hi"].map(|end| interval[end].as_i64().unwrap() / MIB)
+}
+
+fn outcome(host: &Value, id: &str) -> String {
+    let checks = host["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["id"] == id).unwrap();
+    check["outcome"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn accessed_bits_that_nobody_clears_bound_cold_memory_from_below() {
+    let host = assess(&host(0));
+    assert_eq!(host["state"], "one_tier");
+    // 200 MiB are private, and 100 are referenced at most: 100 were never touched again.
+    assert_eq!(interval_mib(&host, "cold"), [100, 700]);
+    assert_eq!(interval_mib(&host, "active"), [0, 600]);
+    // Twice the active memory, or active and the kernel's own 100 MiB.
+    assert_eq!(interval_mib(&host, "dram_needed"), [100, 1200]);
+    assert_eq!(interval_mib(&host, "dram_saving"), [0, 900]);
+    assert_eq!(outcome(&host, "active_at_most_half_of_dram"), "not_known");
+    assert_eq!(host["memory"]["cold"]["value"], Value::Null);
+    assert_eq!(host["memory"]["processes_read"], 1);
+}
+
+#[test]
+fn accessed_bits_that_reclaim_clears_often_bound_it_from_above() {
+    // 700 MiB are 179,200 pages; 17.92 million looks in 1000 s come to each page every 10 s.
+    let host = assess(&host(17_920_000));
+    // 150 MiB of the process are not referenced, so at most that much of its private memory is cold.
+    assert_eq!(interval_mib(&host, "cold"), [0, 650]);
+    let method = host["memory"]["cold"]["method"].as_str().unwrap();
+    assert!(method.contains("every 10 s"), "{method}");
+}
+
+#[test]
+fn other_readers_of_accessed_bits_leave_only_the_sizes() {
+    let root = host(0);
+    root.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "1\n");
+    root.write("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n");
+    let host = assess(&root);
+    assert_eq!(interval_mib(&host, "cold"), [0, 700]);
+    let method = host["memory"]["cold"]["method"].as_str().unwrap();
+    assert!(method.contains("DAMON"), "{method}");
+}
+
+#[test]
+fn pressure_and_refaults_say_that_memory_is_short() {
+    let root = host(0);
+    root.write("proc/pressure/memory", &pressure(200_000_000));
+    root.write(
+        "proc/vmstat",
+        "pgscan_kswapd 0\npgsteal_kswapd 20000\nworkingset_refault_anon 10001\nworkingset_refault_file 0\n",
+    );
+    let host = assess(&root);
+    assert_eq!(outcome(&host, "little_pressure"), "fail");
+    assert_eq!(outcome(&host, "few_refaults"), "fail");
+    assert!(host["next_step"].as_str().unwrap().len() > 10);
+}
+
+#[test]
+fn a_slower_node_in_the_tier_of_dram_is_told_first() {
+    let root = host(0);
+    root.write("sys/devices/system/node/online", "0-1\n");
+    root.write("sys/devices/system/node/node1/cpulist", "\n");
+    root.write(
+        "sys/devices/system/node/node1/meminfo",
+        "Node 1 MemTotal: 1024000 kB\n",
+    );
+    root.write(
+        "sys/devices/virtual/memory_tiering/memory_tier4/nodelist",
+        "0-1\n",
+    );
+    let host = assess(&root);
+    assert_eq!(host["state"], "misplaced");
+    assert_eq!(outcome(&host, "slower_tier"), "fail");
+    let next = host["next_step"].as_str().unwrap();
+    assert!(next.contains("HMAT"), "{next}");
+}
+
+#[test]
+fn a_reading_without_sizes_is_not_enough_and_not_zero() {
+    let root = host(0);
+    root.write("proc/meminfo", "MemTotal: 1024000 kB\n");
+    let (status, body) = assess_with(&[], root.root().as_path(), false);
+    assert_eq!(status, NOT_ENOUGH_DATA);
+    assert_eq!(body["hosts"][0]["state"], "not_known");
+    assert_eq!(body["hosts"][0]["memory"], Value::Null);
+    assert_eq!(body["fleet"]["hosts_with_memory"], 0);
+}
+
+fn exported(root: &FakeRoot) -> Vec<u8> {
+    let mut out = Vec::new();
+    let args = OnceArgs {
+        root: root.root().as_path().to_owned(),
+        json: true,
+    };
+    once::run(&args, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn an_export_of_a_fleet_is_judged_like_its_hosts() {
+    let (left, right) = (host(0), host(17_920_000));
+    right.write("proc/sys/kernel/hostname", "right\n");
+    let export = tempfile::tempdir().unwrap();
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, root) in [("a.json", &left), ("b.json", &right)] {
+        let text = exported(root);
+        std::fs::write(export.path().join(name), &text).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, text.as_slice()).unwrap();
+    }
+    std::fs::write(export.path().join("notes.txt"), "no reading").unwrap();
+    let archive = export.path().join("fleet.tar");
+    std::fs::write(&archive, tar.into_inner().unwrap()).unwrap();
+    let (_, packed) = assess_with(std::slice::from_ref(&archive), Path::new("/"), false);
+    std::fs::remove_file(&archive).unwrap();
+    let (status, listed) = assess_with(&[export.path().to_owned()], Path::new("/"), true);
+    assert_eq!(status, NOT_READY, "one tier is not ready");
+    assert_eq!(listed["passed_over"].as_array().unwrap().len(), 1, "{listed}");
+    for body in [&packed, &listed] {
+        assert_eq!(body["fleet"]["hosts"], 2);
+        assert_eq!(body["fleet"]["by_state"]["one_tier"], 2);
+        assert_eq!(body["fleet"]["failed_checks"]["slower_tier"], 2);
+        for (place, root) in [(0, &left), (1, &right)] {
+            let alone = assess(root);
+            for field in ["host", "memory", "checks", "state", "next_step"] {
+                assert_eq!(body["hosts"][place][field], alone[field], "{field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_reading_is_refused_with_what_would_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let args = AssessArgs {
+            paths: vec![path],
+            root: "/".into(),
+            json: true,
+            require_ready: false,
+        };
+        format!("{:#}", run(&args, &mut Vec::new()).unwrap_err())
+    };
+    let other = refused("other.json", "{\"schema\": \"tierscope.doctor/1\"}");
+    assert!(other.contains("tierscope.doctor/1"), "{other}");
+    let broken = refused("broken.json", "{\"schema\": ");
+    assert!(
+        broken.contains("broken.json") && broken.contains("once --json"),
+        "{broken}"
+    );
+    let empty = refused("empty.jsonl", "");
+    assert!(
+        empty.contains("holds no reading") && empty.contains("recording of snapshots"),
+        "{empty}"
+    );
+}
+
+/// The load of a recording keeps this many of its pages in DRAM that it never touches again.
+struct Recorded {
+    name: &'static str,
+    state: &'static str,
+    cold_mib: i64,
+}
+
+/// By the last line of `workload.log` and by what the load does: README of tests/data.
+const RECORDED: [Recorded; 2] = [
+    // 700 MiB, uniform over 640: what is cold was demoted (pages_n0 = hot_n0).
+    Recorded {
+        name: "kernel-lab/04-pingpong",
+        state: "ready",
+        cold_mib: 0,
+    },
+    // All of it is touched again within seconds, by the 5 % of accesses that go anywhere.
+    Recorded {
+        name: "kernel-lab-hmat/25-demotion-off",
+        state: "settings",
+        cold_mib: 0,
+    },
+];
+
+#[test]
+fn recordings_of_real_kernels_have_their_state_and_bounds_that_hold() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/data");
+    for recorded in RECORDED {
+        let path = data.join(format!("{}.tar.zst", recorded.name));
+        let args = AssessArgs {
+            paths: vec![path],
+            root: "/".into(),
+            json: true,
+            require_ready: false,
+        };
+        let mut out = Vec::new();
+        assert_eq!(run(&args, &mut out).unwrap(), DONE);
+        let body: Value = serde_json::from_slice(&out).unwrap();
+        let host = &body["hosts"][0];
+        assert_eq!(host["state"], recorded.state, "{}: {host:#}", recorded.name);
+        let [lo, hi] = interval_mib(host, "cold");
+        assert!(
+            (lo..=hi).contains(&recorded.cold_mib),
+            "{}: {lo} to {hi}",
+            recorded.name
+        );
+        let movable = host["memory"]["movable_bytes"].as_i64().unwrap() / MIB;
+        assert!(0 <= lo && lo <= hi && hi <= movable, "{}", recorded.name);
+        assert!(
+            host["memory"]["slower_bytes"].as_i64().unwrap() > 0,
+            "{}",
+            recorded.name
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether a host is ready for tiering, and what it would gain.
+
+use serde::Serialize;
+
+use super::checks::{self, Check, Outcome};
+use super::memory::{self, Memory};
+use super::observed::Host;
+use crate::doctor;
+
+/// What a host is, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    /// Tiers, settings and every check are right.
+    Ready,
+    /// The kernel tiers, but a check failed.
+    Strained,
+    /// There are tiers, and a setting is not right.
+    Settings,
+    /// A slower node is there, in the same tier as DRAM.
+    Misplaced,
+    /// There is no slower memory.
+    OneTier,
+    /// The kernel knows no tiers.
+    Kernel,
+    /// The reading lacks what it takes.
+    NotKnown,
+}
+
+impl State {
+    /// In words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Ready => "ready: the kernel tiers, and nothing stands in the way",
+            Self::Strained => "tiers already, and a check failed",
+            Self::Settings => "has the memory, and a setting is not right",
+            Self::Misplaced => "has slower memory, but in the same tier as DRAM: nothing is moved",
+            Self::OneTier => "has one memory tier",
+            Self::Kernel => "its kernel knows no memory tiers",
+            Self::NotKnown => "not known: the reading lacks sizes of memory",
+        }
+    }
+}
+
+/// What is said of a host.
+#[derive(Debug, Serialize)]
+pub(super) struct Assessment {
+    pub(super) host: String,
+    pub(super) source: String,
+    pub(super) kernel_release: String,
+    pub(super) readings: usize,
+    pub(super) first_taken_at_ns: i64,
+    pub(super) last_taken_at_ns: i64,
+    pub(super) state: State,
+    pub(super) tiering: &'static str,
+    /// `None` where the reading lacks sizes of memory.
+    pub(super) memory: Option<Memory>,
+    pub(super) checks: Vec<Check>,
+    pub(super) next_step: String,
+}
+
+/// Judges a host.
+pub(super) fn assess(host: &Host) -> Assessment {
+    let inventory = &host.last().inventory;
+    let tiering = doctor::judge(inventory);
+    let memory = memory::judge(host);
+    let checks = memory
+        .as_ref()
+        .map_or_else(Vec::new, |memory| checks::all(host, &tiering, memory));
+    let failed = |id: &str| {
+        let mut named = checks.iter().filter(|check| check.id == id);
+        named.any(|check| check.outcome == Outcome::Fail)
+    };
+    let misplaced = inventory
+        .findings
+        .iter()
+        .any(|finding| finding.id == "cpuless-node-in-top-tier");
+    let state = match tiering.state {
+        _ if memory.is_none() => State::NotKnown,
+        _ if failed("kernel_knows_tiers") => State::Kernel,
+        "not possible" if misplaced => State::Misplaced,
+        "not possible" => State::OneTier,
+        "on" if checks.iter().any(|check| check.outcome == Outcome::Fail) => State::Strained,
+        "on" => State::Ready,
+        _ => State::Settings,
+    };
+    let next_step = next_step(state, &checks);
+    Assessment {
+        host: host.name.clone(),
+        source: host.source.clone(),
+        kernel_release: inventory.kernel_release.clone(),
+        readings: host.readings.len(),
+        first_taken_at_ns: host.readings[0].taken_at_ns,
+        last_taken_at_ns: host.last().taken_at_ns,
+        state,
+        tiering: tiering.state,
+        memory,
+        checks,
+        next_step,
+    }
+}
+
+/// The first thing to do: what mends the first failed check, and where there is nothing to mend, what tells more.
+fn next_step(state: State, checks: &[Check]) -> String {
+    let open = |outcome: Outcome| checks.iter().find(|check| check.outcome == outcome);
+    let unless_hardware = |check: &&Check| !matches!(check.id, "slower_tier" | "kernel_knows_tiers");
+    let step = match state {
+        State::NotKnown => Some("Give a reading that holds /proc/meminfo and the nodes' meminfo."),
+        // Whether to buy slower memory is decided by what the host does with the memory that it has.
+        State::OneTier => checks
+            .iter()
+            .filter(unless_hardware)
+            .find(|check| check.outcome != Outcome::Pass)
+            .map(|check| check.next_step.as_str()),
+        _ => open(Outcome::Fail)
+            .or_else(|| open(Outcome::NotKnown))
+            .map(|check| check.next_step.as_str()),
+    };
+    let measure = "Measure heat for a day (`tierscope up --heat PROGRAM`), then `tierscope recommend` names a DRAM:CXL ratio.";
+    step.unwrap_or(measure).to_owned()
+}
