@@ -14,6 +14,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # One profile for tests and clippy, without debug information: half the time and a third of the disk.
 export CARGO_PROFILE_DEV_DEBUG := 0
 export CARGO_INCREMENTAL := 0
+# Node.js that was brought because the machine has none that is recent enough (deploy/dev/bring-node.sh).
+export PATH := $(CURDIR)/.build/node/bin:$(PATH)
 PYTHON_PATHS := backend tests contract migrations
 # One more than the two cores of the smallest machine: tests with servers of their own wait for them.
 PYTEST_PROCESSES ?= 3
@@ -31,10 +33,10 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof
+.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof release-check
 
 help: ## List the verbs
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 setup: service agent simcore ## Install everything into the checkout: Python, the dashboard, the agent, the compiled core
 
@@ -118,6 +120,9 @@ dist: $(PYTHON_STAMP) $(FRONTEND) ## Make what a release consists of, in .build/
 
 dist-proof: $(PYTHON_STAMP) ## Install, start, ask and remove what `make dist` made, on bare roots; ARGS="wheels"
 	@PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)
+
+release-check: $(PYTHON_STAMP) ## Go through the checklist of a release; ARGS=--full runs linters and tests too
+	@$(BIN)/python deploy/release/check.py $(ARGS)
 
 fuzz: $(PYTHON_STAMP) simcore ## Feed changed bodies to each reader of the service; ARGS="batch_bounds --seconds 600"
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
