@@ -14,7 +14,7 @@ from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.cli.instance.status import examine, unhealthy
 from tierscope.core.embedded.account import choose_account, first_blocked
-from tierscope.core.embedded.binaries import find_postgres, find_queue_server
+from tierscope.core.embedded.binaries import NEWEST_MINORS, find_postgres, find_queue_server
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
@@ -91,7 +91,16 @@ def _check_programs(instance: Instance) -> Check:
         found = find_postgres(major=recorded_major(instance.places))
     except EmbeddedError as error:
         return Check("programs", "failed", error.cause, error.next_step)
-    return Check("programs", "ok", f"PostgreSQL {found.major} in {found.bin_dir} ({found.origin})")
+    detail = f"PostgreSQL {found.version} in {found.bin_dir} ({found.origin})"
+    if found.missing_minors:
+        newest = f"{found.major}.{NEWEST_MINORS[found.major]}"
+        return Check(
+            "programs",
+            "warning",
+            f"{detail}, {found.missing_minors} minor releases behind {newest}",
+            "upgrade the package of PostgreSQL; data stays as it is within a major version",
+        )
+    return Check("programs", "ok", detail)
 
 
 def _check_queue() -> Check:

