@@ -20,11 +20,17 @@ check_python() {
         refuse "$("$python" --version) is too old" "install Python 3.11 or later, or set PYTHON to one"
 }
 
+# Node.js of the machine, or the one that was brought; brings it where neither will do.
 check_node() {
-    command -v npm >/dev/null || refuse "Node.js is not installed" "install Node.js 20.19 or later, with npm"
-    local version
-    version=$(node --version | tr -d v)
-    at_least "$version" 20.19.0 || refuse "Node.js $version is too old" "install Node.js 20.19 or later"
+    local wanted=22.12.0
+    export PATH="$PWD/.build/node/bin:$PATH"
+    has_node "$wanted" || deploy/dev/bring-node.sh ||
+        refuse "Node.js $wanted or later is not installed, and could not be brought from PyPI" \
+            "install Node.js with npm, or Python's venv module (python3-venv) and a way to PyPI"
+}
+
+has_node() {
+    command -v npm >/dev/null && command -v node >/dev/null && at_least "$(node --version | tr -d v)" "$1"
 }
 
 check_rust() {
