@@ -23,14 +23,14 @@ from e2e.test_demo_pages import service_id
 PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
 PRICED = f"/tco?set={quote(json.dumps({'prices.dram': PRICE}))}"
 SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "hosts", "advice")
-HOST_TABS = ("overview", "advice", "moves", "counters", "hardware", "setup")
+HOST_TABS = ("overview", "advice", "moves", "fairness", "counters", "hardware", "setup")
 ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
 ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")
 INSTALL_WAYS = ("systemd", "deb", "kubernetes", "ansible", "prometheus")
 MOCKED = [
     "/",
     *(f"/services/svc-redis?tab={tab}" for tab in SERVICE_TABS),
-    *(f"/hosts/h-1?tab={tab}" for tab in ("overview", "moves", "hardware")),
+    *(f"/hosts/h-1?tab={tab}" for tab in ("overview", "moves", "fairness", "hardware")),
     "/experiments/new?service=svc-redis",
     "/experiments/exp-1",
     "/simulator/sweep-1?run=tpp-0.67",

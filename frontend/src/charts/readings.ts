@@ -64,6 +64,14 @@ export const readings = {
     ],
     page: 'docs/method/curve.md',
   },
+  fairShare: {
+    sentences: [
+      'Time runs to the right. Solid: the share of the top tier that a tenant holds; dashed in its colour: its fair share.',
+      'A solid line well above its dashed one, while another is below, means that one holds what another should.',
+      'A line that breaks was not collected there; what is fair is chosen above and named in the table.',
+    ],
+    page: 'docs/method/fairness.md',
+  },
   fleetGrid: {
     sentences: [
       "Each tile is a host; its area is the host's memory, its colour what is chosen above: verdict, cold share, pressure or drift from peers.",
@@ -175,6 +183,14 @@ export const readings = {
       'The line falls quickly at first and slowly later: many more hosts then help little.',
     ],
     page: 'docs/method/experiments.md',
+  },
+  pushes: {
+    sentences: [
+      'Each row is a tenant that was demoted, each column one that took memory of the top tier meanwhile.',
+      'A cell is a split in proportion to what each took. Its bounds come from counting and are on hover.',
+      'A bright cell with bounds from zero proves nothing; the last column is the kernel, free memory and other processes.',
+    ],
+    page: 'docs/method/fairness.md',
   },
   ratioWaterfall: {
     sentences: [

@@ -72,7 +72,7 @@ def _tenant(tenant: TenantShare, basis: Basis) -> str:
 
 
 def _push(push: Push, names: dict[str, str]) -> str:
-    taker = "others and free memory" if push.taker is None else names[push.taker]
+    taker = "rest of the host" if push.taker is None else names[push.taker]
     around = push.pages.interval
     bounds = "" if around is None else f" [{around.lo:,.0f}, {around.hi:,.0f}]"
     return f"  {names[push.victim]} <- {taker}: {push.pages.value or 0.0:,.0f}{bounds}, {push.sureness}"

@@ -25,8 +25,13 @@ export const serviceTabs = [
 ] as const
 type ServiceTab = (typeof serviceTabs)[number]
 
-export const hostTabs = ['overview', 'advice', 'moves', 'counters', 'hardware', 'setup'] as const
+export const hostTabs = ['overview', 'advice', 'moves', 'fairness', 'counters', 'hardware', 'setup'] as const
 type HostTab = (typeof hostTabs)[number]
+
+/** What is fair between the tenants of a host. */
+export const fairBases = ['hot', 'resident', 'protection', 'limit'] as const
+export type FairBasis = (typeof fairBases)[number]
+export type TenantKind = 'service' | 'cgroup'
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
@@ -88,6 +93,9 @@ export interface HostSearch extends ComparedSearch {
   counter?: string | undefined
   source?: string | undefined
   view?: 'rate' | 'value' | undefined
+  /** Whose shares of the top tier are compared, and what is fair. */
+  by?: TenantKind | undefined
+  basis?: FairBasis | undefined
 }
 
 /** Parameters of a list page. */
@@ -200,6 +208,8 @@ export function readHostSearch(raw: RawSearch): HostSearch {
     counter: text(raw, 'counter'),
     source: text(raw, 'source', 100),
     view: oneOf(raw, 'view', ['rate', 'value']),
+    by: oneOf(raw, 'by', ['service', 'cgroup']),
+    basis: oneOf(raw, 'basis', fairBases),
   }
 }
 

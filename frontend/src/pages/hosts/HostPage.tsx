@@ -18,6 +18,7 @@ import { useTimeRange } from '../shell/time/useTimeRange'
 import { CountersTab } from './counters/CountersTab'
 import { HardwareTab } from './hardware/HardwareTab'
 import { HostAdviceTab } from './HostAdviceTab'
+import { HostFairnessTab } from './HostFairnessTab'
 import { HostMovesTab } from './HostMovesTab'
 import { HostOverviewTab } from './HostOverviewTab'
 import { HostStateTag } from './HostStateTag'
@@ -29,6 +30,7 @@ const tabLabels = {
   overview: 'Overview',
   advice: 'Advice',
   moves: 'Tier moves',
+  fairness: 'Fairness',
   counters: 'Counters',
   hardware: 'Hardware',
   setup: 'Agent and setup',
@@ -111,6 +113,9 @@ export function HostPage(): ReactNode {
           </Tabs.Panel>
           <Tabs.Panel value="moves">
             <HostMovesTab hostId={hostId} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="fairness">
+            <HostFairnessTab hostId={hostId} marks={events.marks} />
           </Tabs.Panel>
           <Tabs.Panel value="counters">
             <CountersTab hostId={hostId} marks={events.marks} comparison={comparison} />
