@@ -12,6 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import stats
 
+from tierscope.domain.simulate.trace import compiled_core
+
 SwapDeviceName = Literal[
     "block",
     "block_trim_fine",
@@ -199,6 +201,7 @@ def simulate_device(
 
     Raises:
         SwapDeviceError: a setting, load or utilisation that cannot be, or fewer than three seeds.
+        RuntimeError: the compiled core is not built, or is older than this program.
     """
     if device not in DEVICE_LABELS:
         raise SwapDeviceError(f"there is no swap device {device}; there are {', '.join(SWAP_DEVICES)}")
@@ -208,8 +211,7 @@ def simulate_device(
     tenants = tenants_at(utilisation, loads, numbers["slots"])
     frames = sum(tenant["frames"] for tenant in tenants)
     numbers["pool_bytes"] = numbers.pop("pool_ratio") * frames * PAGE_BYTES
-    from tierscope_simcore import run_swap_device  # noqa: PLC0415 - the rest of the product runs without it
-
+    run_swap_device = compiled_core("run_swap_device").run_swap_device
     runs = []
     for seed in seeds:
         try:

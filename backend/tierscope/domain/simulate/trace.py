@@ -49,7 +49,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
         ValueError: names the row or the page that cannot be.
         RuntimeError: the compiled core is not built.
     """
-    core = _core()
+    core = compiled_core()
     counts = columns.row_accesses
     bad = np.flatnonzero((counts < 0) | (counts > MAX_ACCESSES))
     if len(bad):
@@ -75,7 +75,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
 
 def of_recording(recording: "RecordedPages") -> "SimulationTrace":
     """A page trace from a file: each page is resident from its first access to the end."""
-    compiled: SimulationTrace = _core().SimulationTrace.of_recording(recording)
+    compiled: SimulationTrace = compiled_core().SimulationTrace.of_recording(recording)
     return compiled
 
 
@@ -165,8 +165,8 @@ def _numbers(block: TimedSample, interval_ns: int) -> Ints:
     return np.asarray(block.last_interval_number - before, np.int64)
 
 
-def _core() -> ModuleType:
-    """The compiled core.
+def compiled_core(needed: str = "SimulationTrace") -> ModuleType:
+    """The compiled core, which has what is needed.
 
     Raises:
         RuntimeError: it is not built, or is older than this program.
@@ -175,6 +175,6 @@ def _core() -> ModuleType:
         import tierscope_simcore  # noqa: PLC0415 - the rest of the product runs without it
     except ModuleNotFoundError as error:
         raise RuntimeError("the simulator's compiled core is not built: run `make simcore`") from error
-    if not hasattr(tierscope_simcore, "SimulationTrace"):
+    if not hasattr(tierscope_simcore, needed):
         raise RuntimeError("the compiled core is older than this program: run `make simcore`")
     return tierscope_simcore
