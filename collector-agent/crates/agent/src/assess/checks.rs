@@ -260,6 +260,11 @@ fn refaults(host: &Host) -> Check {
         "{} refaults of {} reclaimed pages {when}",
         refaulted.count, reclaimed.count
     );
+    if ratio > 1.0 {
+        let detail = format!("{detail}: pages are evicted that reclaim does not count");
+        let next = "Look for DAMON_RECLAIM and writers of `memory.reclaim`, which evict pages on purpose.";
+        return check(ID, Outcome::NotKnown, detail, next, SOURCE);
+    }
     let next = "What is reclaimed is missed again: a slower tier adds room here, it saves no DRAM.";
     share(ID, ratio, REFAULT_RATIO, detail, next, SOURCE)
 }
