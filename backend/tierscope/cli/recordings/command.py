@@ -13,7 +13,7 @@ from tierscope.cli.base.source_tree import find_agent
 if TYPE_CHECKING:
     from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
-Kind = Literal["page-trace", "vmstat-dir"]
+Kind = Literal["page-trace", "vmstat-dir", "damo-record"]
 
 _PARQUET = b"PAR1"
 
@@ -21,29 +21,63 @@ _PARQUET = b"PAR1"
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(analyze)
+    app.command()(export_damo)
 
 
 def analyze(
-    path: Annotated[Path, typer.Argument(help="A page trace (Parquet), or a snapshot tree: directory or .tar.zst.")],
+    path: Annotated[
+        Path,
+        typer.Argument(help="A page trace (Parquet), a record of damo, or a snapshot tree: directory or .tar.zst."),
+    ],
     kind: Annotated[Kind | None, typer.Option(help="What PATH is; told by its content unless given.")] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Page traces: judge by a sample of pages and one access in so many.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Which sample is drawn, with --sample; default 0.")] = None,
+    exclude_snapshots: Annotated[
+        int | None, typer.Option(min=0, help="Records of damo: snapshots left out at the beginning; 20, as damo does.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/analyze-json.md).")] = False,
 ) -> None:
-    """Analyse a recording: heat, revisit and curve of a page trace, or ledger and verdict of a snapshot tree."""
+    """Analyse a recording.
+
+    Heat, revisit and curve of a page trace; the working set of a record of damo, as `damo report wss` gives it; ledger
+    and verdict of a snapshot tree.
+    """
     if not path.exists():
         fail(f"{path} does not exist", next_step="name a page trace or a snapshot tree", status=BAD_USAGE)
     if seed is not None and sample is None:
         fail("--seed chooses a sample, and none is drawn", next_step="add --sample N", status=BAD_USAGE)
     kind = kind or _tell_kind(path)
-    if kind == "vmstat-dir" and sample is not None:
-        fail("counters are not sampled", next_step="leave --sample out", status=BAD_USAGE)
+    if kind != "page-trace" and sample is not None:
+        fail("only page traces are sampled", next_step="leave --sample out", status=BAD_USAGE)
+    if kind != "damo-record" and exclude_snapshots is not None:
+        fail("only records of damo leave snapshots out", next_step="leave --exclude-snapshots out", status=BAD_USAGE)
     if kind == "page-trace":
         _analyze_trace(path, sample, seed or 0, as_json=as_json)
+    elif kind == "damo-record":
+        _analyze_damo(path, exclude_snapshots, as_json=as_json)
     else:
         _analyze_moves(path, as_json=as_json)
+
+
+def export_damo(
+    path: Annotated[Path, typer.Argument(help="A page trace (Parquet), or a record of damo in any form.", exists=True)],
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    *,
+    text: Annotated[bool, typer.Option("--text", help="Plain JSON; without it compressed with zlib.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+) -> None:
+    """Write a recording in the JSON of `damo record`, for `damo report`: compressed, as damo does by default."""
+    from dataclasses import asdict
+
+    from tierscope.usecases.recordings.damo_records import export_damo as export
+
+    found = export(path, target, compressed=not text)
+    for note in found.notes:
+        say(note)
+    names = ", ".join(f"{number} ({name})" if name else str(number) for number, name in found.targets)
+    _answer({"path": str(target), **asdict(found)}, f"{found.regions:,} regions of targets {names}", as_json=as_json)
 
 
 def _tell_kind(path: Path) -> Kind:
@@ -54,13 +88,17 @@ def _tell_kind(path: Path) -> Kind:
             start = file.read(len(_PARQUET))
     except OSError as error:
         fail(f"{path} cannot be read: {error.strerror}", next_step="check its permissions")
-    if start != _PARQUET:
+    if start == _PARQUET:
+        return "page-trace"
+    from tierscope.usecases.recordings.damo_records import tells_damo
+
+    if not tells_damo(path):
         fail(
-            f"{path} is neither a Parquet file nor a snapshot tree",
-            next_step="say what it is with --kind page-trace or --kind vmstat-dir",
+            f"{path} is no Parquet file, no record of damo and no snapshot tree",
+            next_step="say what it is with --kind page-trace, --kind damo-record or --kind vmstat-dir",
             status=BAD_USAGE,
         )
-    return "page-trace"
+    return "damo-record"
 
 
 def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) -> None:
@@ -71,6 +109,18 @@ def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) 
     _answer(trace_document(path, found), describe_trace(found), as_json=as_json)
     if not found.heat:
         say("The trace has no rows.")
+        raise typer.Exit(NOT_ENOUGH_DATA)
+
+
+def _analyze_damo(path: Path, excluded: int | None, *, as_json: bool) -> None:
+    from tierscope.cli.recordings.damo_reports import damo_document, describe_damo
+    from tierscope.usecases.recordings.damo_records import EXCLUDED_SNAPSHOTS, analyze_damo_record
+
+    excluded = EXCLUDED_SNAPSHOTS if excluded is None else excluded
+    found = analyze_damo_record(path, excluded=excluded)
+    _answer(damo_document(path, found, excluded), describe_damo(found, excluded), as_json=as_json)
+    if all(target.working_set is None for target in found):
+        say("Record for longer, or count the first snapshots too with --exclude-snapshots 0.")
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 

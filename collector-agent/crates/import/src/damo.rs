@@ -3,12 +3,16 @@
 //! All forms give the same types. The form is told by the content, never by the name. Numbers in the JSON forms are
 //! text with thousands separators. Rules: docs/method/damon.md, "Records".
 
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use flate2::read::ZlibDecoder;
 
 use crate::damo_record::TRACEPOINT;
-pub use crate::damo_record::{DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot};
+pub use crate::damo_record::{
+    DamoError, DamoIntervals, DamoLimits, DamoOverlaps, DamoRecord, DamoRegion, DamoSnapshot,
+};
 use crate::{damo_json, damo_text};
 
 /// Bytes of a file in which its form must show.
@@ -37,6 +41,15 @@ pub fn looks_like_damo(head: &[u8]) -> bool {
         }
         None => false,
     }
+}
+
+/// The bytes of a file that may be a record: as many as `limits` allow, and one more where there are more.
+pub fn read_file(path: &Path, limits: DamoLimits) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(limits.text_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a record in any form.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Beside, Granularity, PageKind};
+use tierscope_sample::tiles::TileEpoch;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
 use crate::damo_record::{DamoRecord, DamoSnapshot};
@@ -103,7 +104,7 @@ impl<'a> DamoIntervalPlan<'a> {
             boottime_ns: None,
         };
         let first_ns = last_ns - self.intervals * self.interval_ns;
-        self.fold_past(&strips, &mut folder, end_of(first_ns));
+        let mut past_epochs = self.fold_past(&strips, &mut folder, end_of(first_ns));
         let begin_ns = last.end_ns - self.intervals * self.interval_ns;
         let mut rest = &self.snapshots[self
             .snapshots
@@ -117,16 +118,20 @@ impl<'a> DamoIntervalPlan<'a> {
                 continue;
             }
             folder.observe(NO_PROCESS, true, strips.readings(bundle));
-            emit(folder.finish(end_of(first_ns + index * self.interval_ns)))?;
+            let mut interval = folder.finish(end_of(first_ns + index * self.interval_ns));
+            past_epochs.append(&mut interval.tile_epochs);
+            interval.tile_epochs = std::mem::take(&mut past_epochs);
+            emit(interval)?;
         }
         Ok(())
     }
 
     /// Folds the intervals before the first snapshot as far as the ages of all its regions reach; what they give is
-    /// history, not rows.
-    fn fold_past(&self, strips: &Strips, folder: &mut VmaFolder, end: IntervalEnd) {
+    /// history, not rows. Returns the row lists of tiles that began there: later columns refer to them.
+    fn fold_past(&self, strips: &Strips, folder: &mut VmaFolder, end: IntervalEnd) -> Vec<TileEpoch> {
+        let mut epochs = Vec::new();
         let Some(first) = self.snapshots.first() else {
-            return;
+            return epochs;
         };
         let window_ns = first.end_ns - first.start_ns;
         let window_ns = self
@@ -137,8 +142,9 @@ impl<'a> DamoIntervalPlan<'a> {
         let past_ns = i64::from(youngest.unwrap_or(0)).saturating_mul(window_ns);
         for _ in 0..(past_ns / self.interval_ns).min(HISTORY_INTERVALS) {
             folder.observe(NO_PROCESS, true, strips.readings(std::slice::from_ref(first)));
-            folder.finish(end);
+            epochs.append(&mut folder.finish(end).tile_epochs);
         }
+        epochs
     }
 }
 

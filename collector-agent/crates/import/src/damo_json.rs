@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::damo_record::{
-    DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, checked_regions, parse_number,
+    DamoError, DamoIntervals, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, parse_number,
 };
 
 /// Nanoseconds of a microsecond, the unit of times without one.
@@ -178,12 +178,8 @@ fn snapshots_of(
             .iter()
             .map(|region| region.read(intervals))
             .collect();
-        let regions = Result::and_then(regions, checked_regions).map_err(fail)?;
-        read.push(DamoSnapshot {
-            start_ns,
-            end_ns,
-            regions,
-        });
+        let read_snapshot = Result::and_then(regions, |regions| DamoSnapshot::new(start_ns, end_ns, regions));
+        read.push(read_snapshot.map_err(fail)?);
     }
     Ok(read)
 }

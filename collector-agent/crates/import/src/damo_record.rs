@@ -1,5 +1,11 @@
 //! Records of damo: their types, what they may hold at most, and numbers as damo writes them.
 
+use std::borrow::Cow;
+
+mod overlap;
+
+use overlap::{as_damo_counts, clip};
+
 /// The name that every line of the text form bears.
 pub(crate) const TRACEPOINT: &str = "damon:damon_aggregated:";
 /// Units of sizes and times, with the number of bytes or nanoseconds in each.
@@ -69,8 +75,81 @@ pub struct DamoSnapshot {
     pub start_ns: i64,
     /// After `start_ns`.
     pub end_ns: i64,
-    /// Sorted by address.
+    /// Sorted by address; none overlaps another.
     pub regions: Vec<DamoRegion>,
+    /// The regions as they were recorded and in that order, where some overlap; else empty.
+    overlapping: Vec<DamoRegion>,
+}
+
+/// Regions of a record that overlap another of their snapshot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DamoOverlaps {
+    /// Snapshots with such regions.
+    pub snapshots: usize,
+    /// Regions that begin before one ahead of them ends.
+    pub regions: usize,
+    /// Bytes that were recorded more than once, over all snapshots.
+    pub bytes: u128,
+}
+
+impl DamoRecord {
+    /// What was clipped when the record was read; all zero where no regions overlap.
+    pub fn overlaps(&self) -> DamoOverlaps {
+        let mut sum = DamoOverlaps::default();
+        for snapshot in self.snapshots.iter().filter(|one| !one.overlapping.is_empty()) {
+            let mut recorded = snapshot.overlapping.clone();
+            recorded.sort_by_key(|region| region.start);
+            let mut reached = 0;
+            for region in &recorded {
+                sum.regions += usize::from(region.start < reached);
+                reached = reached.max(region.end);
+            }
+            let bytes =
+                |regions: &[DamoRegion]| -> u128 { regions.iter().map(|one| u128::from(one.bytes())).sum() };
+            sum.bytes += bytes(&snapshot.overlapping) - bytes(&snapshot.regions);
+            sum.snapshots += 1;
+        }
+        sum
+    }
+}
+
+impl DamoSnapshot {
+    /// A snapshot of regions in any order. Overlapping ones are clipped, so that each byte belongs to one.
+    pub(crate) fn new(
+        start_ns: i64,
+        end_ns: i64,
+        mut regions: Vec<DamoRegion>,
+    ) -> Result<Self, &'static str> {
+        if regions.iter().any(|region| region.start >= region.end) {
+            return Err("a region ends before it begins");
+        }
+        if regions.iter().any(|region| region.end > i64::MAX.unsigned_abs()) {
+            return Err("an address is beyond 2^63");
+        }
+        let recorded = regions.clone();
+        regions.sort_by_key(|region| region.start);
+        let overlaps = regions.windows(2).any(|pair| pair[1].start < pair[0].end);
+        let (regions, overlapping) = if overlaps {
+            (clip(&regions), recorded)
+        } else {
+            (regions, Vec::new())
+        };
+        Ok(Self {
+            start_ns,
+            end_ns,
+            regions,
+            overlapping,
+        })
+    }
+
+    /// The regions that `damo report wss` counts: these, unless some overlap.
+    pub(crate) fn as_damo_counts(&self) -> Cow<'_, [DamoRegion]> {
+        if self.overlapping.is_empty() {
+            Cow::Borrowed(&self.regions)
+        } else {
+            Cow::Owned(as_damo_counts(&self.overlapping))
+        }
+    }
 }
 
 /// A stretch of addresses that DAMON takes as uniformly accessed.
@@ -134,21 +213,6 @@ pub enum DamoError {
     /// No snapshot is in it.
     #[error("holds no snapshot: record for longer than one aggregation interval")]
     Empty,
-}
-
-/// Sorts regions by address and checks that they are stretches.
-pub(crate) fn checked_regions(mut regions: Vec<DamoRegion>) -> Result<Vec<DamoRegion>, &'static str> {
-    if regions.iter().any(|region| region.start >= region.end) {
-        return Err("a region ends before it begins");
-    }
-    if regions.iter().any(|region| region.end > i64::MAX.unsigned_abs()) {
-        return Err("an address is beyond 2^63");
-    }
-    regions.sort_by_key(|region| region.start);
-    if regions.windows(2).any(|pair| pair[1].start < pair[0].end) {
-        return Err("two regions overlap");
-    }
-    Ok(regions)
 }
 
 /// A whole number with or without thousands separators; bytes or nanoseconds where a unit follows, in multiples of

@@ -5,7 +5,7 @@
 //! of the one before, the first one an average interval before its end.
 
 use crate::damo_record::{
-    DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, checked_regions, parse_number,
+    DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, parse_number,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -77,9 +77,12 @@ impl Target {
             return Err("nr_regions is 0 and a region follows");
         }
         match self.snapshots.last_mut() {
-            // Lines may have been lost: a region before the last one belongs to the next snapshot.
-            Some((_, regions))
-                if self.missing > 0 && regions.last().is_some_and(|last| last.end <= line.region.start) =>
+            // Lines may have been lost: a region that begins no later than the last one belongs to the next snapshot.
+            // One that begins within the last one overlaps it.
+            Some((end_ns, regions))
+                if self.missing > 0
+                    && (*end_ns == line.end_ns
+                        || regions.last().is_some_and(|last| last.start < line.region.start)) =>
             {
                 regions.push(line.region);
                 self.missing -= 1;
@@ -108,8 +111,8 @@ impl Target {
         let mut start_ns = first_ns.saturating_sub(average_ns);
         let mut snapshots = Vec::with_capacity(self.snapshots.len());
         for (index, (end_ns, regions)) in self.snapshots.into_iter().enumerate() {
-            let regions = match checked_regions(regions) {
-                Ok(regions) => regions,
+            match DamoSnapshot::new(start_ns, end_ns, regions) {
+                Ok(snapshot) => snapshots.push(snapshot),
                 Err(problem) => {
                     return Some(Err(DamoError::Snapshot {
                         record: 1,
@@ -117,12 +120,7 @@ impl Target {
                         problem,
                     }));
                 }
-            };
-            snapshots.push(DamoSnapshot {
-                start_ns,
-                end_ns,
-                regions,
-            });
+            }
             start_ns = end_ns;
         }
         Some(Ok(DamoRecord {

@@ -18,11 +18,9 @@ impl WorkingSet {
     pub fn of(record: &DamoRecord, threshold: u32, excluded: usize) -> Option<Self> {
         let snapshots = record.snapshots.get(excluded..)?;
         let size = |snapshot: &crate::damo_record::DamoSnapshot| {
-            let counted = snapshot
-                .regions
-                .iter()
-                .filter(|region| region.accesses >= threshold);
-            // Regions of a snapshot do not overlap, so their sum stays within the address space.
+            let regions = snapshot.as_damo_counts();
+            let counted = regions.iter().filter(|region| region.accesses >= threshold);
+            // These regions do not overlap, so their sum stays within the address space.
             counted.map(crate::damo_record::DamoRegion::bytes).sum()
         };
         let bytes: Vec<u64> = snapshots.iter().map(size).collect();
@@ -49,6 +47,8 @@ impl WorkingSet {
 }
 
 fn pick(values: &[u64], percents: &[u32]) -> Vec<u64> {
-    let index = |percent: u32| (percent as usize * values.len() / 100).min(values.len() - 1);
+    // In floating point and in this order, as damo rounds: 29 % of 100 snapshots is the one at 28.
+    let index =
+        |percent: u32| ((f64::from(percent) / 100.0 * values.len() as f64) as usize).min(values.len() - 1);
     percents.iter().map(|percent| values[index(*percent)]).collect()
 }

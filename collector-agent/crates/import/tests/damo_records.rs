@@ -116,6 +116,14 @@ fn percentiles_by_time_follow_the_snapshots() {
     assert_eq!(set.by_time(&[0, 25, 50, 99, 100]), [50, 10, 40, 20, 20]);
     assert_eq!(set.by_size(&[0, 25, 50, 99, 100]), [10, 20, 40, 50, 50]);
     assert_eq!(set.average_bytes(), 30);
+    let set = WorkingSet {
+        bytes: (0..100).collect(),
+    };
+    assert_eq!(
+        set.by_time(&[28, 29, 57, 58]),
+        [28, 28, 56, 57],
+        "rounded as damo rounds"
+    );
     let record = record_of("r4-redis-1gib", "perf_script");
     assert_eq!(WorkingSet::of(&record, 1, record.snapshots.len()), None);
 }
@@ -334,6 +342,77 @@ fn ages_of_a_first_snapshot_tell_of_the_intervals_before_it() {
     assert_eq!((row.validity, row.resident_bytes), (0b11, 12_288));
     assert_eq!((row.age_bytes[0], row.never_bytes[2]), (4096, 8192));
     assert_eq!(row.active_count_bytes[2], 4096);
+}
+
+/// A record of one snapshot of a second, in the JSON form, with regions of (start, end, accesses) that are 3 s old.
+fn snapshot_json(regions: &[(u64, u64, u32)]) -> String {
+    let regions: Vec<_> = regions
+        .iter()
+        .map(|(start, end, samples)| {
+            format!(
+                r#"{{"start": {start}, "end": {end}, "nr_accesses": {{"samples": {samples}}},
+                     "age": {{"aggr_intervals": 3}}}}"#
+            )
+        })
+        .collect();
+    format!(
+        r#"[{{"intervals": {{"sample_us": 100000, "aggr_us": 1000000}},
+             "snapshots": [{{"start_time": 0, "end_time": 1000000000, "regions": [{}]}}]}}]"#,
+        regions.join(",")
+    )
+}
+
+#[test]
+fn overlapping_regions_are_clipped_and_counted_and_the_working_set_stays_that_of_damo() {
+    let text = snapshot_json(&[(4096, 16_384, 0), (8192, 12_288, 5), (12_288, 20_480, 1)]);
+    let record = read(text.as_bytes(), DamoLimits::default()).unwrap().remove(0);
+    let regions: Vec<_> = record.snapshots[0]
+        .regions
+        .iter()
+        .map(|region| (region.start, region.end, region.accesses))
+        .collect();
+    assert_eq!(regions, [(4096, 8192, 0), (8192, 12_288, 5), (12_288, 20_480, 1)]);
+    let overlaps = record.overlaps();
+    assert_eq!(
+        (overlaps.snapshots, overlaps.regions, overlaps.bytes),
+        (1, 2, 8192)
+    );
+    // damo counts the cold region whole, because a hot one lies in it.
+    assert_eq!(WorkingSet::of(&record, 1, 0).unwrap().bytes, [16_384]);
+    let (_, folded) = fold(&record, 9_000_000_000);
+    let row = &folded[0].rows[0];
+    assert_eq!((row.resident_bytes, row.age_bytes[0]), (16_384, 12_288));
+    let line =
+        |range: &str| format!("k 1 [0] 7.0: damon:damon_aggregated: target_id=0 nr_regions=2 {range}: 1 1\n");
+    let text = [line("0-8192"), line("4096-12288")].concat();
+    let later = text.replace("7.0:", "8.0:");
+    let record = read([text, later].concat().as_bytes(), DamoLimits::default())
+        .unwrap()
+        .remove(0);
+    assert_eq!(record.snapshots.len(), 2);
+    assert_eq!(record.overlaps().bytes, 8192);
+    let apart = record_of("r3-redis-1gib", "data");
+    assert_eq!(apart.overlaps(), tierscope_import::damo::DamoOverlaps::default());
+}
+
+#[test]
+fn a_single_snapshot_with_a_past_keeps_the_rows_of_its_tiles() {
+    let text = snapshot_json(&[(0, 8192, 0), (8192, 12_288, 5)]);
+    let record = read(text.as_bytes(), DamoLimits::default()).unwrap().remove(0);
+    let (plan, folded) = fold(&record, 9_000_000_000);
+    assert_eq!((plan.intervals, folded.len()), (1, 1));
+    assert_eq!(
+        folded[0].rows[0].validity, 0b1111,
+        "three seconds before it are known"
+    );
+    let known: Vec<_> = folded[0].tile_epochs.iter().map(|epoch| epoch.epoch_id).collect();
+    assert_eq!(known.len(), 1);
+    assert!(
+        folded[0]
+            .tile_columns
+            .iter()
+            .all(|column| known.contains(&column.epoch_id))
+    );
 }
 
 #[test]

@@ -68,6 +68,19 @@ impl HeatSource for Damo {
             .unwrap_or(0)
     }
 
+    fn problems(&self) -> Vec<String> {
+        let clipped = |record: &DamoRecord| {
+            let found = record.overlaps();
+            (found.regions > 0).then(|| {
+                format!(
+                    "target {}: {} regions of {} snapshots overlap others and were clipped; {} bytes were recorded twice",
+                    record.target, found.regions, found.snapshots, found.bytes
+                )
+            })
+        };
+        self.records.iter().filter_map(clipped).collect()
+    }
+
     fn working_sets(&self) -> Vec<WorkingSetSummary> {
         let summary = |record: &DamoRecord| {
             let set = WorkingSet::of(record, 1, EXCLUDED_SNAPSHOTS)?;
@@ -140,6 +153,27 @@ mod tests {
             (damo.intervals(), damo.intervals())
         );
         assert!(damo.intervals() > 10);
+    }
+
+    #[test]
+    fn clipped_regions_are_a_problem_of_the_record() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("overlap.json");
+        let region =
+            |start, end| format!(r#"{{"start": {start}, "end": {end}, "nr_accesses": {{"samples": 1}}}}"#);
+        let regions = [region(0, 8192), region(4096, 12_288)].join(",");
+        let text = format!(
+            r#"[{{"kdamond_idx": 0, "snapshots": [{{"start_time": 0, "end_time": 9, "regions": [{regions}]}}]}}]"#
+        );
+        std::fs::write(&path, text).unwrap();
+        let damo = Damo::open(&path).unwrap().unwrap();
+        assert_eq!(
+            damo.problems(),
+            [
+                "target 0: 1 regions of 1 snapshots overlap others and were clipped; 4096 bytes were recorded twice"
+            ]
+        );
+        assert!(record("r3-redis-1gib.data").problems().is_empty());
     }
 
     #[test]
