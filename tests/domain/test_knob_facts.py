@@ -12,6 +12,7 @@ from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, R
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
 from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
+from tierscope.domain.knobs.shapes import Advice
 from tierscope.domain.ledger import COLUMN_KEYS, Ledger, Verdict
 
 MIB = 1 << 20
@@ -184,9 +185,102 @@ def bench(node: int) -> dict[str, Any]:
 def test_a_host_is_bound_by_bandwidth_if_much_flows_and_latency_has_risen(share: float, named: str) -> None:
     flow = [int(i * 60 * share * 100e9) for i in range(10)]
     taken = samples({f"node:{node}|resctrl|mbm_total_bytes": flow for node in (0, 1)})
-    assert classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1)) == named
-    assert classify_host(inventory(benches=[bench(0)]), taken, (0, 1)) is None
-    assert classify_host(inventory(benches=[bench(0), bench(1)]), samples({"x": [1, 2]}), (0, 1)) is None
+    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1))
+    assert (found.name, found.grade) == (named, "good")
+    assert found.utilisation_p95 == pytest.approx(share, abs=0.001)
+    assert found.low == pytest.approx(share, abs=0.001)
+    assert found.high == pytest.approx(share, abs=0.001)
+    assert "(resctrl)" in found.reason
+
+
+def flowing(share: float, **others: list[int]) -> Samples:
+    """Ten minutes in which two nodes move this share of 100 GB/s each."""
+    flow = [int(i * 60 * share * 100e9) for i in range(10)]
+    return samples(
+        {
+            **{f"node:{node}|uncore|read_bytes": flow for node in (0, 1)},
+            **{f"node:{node}|uncore|write_bytes": [0] * 10 for node in (0, 1)},
+            **others,
+        }
+    )
+
+
+def stalls(share: float) -> dict[str, list[int]]:
+    """Cycles of ten minutes, of which this share waits for memory."""
+    return {
+        "host|memory_stall|cycles": [i * 10**9 for i in range(10)],
+        "host|memory_stall|stall_cycles": [int(i * 10**9 * share) for i in range(10)],
+    }
+
+
+def stated(gib_per_s: float = 100e9 / 2**30) -> dict[str, Any]:
+    """An inventory whose firmware states the bandwidth of the top nodes."""
+    body = inventory()
+    for node in body["nodes"]:
+        if node["id"] in (0, 1):
+            node["read_bandwidth_mib_per_s"] = gib_per_s * 1024
+    return body
+
+
+@pytest.mark.parametrize(
+    ("share", "waits", "named"),
+    [(0.9, 0.5, "bandwidth"), (0.9, 0.2, "mixed"), (0.9, None, "mixed"), (0.2, 0.5, "latency")],
+)
+def test_without_a_bench_firmware_and_stalls_tell_with_a_lower_grade(
+    share: float, waits: float | None, named: str
+) -> None:
+    found = classify_host(stated(), flowing(share, **({} if waits is None else stalls(waits))), (0, 1))
+    assert (found.name, found.grade) == (named, "partial")
+    assert "that firmware states at the 95th percentile (uncore)" in found.reason
+    assert ("are known" in found.reason) == (waits is None)
+
+
+def test_what_cannot_be_told_says_what_is_missing() -> None:
+    nothing = classify_host(inventory(benches=[bench(0), bench(1)]), samples({"x": [1, 2]}), (0, 1))
+    assert (nothing.name, nothing.grade) == (None, None)
+    assert "no counter of bandwidth" in nothing.reason
+    no_capacity = classify_host(inventory(benches=[bench(0)]), flowing(0.9), (0, 1))
+    assert no_capacity.name is None
+    assert "tierscope-agent bench" in no_capacity.reason
+    idle = classify_host(inventory(), samples(stalls(0.05)), (0, 1))
+    assert (idle.name, idle.grade) == ("insensitive", "partial")
+    waiting = classify_host(inventory(), samples(stalls(0.4)), (0, 1))
+    assert waiting.name is None
+    assert "40% of the cycles wait for memory" in waiting.reason
+
+
+def test_a_peak_that_few_intervals_saw_is_an_early_answer() -> None:
+    rates = [0.3, 0.3, 0.3, 0.3, 0.95, 0.3, 0.3, 0.3, 0.3]
+    total = [0, *(int(sum(rates[: i + 1]) * 60 * 100e9) for i in range(9))]
+    taken = samples({f"node:{node}|resctrl|mbm_total_bytes": total for node in (0, 1)})
+    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1))
+    assert found.grade == "early"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low == pytest.approx(0.3)
+    assert found.high == pytest.approx(0.95)
+
+
+def test_a_host_whose_dram_is_used_up_gets_interleave_weights_with_their_evidence() -> None:
+    body = inventory(benches=[bench(0), bench(1)])
+    body["knobs"] += [{"path": f"{INTERLEAVE}/node{node}", "value": "1"} for node in (0, 1, 2)]
+    body["benches"].append(
+        {"memory_node": 2, "cpu_node": 0, "figures": [{"name": "read_bandwidth", "median": 50e9}], "loaded": []}
+    )
+
+    def advised(share: float) -> Advice | None:
+        given = advise(gather(body, flowing(share), ledger({"promoted_pages": [0] * 10}), None))
+        return next((advice for advice in given.advice if advice.rule == "F9"), None)
+
+    found = advised(0.95)
+    assert found is not None
+    assert [change.proposed for change in found.changes] == ["2", "2", "1"]
+    evidence = {item.metric: item.value for item in found.evidence}
+    assert evidence["DRAM bandwidth in use, 95th percentile"] == pytest.approx(0.95, abs=0.001)
+    assert "grade: good" in (found.note or "")
+    assert advised(0.2) is None
+    silent = advise(gather(body, samples({"x": [1, 2]}), ledger({"promoted_pages": [0] * 10}), None))
+    assert any(item.rule == "F9" and "no counter of bandwidth" in item.missing[0] for item in silent.unknown)
 
 
 def test_weights_are_those_of_single_nodes() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tierscope.domain.base.figures import Grade
 from tierscope.domain.ledger import Word
 
 PingPong = Literal["ok", "warn", "crit"]
@@ -66,6 +67,22 @@ class SwapDrive:
     def is_block_flash(self) -> bool:
         """Whether it is known to be a solid-state drive with a translation layer of its own."""
         return self.kind != "zram" and not self.is_zoned and self.rotational is False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBound:
+    """What limits a host's memory; `name` None where it cannot be told, with the `reason`.
+
+    `utilisation_p95`: of DRAM's bandwidth over `intervals` intervals, with its 95 % interval; None where not counted.
+    """
+
+    name: ServiceClass | None
+    grade: Grade | None
+    reason: str
+    utilisation_p95: float | None = None
+    low: float | None = None
+    high: float | None = None
+    intervals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +204,7 @@ class Heat:
     loss_upper: float | None = None
     loss_target: float | None = None
     service_class: ServiceClass | None = None
+    bound: MemoryBound | None = None
 
 
 @dataclass(frozen=True, slots=True)

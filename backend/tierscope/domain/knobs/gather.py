@@ -56,7 +56,8 @@ def gather(
         flows = levels.add(flows, ledger)
     heat = heat or Heat()
     if samples is not None and heat.service_class is None:
-        heat = replace(heat, service_class=classify_host(inventory, samples, host.top_nodes))
+        bound = classify_host(inventory, samples, host.top_nodes)
+        heat = replace(heat, service_class=bound.name, bound=bound)
     return Facts(host, flows, heat, word)
 
 

@@ -1,6 +1,6 @@
 """Rules on kinds of pages and on bandwidth: file cache, swappiness, interleave."""
 
-from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts, MemoryBound
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 from tierscope.domain.slowdown.bandwidth import balanced_share, gain_bound, interleave_weights
 
@@ -112,8 +112,10 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
     values = [host.number(path) for path, _ in paths]
     if not host.top_nodes or not host.slow_nodes or any(path not in host.knobs for path, _ in paths):
         return None
+    bound = facts.heat.bound
     if facts.heat.service_class is None:
-        return Unknown("F9", ("memory bandwidth in use, and loaded latency of DRAM",))
+        reason = "memory bandwidth in use, and loaded latency of DRAM"
+        return Unknown("F9", (reason if bound is None else bound.reason,))
     if facts.heat.service_class != "bandwidth":
         return None
     if not host.dram_gb_per_s or not host.slow_gb_per_s:
@@ -138,14 +140,34 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
         evidence=(
             Evidence("share of bandwidth on the slow tier", share, "share"),
             Evidence("most that bandwidth can grow", gain, "ratio"),
+            *_utilisation(bound),
         ),
         effect=f"Bandwidth up to {gain:.2f} times that of DRAM alone.",
         risk="Only new pages of tasks with weighted interleave; tasks bound by latency lose.",
         verify="Bandwidth per node lies near the weights.",
         note=" ".join(
-            filter(None, ("Tasks take part by policy: numactl --weighted-interleave=.", host.bandwidth_note))
+            filter(
+                None,
+                (
+                    "Tasks take part by policy: numactl --weighted-interleave=.",
+                    None if bound is None else f"{bound.reason[0].upper()}{bound.reason[1:]} (grade: {bound.grade}).",
+                    host.bandwidth_note,
+                ),
+            )
         ),
         effect_size=Effect(
             "bandwidth against DRAM alone", gain, 1.0, gain, None, "ratio", "L BATMAN, sum of both tiers"
         ),
     )
+
+
+def _utilisation(bound: MemoryBound | None) -> tuple[Evidence, ...]:
+    """How much of DRAM's bandwidth is in use, with the ends of its interval."""
+    if bound is None:
+        return ()
+    named = (
+        ("DRAM bandwidth in use, 95th percentile", bound.utilisation_p95),
+        ("the same, low end of its 95 % interval", bound.low),
+        ("the same, high end", bound.high),
+    )
+    return tuple(Evidence(name, value, "share") for name, value in named if value is not None)
