@@ -23,6 +23,7 @@ from tierscope.domain.experiments import (
     split_before,
     trends_are_parallel,
 )
+from tierscope.domain.experiments.confounders import HostNetwork, NetworkConfounder, judge_network
 
 
 def arm(hosts: int, *, shift: float, seed: int) -> Arm:
@@ -189,3 +190,61 @@ def test_the_placebo_cuts_the_window_before_by_whole_days_from_the_first_value_o
     late = hourly(6)
     late.values[:, : 24 * 4 + 12] = np.nan
     assert split_before(late, design) == Design(4.5 * DAY, 4.75 * DAY, 4.75 * DAY, 5 * DAY)
+
+
+def test_a_covariate_that_varies_within_the_arms_takes_away_what_it_explains() -> None:
+    random = np.random.default_rng(7)
+    for hosts in (6, 12):
+        # Half of the hosts of each arm get faster by 20 for a reason of their own; the change adds 5.
+        steps = np.tile([0.0, 1.0], hosts)
+        before = random.normal(100, 1, 2 * hosts)
+        after = before + 20 * steps + np.repeat([5.0, 0.0], hosts) + random.normal(0, 0.5, 2 * hosts)
+        arms = Arm(before[:hosts], after[:hosts]), Arm(before[hosts:], after[hosts:])
+        plain, told = measure_effect(*arms), measure_effect(*arms, covariate=steps)
+        assert (plain.with_covariate, told.with_covariate) == (False, True)
+        assert told.value == pytest.approx(5, abs=1)
+        assert told.lo <= 5 <= told.hi
+        assert told.hi - told.lo < 0.3 * (plain.hi - plain.lo)
+
+
+def test_a_covariate_that_is_the_arm_itself_is_left_out() -> None:
+    arms = arm(8, shift=5, seed=1), arm(8, shift=0, seed=2)
+    follows = np.repeat([1.0, 0.0], 8)
+    assert measure_effect(*arms, covariate=follows) == measure_effect(*arms)
+
+
+def network(*hosts: tuple[bool, set[str] | None, set[str] | None]) -> tuple[NetworkConfounder, str]:
+    """Hosts as (canary, before, after): the confounder, and its warnings."""
+    seen = [
+        HostNetwork(
+            f"h{number}",
+            None if before is None else frozenset(before),
+            None if after is None else frozenset(after),
+        )
+        for number, (_, before, after) in enumerate(hosts)
+    ]
+    found = judge_network(seen, np.array([canary for canary, _, _ in hosts], bool))
+    return found, " ".join(found.warnings)
+
+
+def test_rdma_and_smc_are_named_where_they_differ_or_change() -> None:
+    none: set[str] = set()
+    both = {"mlx5_0", "smc"}
+    found, text = network((True, both, both), (True, both, both), (False, both, both), (False, both, both))
+    assert (found.effect, found.covariate, text) == ("none", None, "")
+    found, text = network((True, none, both), (True, none, none), (False, none, none), (False, none, none))
+    assert found.effect == "changed"
+    assert found.covariate is not None
+    assert found.covariate.tolist() == [1, 0, 0, 0]
+    assert "changed on h0 in the window. It is a covariate" in text
+    found, text = network((True, none, both), (True, none, both), (False, none, none), (False, none, none))
+    assert (found.effect, found.covariate) == ("follows_the_change", None)
+    assert "cannot be told from the change" in text
+    found, text = network((True, both, none), (True, both, none), (False, both, none), (False, both, none))
+    assert (found.effect, found.covariate) == ("changed", None)
+    found, text = network((True, both, both), (True, none, none), (False, none, none), (False, none, none))
+    assert found.effect == "arms_differ"
+    assert "50% of the canary hosts and 0% of the control hosts" in text
+    found, text = network((True, none, both), (True, none, none), (False, None, None), (False, none, none))
+    assert found.covariate is None
+    assert "not known of h2" in text

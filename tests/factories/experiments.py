@@ -22,6 +22,7 @@ KEYS = (
     "service:demo/cache|metrics|throughput_total_milli",
 )
 Factor = Callable[[int, datetime], float]
+Devices = Callable[[int], tuple[Sequence[str], Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,12 @@ def make_fleet(
     seed: int = 1,
     factor: Factor = lambda _host, _at: 1.0,
     kernels: Sequence[str] = ("6.8.0-41-generic",),
+    devices: Devices = lambda _host: ((), ()),
 ) -> Fleet:
     """Hosts with a level of their own, a course over the day and noise; `factor` multiplies the throughput of a host.
 
-    p99 follows the inverse of `factor`; promotions are 100 pages per second on every host.
+    `devices`: RDMA devices of a host when it began and at the end. p99 follows the inverse of `factor`; promotions are
+    100 pages per second on every host.
     """
     now = full_hour()
     start = now - timedelta(hours=hours)
@@ -81,7 +84,13 @@ def make_fleet(
         batches.add_counters(batch, rows, ends_ns=ends, keys=KEYS)
         batches.add_inventory(batch, hostname=f"node-{number:03}")
         batch.inventory.kernel_release = kernels[number % len(kernels)]
-        assert store(database, host, [batch])
+        at_first, later = devices(number)
+        first = batches.make_batch(host_id=host.id, sealed_wall_ns=to_ns(start))
+        first.inventory.CopyFrom(batch.inventory)
+        first.inventory.rdma_devices.extend(at_first)
+        batch.inventory.rdma_devices.extend(later)
+        batch.seq = 1
+        assert store(database, host, [first, batch])
         enrolled.append(host)
     drain(database)
     with database.read() as session:

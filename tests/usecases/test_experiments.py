@@ -253,3 +253,32 @@ def test_drawn_arms_are_spread_over_racks(database: Database) -> None:
         assert sum(name < "node-006" for name in names) == 3
         with database.write() as transaction:
             transaction.connection.exec_driver_sql("DELETE FROM experiment_hosts")
+
+
+def test_smc_that_came_to_some_hosts_is_a_named_confounder_and_a_covariate(database: Database) -> None:
+    change_at = full_hour() - AFTER
+
+    def gets_smc(number: int) -> bool:
+        return number % 3 == 0
+
+    def factor(number: int, at: datetime) -> float:
+        gain = 1.05 if number < 8 and at >= change_at else 1.0
+        return gain * (1.4 if gets_smc(number) and at >= change_at else 1.0)
+
+    fleet = make_fleet(
+        database,
+        18,
+        hours=HOURS,
+        factor=factor,
+        devices=lambda number: (("mlx5_0",), ("mlx5_0", "smc")) if gets_smc(number) else ((), ()),
+    )
+    shown = writes(database, fleet.now).create(plan(fleet, 8), actor="ann").experiment
+    [warning] = [note for note in shown.notes if note.startswith("Confounder rdma_smc") and "changed" in note]
+    assert "changed on 6 hosts, such as node-000" in warning
+    assert "covariate" in warning
+    assert any("38% of the canary hosts and 30% of the control hosts" in note for note in shown.notes)
+    effect = shown.metrics[0].effect
+    assert effect.value == pytest.approx(0.05, abs=0.03)
+    assert effect.interval is not None
+    # Left to itself the 40 % of six hosts would hide a change of 5 %.
+    assert effect.interval.hi - effect.interval.lo < 0.1

@@ -52,7 +52,8 @@ class Arm:
 class Effect:
     """An effect in the metric's unit, with its 95 % interval; ends are infinite where so few hosts rule nothing out.
 
-    `adjusted`: the value before is a regressor; else it is the plain difference in differences.
+    `adjusted`: the value before is a regressor; else it is the plain difference in differences. `with_covariate`: so is
+    a covariate.
     """
 
     value: float
@@ -63,6 +64,7 @@ class Effect:
     n_treated: int
     n_control: int
     adjusted: bool = False
+    with_covariate: bool = False
 
 
 def difference_in_differences(treated: Arm, control: Arm) -> float:
@@ -70,26 +72,42 @@ def difference_in_differences(treated: Arm, control: Arm) -> float:
     return float(treated.changes.mean() - control.changes.mean())
 
 
-def measure_effect(treated: Arm, control: Arm, *, adjusted: bool = False, seed: int = 0) -> Effect:
+def measure_effect(
+    treated: Arm, control: Arm, *, adjusted: bool = False, seed: int = 0, covariate: Floats | None = None
+) -> Effect:
     """The effect with its interval: robust least squares where both arms are large, else by permutation of hosts.
 
     `adjusted` regresses the value after on the value before (analysis of covariance, as CUPED): narrower, and right
     for arms drawn at random. Arms that differ before the change need the plain difference, which regression to the mean
-    does not bias.
+    does not bias. `covariate` [hosts], those of the treated arm first: a regressor too, where it varies and is no sum
+    of the arm and the value before.
     """
     before = np.concatenate([treated.before, control.before])
     outcome = np.concatenate([treated.after, control.after]) if adjusted else None
     changes = np.concatenate([treated.changes, control.changes])
     label = np.concatenate([np.ones(len(treated.before)), np.zeros(len(control.before))])
-    pre = before - before.mean()
     with_pre = adjusted and bool(np.ptp(before) > 0)
+    pre = (before - before.mean())[:, None] if with_pre else None
+    regressors = _with_covariate(pre, covariate, label)
+    added = regressors is not None and (pre is None or regressors.shape[1] > pre.shape[1])
     measured = changes if outcome is None or not with_pre else outcome
     sizes = len(treated.before), len(control.before)
     if sum(sizes) >= ROBUST_MIN_HOSTS and min(sizes) >= ROBUST_MIN_PER_ARM:
-        value, lo, hi, p_value = _robust(measured, label, pre if with_pre else None)
-        return Effect(value, lo, hi, p_value, "ols_robust", *sizes, with_pre)
-    value, lo, hi, p_value = _permuted(measured, label, pre if with_pre else None, seed)
-    return Effect(value, lo, hi, p_value, "permutation", *sizes, with_pre)
+        value, lo, hi, p_value = _robust(measured, label, regressors)
+        return Effect(value, lo, hi, p_value, "ols_robust", *sizes, with_pre, added)
+    value, lo, hi, p_value = _permuted(measured, label, regressors, seed)
+    return Effect(value, lo, hi, p_value, "permutation", *sizes, with_pre, added)
+
+
+def _with_covariate(pre: Floats | None, covariate: Floats | None, label: Floats) -> Floats | None:
+    """Regressors [hosts, k], centred: the value before and the covariate; None without any."""
+    if covariate is None:
+        return pre
+    centred = (covariate - covariate.mean())[:, None]
+    both = centred if pre is None else np.column_stack([pre, centred])
+    design = np.column_stack([np.ones(len(label)), label, both])
+    sound = np.linalg.matrix_rank(design) == design.shape[1] and len(label) > design.shape[1]
+    return both if sound else pre
 
 
 def _robust(measured: Floats, label: Floats, pre: Floats | None) -> tuple[float, float, float, float]:
@@ -137,7 +155,10 @@ def _permuted(measured: Floats, label: Floats, pre: Floats | None, seed: int) ->
 
 def _residual(values: Floats, pre: Floats | None) -> Floats:
     centred = np.asarray(values - values.mean(), np.float64)
-    return centred if pre is None else np.asarray(centred - pre * float(pre @ centred) / float(pre @ pre), np.float64)
+    if pre is None:
+        return centred
+    weights = np.linalg.lstsq(pre, centred, rcond=None)[0]
+    return np.asarray(centred - pre @ weights, np.float64)
 
 
 def _permutations(hosts: int, treated: int, seed: int) -> Ints:

@@ -172,6 +172,25 @@ def read_inventories(session: ReadSession, host_ids: Sequence[int]) -> dict[int,
     return {row.host_id: (row.at, row.body) for row in session.execute(statement, {"hosts": list(host_ids)})}
 
 
+def read_rdma_devices(
+    session: ReadSession, host_ids: Sequence[int], at: Sequence[datetime]
+) -> list[dict[int, frozenset[str]]]:
+    """RDMA devices of hosts, and `smc` where the kernel has SMC-R, at each of the times, by their newest inventory.
+
+    Hosts without an inventory until then, or whose inventory does not say, are missing.
+    """
+    statement = text(
+        "SELECT DISTINCT ON (host_id) host_id, body->'rdma_devices' AS devices, body->>'kernel_release' AS kernel"
+        " FROM inventory WHERE host_id = ANY(:hosts) AND at <= :at ORDER BY host_id, at DESC"
+    )
+    found = []
+    for moment in at:
+        rows = session.execute(statement, {"hosts": list(host_ids), "at": moment})
+        # An inventory without a kernel is of a recording or of an exporter: nobody looked at its devices.
+        found.append({row.host_id: frozenset(row.devices) for row in rows if row.kernel and row.devices is not None})
+    return found
+
+
 def read_host_services(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[HostServiceRow]]:
     """Services of each host, by namespace and name."""
     statement = text(

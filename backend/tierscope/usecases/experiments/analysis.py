@@ -38,7 +38,8 @@ MIN_REPORTING = 0.8
 class Comparison:
     """One metric over the hosts of both arms. `canary` [h] marks the rows of the canary hosts.
 
-    `racks` [h] are the hosts' labels of that name, None where they have none.
+    `racks` [h] are the hosts' labels of that name, None where they have none. `covariate` [h]: what else changed on the
+    hosts in the window, None where nothing did that can be told from the change.
     """
 
     series: HostSeries
@@ -47,6 +48,7 @@ class Comparison:
     drawn: bool
     seed: int
     racks: tuple[str | None, ...]
+    covariate: Floats | None = None
 
     @property
     def racks_are_arms(self) -> bool:
@@ -87,7 +89,16 @@ class Comparison:
     def effect(self) -> Effect | None:
         """The effect in the metric's unit, None with fewer than two hosts in an arm."""
         arms = _arms(self.means, self.canary)
-        return None if arms is None else measure_effect(*arms, adjusted=self.adjusted, seed=self.seed)
+        if arms is None:
+            return None
+        return measure_effect(*arms, adjusted=self.adjusted, seed=self.seed, covariate=self._covariate_of_arms())
+
+    def _covariate_of_arms(self) -> Floats | None:
+        """The covariate of the hosts with both means, those of the canary arm first."""
+        if self.covariate is None:
+            return None
+        known = self.means.known
+        return np.concatenate([self.covariate[known & self.canary], self.covariate[known & ~self.canary]])
 
     @cached_property
     def baseline(self) -> float | None:

@@ -11,10 +11,11 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.figures import Grade, Series, Window, gaps_to_none
 from tierscope.domain.experiments import Design, adjust_for_many
+from tierscope.domain.experiments.confounders import HostNetwork, NetworkConfounder, judge_network
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, StoredMetric
-from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts
+from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_rdma_devices
 from tierscope.usecases.experiments.analysis import Comparison
 from tierscope.usecases.experiments.arms import RACK, describe_unlike, like_keys
 from tierscope.usecases.experiments.sentences import (
@@ -68,7 +69,8 @@ def make_answer(
         if found.id in ids
     ]
     racks = {found.id: found.labels.get(RACK) for found in known_hosts}
-    parts = [_measure(session, row, asked, hosts, window, clock, racks) for asked in row.metrics]
+    network = _network(session, row, hosts, window)
+    parts = [_measure(session, row, asked, hosts, window, clock, racks, network) for asked in row.metrics]
     grid = make_grid(window, interval_s=float(bucket_seconds(window)), max_points=max_points)
     ended, progress = state_of(row, now) == "ended", progress_of(row, now)
     p_values = {part.asked.metric: part.compared.effect.p_value for part in parts if part.compared.effect is not None}
@@ -103,8 +105,16 @@ def make_answer(
         verdict=verdict.verdict,
         why=verdict.why,
         axis=grid.axis(),
-        notes=_notes(session, row, parts, hosts, known_hosts, ended=ended),
+        notes=(*_notes(session, row, parts, hosts, known_hosts, ended=ended), *network.warnings),
     )
+
+
+def _network(session: ReadSession, row: ExperimentRow, hosts: Sequence[ArmHost], window: Window) -> NetworkConfounder:
+    """RDMA and SMC-R of the hosts at the start, else at the change, and at the end."""
+    ids = [host.id for host in hosts]
+    start, change, end = read_rdma_devices(session, ids, (row.before_from, row.change_at, window.end))
+    seen = [HostNetwork(host.name, start.get(host.id, change.get(host.id)), end.get(host.id)) for host in hosts]
+    return judge_network(seen, np.array([host.arm == "canary" for host in hosts], bool))
 
 
 def _measure(
@@ -115,6 +125,7 @@ def _measure(
     window: Window,
     clock: Clock,
     racks: Mapping[int, str | None],
+    network: NetworkConfounder,
 ) -> _Part:
     metric = find_host_metric(asked.metric)
     assert metric is not None  # checked when the experiment was made; metrics are never taken away
@@ -130,6 +141,7 @@ def _measure(
         drawn=row.seed is not None,
         seed=row.id,
         racks=tuple(racks.get(host.id) for host in hosts),
+        covariate=network.covariate,
     )
     return _Part(asked, metric, measured, compared)
 
