@@ -221,3 +221,28 @@ def test_a_good_trace_of_the_same_shape_is_replayed(tmp_path: Path) -> None:
     found = document(write_trace(tmp_path / "good.parquet", {}), "-p", "first-touch", "--dram-share", "1")
     assert found["trace"]["accesses"] == 7
     assert found["runs"][0]["local_ratio"] == 1
+
+
+def test_workloads_are_listed_with_their_sources_and_replayed_by_name() -> None:
+    listed = json.loads(simulate("--workload", "list", "--json")[0])
+    assert set(listed["workloads"]) == set(WORKLOADS)
+    ycsb = listed["workloads"]["ycsb_a"]
+    assert "65,000 with half on CXL" in ycsb["measured"][0]
+    assert "ycsb_a: YCSB A: update heavy" in simulate("--workload", "list")[0]
+    words = ("-p", "tpp", "--dram-share", "0.5", "--pages", "2000", "--intervals", "20")
+    by_option = document("--workload", "YCSB-A", *words)
+    by_path = document("workload:ycsb_a", *words)
+    assert (by_option["simulated"], by_option["runs"]) == (True, by_path["runs"])
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("-p", "tpp", "--dram-share", "0.5"), "say what to replay, once"),
+        (("workload:zipf", "--workload", "zipf", "-p", "tpp", "--dram-share", "0.5"), "say what to replay, once"),
+        (("--workload", "zipf", "--dram-share", "0.5"), "no policy is named"),
+        (("--workload", "ycsb-z", "-p", "tpp", "--dram-share", "0.5"), "there is no workload 'ycsb-z'"),
+    ],
+)
+def test_a_replay_that_is_not_said_once_is_refused(words: tuple[str, ...], cause: str) -> None:
+    assert cause in simulate(*words, expect=2)[1]

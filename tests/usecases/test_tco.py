@@ -12,10 +12,12 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.core.settings import Settings
+from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
 from tierscope.domain.simulate.frontier import Prices as ByteRatios
 from tierscope.domain.tco.scenario import GIB
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.reads import RatioReads
+from tierscope.usecases.recordings.replay import Wanted, simulate_workload
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.spec import NewSweep, SweepSourceRequest
 from tierscope.usecases.simulate.work import SweepWork
@@ -30,6 +32,7 @@ from tierscope.usecases.tco.scenario_documents import (
     ServiceLoss,
     ServiceNeed,
     SweepLoss,
+    WorkloadLoss,
 )
 from tierscope.usecases.tco.scenarios import Scenarios, starting_point
 
@@ -186,6 +189,33 @@ def test_the_loss_of_a_simulated_run_counts_and_says_so(database: Database) -> N
     assert math.isclose(loss.value, cell.loss.value, rel_tol=1e-9)
     assert math.isclose(loss.high, cell.loss.interval.hi, rel_tol=1e-9)
     assert "The loss is simulated." in view.options[0].warnings
+
+
+def test_the_loss_of_a_workload_is_that_of_its_replay(database: Database) -> None:
+    document = with_loss(PRICED, WorkloadLoss(kind="workload", workload="YCSB-A", policy="hot_page_selection"))
+    loss = reads_of(database).evaluate(document, draws=DRAWS, seed=1).options[0].loss
+    host = document.options[0]
+    assert host.cxl is not None
+    share = host.dram_gb / (host.dram_gb + host.cxl.gb)
+    wanted = Wanted(["hot_page_selection"], share, None, {}, None)
+    run = simulate_workload("ycsb_a", wanted, pages=WORKLOAD_PAGES, intervals=WORKLOAD_INTERVALS).runs[0]
+    assert run.loss is not None
+    assert (loss.kind, loss.simulated, loss.value) == ("workload", True, pytest.approx(run.loss.median))
+    assert loss.high == pytest.approx(run.loss.hi)
+    assert loss.source.startswith("simulated: YCSB A: update heavy under hot_page_selection")
+
+
+@pytest.mark.parametrize(
+    ("loss", "cause"),
+    [
+        (WorkloadLoss(kind="workload", workload="ycsb-z"), "there is no workload 'ycsb-z'"),
+        (WorkloadLoss(kind="workload", workload="ycsb-a", policy="magic"), "magic"),
+    ],
+)
+def test_a_workload_that_cannot_be_replayed_is_missing(database: Database, loss: WorkloadLoss, cause: str) -> None:
+    view = reads_of(database).evaluate(with_loss(PRICED, loss), draws=DRAWS, seed=1)
+    assert cause in view.missing[0].why
+    assert view.missing[0].next_step
 
 
 def test_stored_scenarios_stand_side_by_side_with_what_differs(database: Database) -> None:

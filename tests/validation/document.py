@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from validation import pmbench, services, swap_devices, text_points
+from validation import pmbench, presets, services, swap_devices, text_points
 from validation.kernel_lab import REMARKS, Found, compare
 from validation.recordings import HELD_OUT, NAMES, read
 from validation.tables import Row, checks, table
@@ -53,6 +53,24 @@ Each kernel of the series against the one before it. The letter's machine had pe
 number, not ours: only signs and order are compared. Accesses are normally distributed over 5,000 pages, DRAM holds 30
 % of them, a pass of the scanner takes a minute, the limit is as far below the traffic as in the letter.
 
+"""
+
+PRESETS = """## Workloads of other papers
+
+Presets by name ([their sources](method/workloads.md)) with what their papers measured. Nothing was tuned to a row here,
+save where it says "sets the model". The model of threads: a thread waits for memory for a share of its time, which
+grows with the share of accesses on the slower tier and its latency; threads add up until a tier gives no more
+bandwidth. Redis is one thread; its latency is set by the two ends, and the half is predicted with the share that the
+replay of the preset gives under interleaving. DLRM: 50 to 70 % of the time in memory (here 60 %), latency of a flushed
+line 2.2 times, 16.8 GB/s of CXL beside 221 GB/s of eight channels, all of the paper's text; two channels saturate at 24
+threads.
+
+"""
+
+NOT_CLAIMED = """
+Not claimed: tail latencies (MEMO's redis and DeathStarBench) and saturation points of DeathStarBench, for a replay of
+pages knows no queues of requests; results under YCSB B, C, E and F, of which these papers say nothing. Results of TPP's
+services and of pmbench stand in the sections above.
 """
 
 LAB = """## Recordings of real kernels
@@ -125,7 +143,15 @@ def service_sections() -> list[str]:
         "### Ablations, Cache1 1:4\n\n" + checks(services.ablations()),
         "### Rows without a tolerance\n\n" + table(("row", "what", "paper", "found"), services.other_rows()),
         PMBENCH + table(step_header, pmbench.rows()) + "\n" + checks(pmbench.checks()),
+        preset_section(),
     ]
+
+
+def preset_section() -> str:
+    """Workloads of other papers."""
+    header: Row = ("redis, YCSB-A", "use", "on CXL", "operations/s, MEMO", "operations/s", "off", "verdict")
+    parts = (table(header, presets.redis_rows()), checks(presets.checks()), checks(presets.generator_checks()))
+    return PRESETS + "\n".join((*parts, NOT_CLAIMED))
 
 
 def lab_section(found: Sequence[Found]) -> str:

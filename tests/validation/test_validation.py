@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
-from validation import pmbench, services, swap_devices, text_points
+from validation import pmbench, presets, services, swap_devices, text_points
 from validation.document import DOCUMENT, service_sections
 from validation.kernel_lab import compare
 from validation.recordings import HELD_OUT, NAMES, read
@@ -27,9 +27,15 @@ def test_results_are_within_their_tolerance_save_one_that_was_held_out() -> None
     assert loss < 0.03
 
 
-@pytest.mark.parametrize("made", ["orders", "ablations", "pmbench"])
+@pytest.mark.parametrize("made", ["orders", "ablations", "pmbench", "presets", "generators"])
 def test_orders_and_signs_hold(made: str) -> None:
-    checks = {"orders": services.orders, "ablations": services.ablations, "pmbench": pmbench.checks}[made]()
+    checks = {
+        "orders": services.orders,
+        "ablations": services.ablations,
+        "pmbench": pmbench.checks,
+        "presets": presets.checks,
+        "generators": presets.generator_checks,
+    }[made]()
     assert checks
     assert [(check.what, check.found) for check in checks if not check.passed] == []
 

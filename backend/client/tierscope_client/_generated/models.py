@@ -1476,7 +1476,7 @@ class HostDocument(TypedDict):
     cxl: NotRequired[ExpanderDocument | None]
     ddr4_reused: NotRequired[ExpanderDocument | None]
     dram_gb: float
-    loss: NotRequired[NumberLoss | ServiceLoss | SweepLoss]
+    loss: NotRequired[NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss]
     name: str
     other_capex: NotRequired[float]
     sku: str
@@ -2077,7 +2077,7 @@ class LossSource(TypedDict):
 
     distribution: Literal["triangular", "log_normal_odds", "certain"]
     high: float
-    kind: Literal["number", "service", "sweep"]
+    kind: Literal["number", "service", "sweep", "workload"]
     low: float
     simulated: bool
     source: str
@@ -2342,7 +2342,7 @@ class OptionDocument(TypedDict):
     cxl: NotRequired[ExpanderDocument | None]
     ddr4_reused: NotRequired[ExpanderDocument | None]
     dram_gb: float
-    loss: NumberLoss | ServiceLoss | SweepLoss
+    loss: NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss
     name: str
     other_capex: NotRequired[float]
     sku: str
@@ -4760,9 +4760,26 @@ class Workload(TypedDict):
     """A synthetic workload: seeded, and labelled as simulated wherever it shows."""
 
     label: str
+    measured: list[str]
     name: str
+    parameters: list[WorkloadParameter]
     simulated: Literal[True]
     source: str
+
+
+class WorkloadLoss(TypedDict):
+    """What a synthetic workload loses under a placement policy at the DRAM share of this host. Simulated."""
+
+    kind: Literal["workload"]
+    policy: NotRequired[str]
+    workload: str
+
+
+class WorkloadParameter(TypedDict):
+    """One parameter of a synthetic workload, in words."""
+
+    name: str
+    value: str
 
 
 class WrittenWindow(TypedDict):

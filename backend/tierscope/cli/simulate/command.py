@@ -23,9 +23,16 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    path: Annotated[str, typer.Argument(help="A page trace (Parquet), or workload:NAME for a synthetic one.")],
+    path: Annotated[
+        str | None, typer.Argument(help="A page trace (Parquet), or workload:NAME for a synthetic one.")
+    ] = None,
     *,
-    policy: Annotated[list[str], typer.Option("--policy", "-p", help="A policy, more than once, or all.")],
+    workload: Annotated[
+        str | None, typer.Option(help="A synthetic workload by its name; `list` prints them with their sources.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "-p", help="A policy, more than once, or all.")
+    ] = None,
     dram_share: Annotated[
         float | None, typer.Option("--dram-share", help="DRAM as a share of the trace's peak of resident pages.")
     ] = None,
@@ -44,13 +51,21 @@ def simulate(
 ) -> None:
     """Replay a page trace under placement policies: local accesses, tier moves, ping-pong, stall and loss.
 
-    Synthetic workloads are web1, cache1, cache2, data_warehouse, ads, zipf, scan, phase_change, growth and ping_pong.
-    Simulated: nothing on this host is looked at or changed.
+    Synthetic workloads are those of the papers (`--workload list`; docs/method/workloads.md). Simulated: nothing on
+    this host is looked at or changed.
     """
     from tierscope.core.errors import BadRequest
     from tierscope.domain.simulate import SettingsError, parse_settings
     from tierscope.usecases.recordings.replay import Wanted
 
+    if workload == "list" and path is None:
+        _list_workloads(as_json=as_json)
+        return
+    if (path is None) == (workload is None):
+        fail("say what to replay, once", next_step="name a page trace, or --workload NAME", status=BAD_USAGE)
+    path = path or f"{WORKLOAD}{workload}"
+    if not policy:
+        fail("no policy is named", next_step="add --policy P, or --policy all", status=BAD_USAGE)
     if (dram_share is None) == (dram_pages is None):
         fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
     try:
@@ -66,6 +81,23 @@ def simulate(
         print_json(_document(path, found, series=series))
     else:
         typer.echo(_describe(found))
+
+
+def _list_workloads(*, as_json: bool) -> None:
+    """Print the synthetic workloads with their sources, parameters and what their papers measured."""
+    from dataclasses import asdict
+
+    from tierscope.domain.simulate import WORKLOADS
+
+    if as_json:
+        print_json({"simulated": True, "workloads": {name: asdict(kind) for name, kind in WORKLOADS.items()}})
+        return
+    for name, kind in WORKLOADS.items():
+        typer.echo(f"{name}: {kind.label}; {kind.source}")
+        for key, value in kind.parameters.items():
+            typer.echo(f"  {key}: {value}")
+        for statement in kind.measured:
+            typer.echo(f"  measured, {statement}")
 
 
 def _replay(path: str, wanted: Wanted, pages: int | None, intervals: int | None) -> Replays:

@@ -35,8 +35,8 @@ def tco(
 ) -> None:
     """Cost a scenario: hosts with several tiers of memory against those of today. Needs no database.
 
-    Prices are those of the file; there is no default for DRAM. Losses are numbers: advice and sweeps are known to the
-    service alone.
+    Prices are those of the file; there is no default for DRAM. Losses are numbers or workloads: advice and sweeps are
+    known to the service alone.
     """
     from tierscope.cli.tco.reports import describe_missing, describe_tco
     from tierscope.core.clock import utc_now

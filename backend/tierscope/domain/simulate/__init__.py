@@ -11,12 +11,13 @@ from tierscope.domain.simulate.policies import (
     make_policy,
     parse_settings,
 )
+from tierscope.domain.simulate.presets import WORKLOADS, Workload, find_workload
 from tierscope.domain.simulate.replay import Figures, Outcome, Totals, replay
 from tierscope.domain.simulate.service_workloads import (
     SERVICES,
     WORKLOAD_INTERVALS,
     WORKLOAD_PAGES,
-    WORKLOADS,
+    WORKLOAD_SEED,
     Service,
     make_workload,
     workload_columns,
@@ -39,6 +40,7 @@ __all__ = [
     "WORKLOADS",
     "WORKLOAD_INTERVALS",
     "WORKLOAD_PAGES",
+    "WORKLOAD_SEED",
     "Costs",
     "Figures",
     "Loss",
@@ -54,8 +56,10 @@ __all__ = [
     "TimedSample",
     "Totals",
     "TraceColumns",
+    "Workload",
     "compile_trace",
     "estimate_loss",
+    "find_workload",
     "generate",
     "make_pattern",
     "make_policy",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
 from tierscope.domain.simulate import (
     POLICY_NAMES,
+    WORKLOAD_SEED,
     Costs,
     Loss,
     Machine,
@@ -50,8 +51,6 @@ MACHINE_SETTINGS = (
 )
 COST_SETTINGS = tuple(field.name for field in fields(Costs))
 OTHER_SETTINGS = ("interval_s", "cpu_seconds")
-WORKLOAD_SEED = 0
-"""Seed of a workload when none is given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from datetime import timedelta
 
+from tierscope.domain import simulate as domain
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.simulate import POLICIES, WORKLOADS, policies
 from tierscope.domain.simulate.sweep import COST_SETTINGS, MACHINE_SETTINGS
@@ -18,6 +19,7 @@ from tierscope.usecases.simulate.views import (
     SimulatorPolicy,
     SimulatorSources,
     Workload,
+    WorkloadParameter,
 )
 
 SPAN = timedelta(days=7)
@@ -54,9 +56,16 @@ class SimulatorReads:
             services[row.service_id, row.service_name, row.origin].append(host)
         return SimulatorSources(
             tuple(SampledService(*key, tuple(hosts)) for key, hosts in services.items()),
-            tuple(Workload(name, label, source, simulated=True) for name, (label, source) in WORKLOADS.items()),
+            tuple(_workload(name, workload) for name, workload in WORKLOADS.items()),
             tuple(map(view_upload, uploads)),
         )
+
+
+def _workload(name: str, workload: domain.Workload) -> Workload:
+    parameters = tuple(WorkloadParameter(key, value) for key, value in workload.parameters.items())
+    return Workload(
+        name, workload.label, workload.source, simulated=True, parameters=parameters, measured=workload.measured
+    )
 
 
 def _view(setting: policies.Setting) -> Setting:

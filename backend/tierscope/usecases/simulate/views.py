@@ -313,6 +313,14 @@ class SampledService:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadParameter:
+    """One parameter of a synthetic workload, in words."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A synthetic workload: seeded, and labelled as simulated wherever it shows."""
 
@@ -320,6 +328,13 @@ class Workload:
     label: str
     source: str
     simulated: Literal[True]
+    parameters: Annotated[
+        tuple[WorkloadParameter, ...],
+        Described("With the tag of its source: [S] the paper, [D] YCSB's definitions, [A] an assumption."),
+    ] = ()
+    measured: Annotated[
+        tuple[str, ...], Described("What the paper measured on real hosts, not what a replay gives.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.domain.base.figures import Window
-from tierscope.domain.simulate import WORKLOADS, SettingsError
+from tierscope.domain.simulate import WORKLOADS, SettingsError, find_workload
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.subjects import find_host, find_service
@@ -188,12 +188,15 @@ class SweepWrites:
 
 
 def _find_workload(asked: SweepSourceRequest) -> tuple[StoredSource, dict[str, int | None], int]:
-    name = (asked.workload or "").replace("-", "_").lower()
-    if name not in WORKLOADS:
+    try:
+        name = find_workload(asked.workload or "")
+    except ValueError as error:
         raise NotFound(
             f"there is no workload {(asked.workload or '')[:80]!r}", next_step=f"Choose one of {', '.join(WORKLOADS)}."
-        )
-    source = StoredSource("workload", WORKLOADS[name][0], workload=name, pages=asked.pages, intervals=asked.intervals)
+        ) from error
+    source = StoredSource(
+        "workload", WORKLOADS[name].label, workload=name, pages=asked.pages, intervals=asked.intervals
+    )
     pages, intervals = source.workload_size
     if pages * intervals > MAX_CELLS:
         raise Unprocessable(

@@ -46,7 +46,7 @@ class MissingInput:
 class LossSource:
     """Where an option's loss of throughput is from. `low` and `high` are the ends, or the 5th and 95th percentile."""
 
-    kind: Literal["number", "service", "sweep"]
+    kind: Literal["number", "service", "sweep", "workload"]
     value: float
     low: Annotated[float, Described("Low end of the range, or the 5th percentile of a belief.")]
     high: Annotated[float, Described("High end of the range, or the 95th percentile of a belief.")]

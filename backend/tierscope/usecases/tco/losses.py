@@ -4,12 +4,27 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
 from tierscope.core.cache import Cache
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure
+from tierscope.domain.simulate import (
+    WORKLOAD_SEED,
+    WORKLOADS,
+    Costs,
+    PolicyName,
+    estimate_loss,
+    find_workload,
+    make_policy,
+    make_workload,
+    replay,
+    split_machine,
+)
+from tierscope.domain.simulate import Loss as SimulatedLoss
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
@@ -24,6 +39,7 @@ from tierscope.usecases.tco.scenario_documents import (
     ScenarioDocument,
     ServiceLoss,
     SweepLoss,
+    WorkloadLoss,
 )
 
 HOT_HEADROOM = 1.1
@@ -81,6 +97,8 @@ def find_loss(path: str, host: HostDocument, facts: ServiceFacts | None) -> Foun
     """The loss of a host. `facts` None where there is no database to ask."""
     if isinstance(host.loss, NumberLoss):
         return _stated(host.loss)
+    if isinstance(host.loss, WorkloadLoss):
+        return _replayed(path, host, host.loss)
     if facts is None:
         why = "it is to come from what the service knows, and there is no database here"
         return _missing(path, host, why, "State it as a number.")
@@ -135,12 +153,42 @@ def _simulated(path: str, host: HostDocument, asked: SweepLoss, facts: ServiceFa
         why = f"the run has no loss: {run.loss.reason}"
         return _missing(path, host, why, "Take another run, or state the loss as a number.")
     upper = run.loss.value if run.loss.interval is None else run.loss.interval.hi
-    loss = believed(run.loss.value, upper)
     source = f"simulated: {run.label} with {run.dram_ratio:.0%} of the memory in DRAM, a run of sweep {asked.sweep_id}"
     if abs(run.dram_ratio - dram_share(host)) > SHARE_TOLERANCE:
         source += f"; this host has {dram_share(host):.0%} of its memory in DRAM"
+    return _of_replay("sweep", run.loss.value, upper, source)
+
+
+def _replayed(path: str, host: HostDocument, asked: WorkloadLoss) -> FoundLoss | MissingInput:
+    share = dram_share(host)
+    if share >= _ALL_DRAM:
+        return _of_replay("workload", 0.0, 0.0, "all memory is DRAM: nothing is lost")
+    try:
+        name, policy = find_workload(asked.workload), make_policy(asked.policy).name
+        lost = _replay(name, policy, share)
+    except ValueError as error:
+        return _missing(path, host, str(error), "`tierscope simulate --workload list` prints the workloads.")
+    except RuntimeError as error:
+        return _missing(path, host, str(error), "Run `make simcore`, or state the loss as a number.")
+    if lost is None:
+        why = f"pages of {name} fault in from swap or disk under {policy}"
+        return _missing(path, host, why, "Take a policy without swap, or state the loss as a number.")
+    source = f"simulated: {WORKLOADS[name].label} under {policy} with {share:.1%} of the memory in DRAM"
+    return _of_replay("workload", lost.median, lost.median if lost.hi is None else lost.hi, source)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _replay(workload: str, policy: PolicyName, dram_ratio: float) -> SimulatedLoss | None:
+    """The loss that `tierscope simulate --workload` gives. Kept, for sliders ask many times a second."""
+    trace = make_workload(workload, seed=WORKLOAD_SEED)
+    machine = split_machine(trace.peak_units, dram_ratio)
+    return estimate_loss(replay(trace, make_policy(policy), machine).totals(), Costs())
+
+
+def _of_replay(kind: Literal["sweep", "workload"], median: float, upper: float, source: str) -> FoundLoss:
+    loss = believed(median, upper)
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
-    return FoundLoss(loss, LossSource("sweep", loss.value, loss.low, loss.high, spread, source, simulated=True))
+    return FoundLoss(loss, LossSource(kind, loss.value, loss.low, loss.high, spread, source, simulated=True))
 
 
 def believed(median: float, upper: float) -> Loss:

@@ -175,7 +175,15 @@ class SweepLoss(Document):
     run_id: Identifier
 
 
-LossDocument = Annotated[NumberLoss | ServiceLoss | SweepLoss, Field(discriminator="kind")]
+class WorkloadLoss(Document):
+    """What a synthetic workload loses under a placement policy at the DRAM share of this host. Simulated."""
+
+    kind: Literal["workload"]
+    workload: Identifier = Field(description="Name of a synthetic workload, such as ycsb-a.")
+    policy: Identifier = "tpp"
+
+
+LossDocument = Annotated[NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss, Field(discriminator="kind")]
 
 
 class HostDocument(Document):

@@ -5853,7 +5853,7 @@ export interface components {
              *       "value": 0
              *     }
              */
-            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"];
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"] | components["schemas"]["WorkloadLoss"];
             /** Name */
             name: string;
             /**
@@ -6991,7 +6991,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "number" | "service" | "sweep";
+            kind: "number" | "service" | "sweep" | "workload";
             /**
              * Low
              * @description Low end of the range, or the 5th percentile of a belief.
@@ -7487,7 +7487,7 @@ export interface components {
             /** Dram Gb */
             dram_gb: number;
             /** Loss */
-            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"];
+            loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"] | components["schemas"]["WorkloadLoss"];
             /** Name */
             name: string;
             /**
@@ -12303,8 +12303,18 @@ export interface components {
         Workload: {
             /** Label */
             label: string;
+            /**
+             * Measured
+             * @description What the paper measured on real hosts, not what a replay gives.
+             */
+            measured: string[];
             /** Name */
             name: string;
+            /**
+             * Parameters
+             * @description With the tag of its source: [S] the paper, [D] YCSB's definitions, [A] an assumption.
+             */
+            parameters: components["schemas"]["WorkloadParameter"][];
             /**
              * Simulated
              * @constant
@@ -12312,6 +12322,37 @@ export interface components {
             simulated: true;
             /** Source */
             source: string;
+        };
+        /**
+         * WorkloadLoss
+         * @description What a synthetic workload loses under a placement policy at the DRAM share of this host. Simulated.
+         */
+        WorkloadLoss: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workload";
+            /**
+             * Policy
+             * @default tpp
+             */
+            policy: string;
+            /**
+             * Workload
+             * @description Name of a synthetic workload, such as ycsb-a.
+             */
+            workload: string;
+        };
+        /**
+         * WorkloadParameter
+         * @description One parameter of a synthetic workload, in words.
+         */
+        WorkloadParameter: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: string;
         };
         /**
          * WrittenWindow
@@ -12859,6 +12900,8 @@ export type Widened = components['schemas']['Widened'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
 export type Workload = components['schemas']['Workload'];
+export type WorkloadLoss = components['schemas']['WorkloadLoss'];
+export type WorkloadParameter = components['schemas']['WorkloadParameter'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
 export type ZswapDocument = components['schemas']['ZswapDocument'];
 export type ResponseProblem400 = components['responses']['Problem400'];

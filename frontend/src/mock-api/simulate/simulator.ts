@@ -47,7 +47,16 @@ export const simulatorSources: SimulatorSources = {
       })),
     },
   ],
-  workloads: [{ name: 'web1', label: 'Web1', source: 'TPP, section 2: text points only', simulated: true }],
+  workloads: [
+    {
+      name: 'web1',
+      label: 'Web1',
+      source: 'TPP, section 2: text points only',
+      simulated: true,
+      parameters: [{ name: 'pages', value: 'mix of kinds [S]' }],
+      measured: ['TPP, 2:1: 90 % of accesses local under TPP'],
+    },
+  ],
   uploads: [
     {
       id: 'up-1',

@@ -131,7 +131,31 @@ function WorkloadSource({ entry, sources, onChange }: SourceProps) {
         onChange={(value) => onChange({ workload: value })}
         data={sources.workloads.map(({ name, label }) => ({ value: name, label }))}
       />
-      {workload !== undefined && <p className={classes.facts}>Synthetic, made from a seed. {workload.source}</p>}
+      {workload !== undefined && (
+        <div className={classes.facts} data-testid="workload-facts">
+          <p>Synthetic, made from a seed. {workload.source}</p>
+          {workload.parameters.length > 0 && (
+            <dl>
+              {workload.parameters.map(({ name, value }) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+          )}
+          {workload.measured.length > 0 && (
+            <>
+              <p>Measured on real hosts, not by this simulator:</p>
+              <ul>
+                {workload.measured.map((statement) => (
+                  <li key={statement}>{statement}</li>
+                ))}
+              </ul>
+            </>
+          )}
+        </div>
+      )}
     </>
   )
 }
