@@ -1,7 +1,7 @@
 """Tierscope's compiled core: page fold, readers of recordings, simulator. Kinds are anon, file and tmpfs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -113,8 +113,18 @@ class SimulationTrace:
     def peak_units(self) -> int: ...
     def oracle(self, dram_units: int) -> Floats:
         """Accesses that the densest pages of each interval take, [intervals]."""
-    def simulate(self, policy: str, settings: Mapping[str, float], *, seed: int | None = None) -> SimulationOutcome:
-        """Replay the trace. Raises ValueError for settings that cannot be."""
+    def simulate(
+        self,
+        policy: str,
+        settings: Mapping[str, float],
+        *,
+        seed: int | None = None,
+        group: Sequence[tuple[int, int, int | None]] = (),
+    ) -> SimulationOutcome:
+        """Replay the trace. Raises ValueError for settings that cannot be.
+
+        `group`: what is asked of the service's control group: interval, units to reclaim, limit of its units.
+        """
 
 class SimulationOutcome:
     """What a simulation says of each interval, in base pages."""

@@ -49,6 +49,7 @@ GLOBS = (
 """What a guest records: what the agent reads of these kernels."""
 _HEAD = re.compile(rb"F (\d+) (\d+) /([^\n]+)\n")
 _LEVEL = 19
+_READ_BYTES = 1 << 20
 
 
 def read_stream(stream: bytes) -> dict[int, dict[str, bytes]]:
@@ -114,11 +115,16 @@ def pack(
     raise ValueError(f"{name}: {len(seconds)} snapshots do not fit into {most_bytes} bytes")
 
 
-def unpack(path: Path) -> dict[str, str]:
-    """Return the files of a packed recording by their path below its folder."""
+def unpack(path: Path, wanted: re.Pattern[str] | None = None) -> dict[str, str]:
+    """Return the files of a packed recording by their path below its folder; those `wanted`, where it is given."""
     with (
         zstandard.ZstdDecompressor().stream_reader(path.read_bytes()) as plain,
-        tarfile.open(fileobj=io.BytesIO(plain.read()), mode="r:") as tree,
+        tarfile.open(fileobj=io.BufferedReader(plain, _READ_BYTES), mode="r|") as tree,
     ):
-        files = ((member.name.partition("/")[2], tree.extractfile(member)) for member in tree)
-        return {name: body.read().decode(errors="replace") for name, body in files if body is not None}
+        found = {}
+        for member in tree:
+            name = member.name.partition("/")[2]
+            body = tree.extractfile(member) if wanted is None or wanted.match(name) else None
+            if body is not None:
+                found[name] = body.read().decode(errors="replace")
+        return found

@@ -11,6 +11,7 @@ from validation.recordings import (
     DATA,
     HUGE_UNITS,
     PAGES_PER_MIB,
+    WANTED,
     Load,
     Recording,
     counters_of,
@@ -22,7 +23,6 @@ from validation.recordings import (
 
 CORPUS = DATA / "kernel-corpus"
 HOT_PROBABILITY = 0.95
-SCAN_PERIOD_MAX_MS = 60_000
 
 
 def names() -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def is_left_out(name: str) -> bool:
 
 def read(name: str) -> Recording:
     """A recording of the corpus."""
-    files = unpack(CORPUS / f"{name}.tar.zst")
+    files = unpack(CORPUS / f"{name}.tar.zst", WANTED)
     meta, events, rows = json.loads(files["meta.json"]), files["events.log"], read_log(files["workload.log"])
     begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
     load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
@@ -52,7 +52,7 @@ def read(name: str) -> Recording:
         name=name,
         knobs=knobs,
         one_tier=is_one_tier(files),
-        reclaims_group=False,
+        group=(),
         load=load,
         machine=machine_of(files, log, load),
         log=log,

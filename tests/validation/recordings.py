@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpus.packing import unpack
 from corpus.truth import read_log
-from tierscope.domain.simulate import Machine
+from tierscope.domain.simulate import GroupEvent, Machine
 
 DATA = Path(__file__).parents[1] / "data"
 NAMES = (
@@ -48,6 +48,11 @@ _SETTINGS = {
 }
 """Settings of the policy, by the knob's path."""
 MANY_PASSES = 4
+WANTED = re.compile(
+    r"(events\.log|workload\.log|meta\.json|\d+/proc/(vmstat|zoneinfo|\d+/sched)|\d+/sys/fs/cgroup/load/memory\.current"
+    r"|\d+/sys/devices/system/node/node[01]/meminfo|\d+/sys/devices/virtual/memory_tiering/\w+/nodelist)$"
+)
+_GROUP = re.compile(r"^(\d+) (?:at /\S*/)?memory\.(reclaim|high)[ =](\d+)M$", re.MULTILINE)
 _SET = re.compile(r"^\d+ set (/\S+)=(\S+)", re.MULTILINE)
 
 
@@ -97,13 +102,13 @@ class Recording:
     """One recording. `log` has a row for each second that the load had; `counters` count over the whole run.
 
     `knobs`: values that were set, by the full path of their file. `one_tier`: the kernel took both nodes for one tier.
-    `reclaims_group`: the load's cgroup was reclaimed.
+    `group`: what was asked of the load's cgroup, in seconds after the load began to fill its memory.
     """
 
     name: str
     knobs: Mapping[str, str]
     one_tier: bool
-    reclaims_group: bool
+    group: tuple[GroupEvent, ...]
     load: Load
     machine: Machine
     log: tuple[Second, ...]
@@ -128,7 +133,7 @@ class Recording:
 def read(name: str) -> Recording:
     """A recording from its archive."""
     folder = "kernel-lab" if name in NAMES else "kernel-lab-hmat"
-    files = unpack(DATA / folder / f"{name}.tar.zst")
+    files = unpack(DATA / folder / f"{name}.tar.zst", WANTED)
     events, text = files["events.log"], files["workload.log"]
     knobs = knobs_of(events)
     load, hot_pages = _load(text, huge=knobs[HUGE] == "always")
@@ -138,12 +143,22 @@ def read(name: str) -> Recording:
         name=name,
         knobs=knobs,
         one_tier=is_one_tier(files),
-        reclaims_group="memory.reclaim" in events,
+        group=_group(events, begin=log[0].at - load.fill_s),
         load=load,
         machine=machine_of(files, log, load, swap_pages=SWAP_PAGES if "swapon" in events else 0),
         log=log,
         counters=counters_of(files),
     )
+
+
+def _group(events: str, begin: float) -> tuple[GroupEvent, ...]:
+    """What was asked of the load's cgroup, as the events say."""
+    found, high_pages = [], None
+    for at, name, mib in _GROUP.findall(events):
+        pages = int(mib) * PAGES_PER_MIB
+        high_pages = pages if name == "high" else high_pages
+        found.append(GroupEvent(max(int(float(at) - begin), 0), pages if name == "reclaim" else 0, high_pages))
+    return tuple(found)
 
 
 def knobs_of(events: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
-from validation import pmbench, presets, services, swap_devices, text_points
+from validation import left_out, pmbench, presets, services, swap_devices, text_points
 from validation.document import DOCUMENT, service_sections
 from validation.kernel_lab import compare
 from validation.recordings import HELD_OUT, NAMES, read
@@ -44,7 +44,7 @@ def test_the_document_is_what_the_script_makes() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     for section in service_sections():
         assert section in text
-    for name in (*NAMES, *HELD_OUT):
+    for name in (*NAMES, *HELD_OUT, *left_out.names()):
         assert f"| {name} |" in text
 
 
@@ -63,4 +63,11 @@ def test_a_recorded_kernel_moved_as_many_pages_as_the_replay(name: str) -> None:
     found = compare(read(name))
     assert found.moves_pass
     assert found.shares_pass
+    assert f"| {' | '.join(found.row())} |" in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_a_recording_left_out_is_replayed_as_the_document_says() -> None:
+    found = left_out.replay("6.12-hmat-small-flood-beside-moves-fast")
+    assert found.moves_pass
+    assert found.share_passes
     assert f"| {' | '.join(found.row())} |" in DOCUMENT.read_text(encoding="utf-8")

@@ -8,8 +8,9 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_engine::{
-    HintTime, HotPageSelection, Interleave, Interval, Memory, Offload, Pages, Params, Policy, Rows,
-    Scan, Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses, simulate,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Interval, Kswapd, Memory, Offload, Pages,
+    Params, Policy, Rows, Scan, Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses,
+    simulate,
 };
 
 use crate::sampled_trace::PageTrace;
@@ -106,7 +107,9 @@ impl SimulationTrace {
     }
 
     /// Replays the trace. `policy` and `settings` are those of `domain/simulate`; one seed gives one result.
-    #[pyo3(signature = (policy, settings, *, seed = None))]
+    ///
+    /// `group`: what is asked of the service's control group, in order: interval, units to reclaim, limit of its units.
+    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new()))]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "arguments from Python are owned"
@@ -117,8 +120,19 @@ impl SimulationTrace {
         policy: &str,
         settings: HashMap<String, f64>,
         seed: Option<u64>,
+        group: Vec<(u32, u64, Option<u64>)>,
     ) -> PyResult<SimulationOutcome> {
-        let params = Settings(&settings).params(policy, seed)?;
+        let events = group
+            .into_iter()
+            .map(|(interval, reclaim_units, high_units)| GroupEvent {
+                interval,
+                reclaim_units,
+                high_units,
+            });
+        let params = Params {
+            group: events.collect(),
+            ..Settings(&settings).params(policy, seed)?
+        };
         let outcome = py
             .detach(|| simulate(&self.trace, params))
             .map_err(refuse)?;
@@ -250,13 +264,26 @@ impl Settings<'_> {
         } else {
             None
         };
+        let kswapd = if self.is_on("continuous_kswapd")? {
+            Some(Kswapd {
+                page_s: self.number("demotion_page_s")?,
+                unit_s: self.number("demotion_unit_s")?,
+            })
+        } else {
+            None
+        };
         Ok(Params {
+            kswapd,
+            cache_trim_mode: self.is_on("cache_trim_mode")?,
+            group: Vec::new(),
             policy: self.policy(policy)?,
             memory: self.memory()?,
             offload,
             interval_s: self.number("interval_s")?,
             scan: Scan {
                 pass_intervals: self.number("scan_pass_intervals")?,
+                longest_pass_intervals: self.number("scan_longest_pass_intervals")?,
+                pass_growth: self.number("scan_pass_growth")?,
                 size_pages: self.weight("scan_size_pages")?,
             },
             hint_time: seed.map_or(HintTime::Expected, |seed| HintTime::Drawn { seed }),

@@ -6,8 +6,15 @@ use crate::state::State;
 
 impl State<'_> {
     /// Places all pages born in this interval. `last` is their birth, so that an untouched one has an age.
-    pub(crate) fn bear(&mut self) {
-        for page in self.trace.born(self.now as usize) {
+    ///
+    /// Births and accesses are spread evenly over the interval. Returns the seconds that are left after the births.
+    pub(crate) fn bear(&mut self) -> f64 {
+        let born = self.trace.born(self.now as usize);
+        let events = born.len() + self.trace.row_count(self.now as usize);
+        let each_s = self.params.interval_s / events.max(1) as f64;
+        let left_s = self.params.interval_s - each_s * born.len() as f64;
+        for page in born {
+            self.run_kswapd(each_s, false);
             self.pages[page as usize].last = self.now;
             self.out.born += self.trace.size(page);
             if let Some(tier) = self.find_room(page) {
@@ -18,11 +25,13 @@ impl State<'_> {
                 self.out.failed_allocations += self.trace.size(page);
             }
         }
+        left_s
     }
 
     /// The tier on which a page is allocated: the policy's choice, then the other one, then whatever reclaim frees.
     pub(crate) fn find_room(&mut self, page: u32) -> Option<Tier> {
         let units = self.trace.size(page) as i64;
+        self.wake_for_allocation();
         let first = self.first_choice(page);
         let second = if first == Tier::Dram {
             Tier::Slow

@@ -3,27 +3,23 @@
 use crate::page::{ACTIVE, PROMOTED, Tier};
 use crate::params::Policy;
 use crate::state::{Lowered, State};
-use crate::victims::{Victim, VictimFilter};
+use crate::victims::{Victim, VictimFilter, Victims};
 
 impl State<'_> {
     /// Brings DRAM back to what the policy keeps free, after promotions.
     pub(crate) fn demote(&mut self, candidates: u64) {
-        self.demotable.begin();
-        self.evictable
-            .iter_mut()
-            .for_each(crate::victims::Victims::begin);
+        self.begin_demotions();
         let marks = self.params.memory.watermarks;
         match self.params.policy {
             Policy::Tpp(tpp) if tpp.decoupled => {
                 self.demote_below(tpp.demotion_watermark, tpp.demotion_watermark);
             }
             Policy::Tpp(_) => self.demote_below(marks.low + 1, marks.high),
+            Policy::HotPageSelection(_) if self.params.kswapd.is_some() => {}
             Policy::HotPageSelection(hot) => {
                 if hot.needs_free && self.out.failed_promotions > 0 {
                     self.demote_below(marks.promo, marks.promo);
-                } else if candidates > 0
-                    || (hot.allocation_demotes && self.free(Tier::Dram) <= marks.low as i64)
-                {
+                } else if candidates > 0 || (hot.allocation_demotes && self.is_low()) {
                     self.demote_below(marks.high, marks.promo);
                 }
             }
@@ -38,6 +34,12 @@ impl State<'_> {
             | Policy::NumaBalancing => {}
         }
         self.undo_promotions();
+    }
+
+    /// Pages of this interval have been touched: they are looked through anew.
+    pub(crate) fn begin_demotions(&mut self) {
+        self.demotable.begin();
+        self.evictable.iter_mut().for_each(Victims::begin);
     }
 
     /// Demotes until `until` units are free, if fewer than `below` are.
@@ -65,22 +67,34 @@ impl State<'_> {
 
     /// Moves the next victim to the slower tier, or evicts one where that is full. False where nothing is left to go.
     fn demote_next(&mut self) -> bool {
+        self.next_demotable(true)
+            .is_some_and(|victim| self.demote_or_evict(victim, true))
+    }
+
+    pub(crate) fn next_demotable(&mut self, with_current: bool) -> Option<Victim> {
         let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
             tier: Tier::Dram,
             now: self.now,
-            with_current: true,
+            with_current,
             with_anon: true,
+            file_first: self.params.cache_trim_mode,
         };
-        let Some(victim) = self.demotable.next(wanted) else {
-            return false;
-        };
+        self.demotable.next(wanted)
+    }
+
+    /// `with_current`: a page of this interval may be evicted where the slower tier is full.
+    pub(crate) fn demote_or_evict(&mut self, victim: Victim, with_current: bool) -> bool {
         if self.free(Tier::Slow) >= self.trace.size(victim.page) as i64 {
+            let was_active = self.pages[victim.page as usize].is(ACTIVE);
             self.move_down(victim);
+            if victim.interval == self.now && was_active {
+                self.demotable.move_hand(victim.page);
+            }
             return true;
         }
-        self.evict_next(Tier::Dram, true)
+        self.evict_next(Tier::Dram, with_current)
     }
 
     pub(crate) fn move_down(&mut self, victim: Victim) {
@@ -94,7 +108,7 @@ impl State<'_> {
         });
         state.flags &= !ACTIVE;
         state.demoted = self.now;
-        self.evictable[Tier::Slow as usize].put_back(victim);
+        self.evictable[Tier::Slow as usize].put_back(victim, self.now);
         self.out.demoted[self.trace.kind(page)] += units;
     }
 
@@ -130,9 +144,9 @@ impl State<'_> {
         self.enter(victim.page, Tier::Dram);
         self.pages[victim.page as usize] = before;
         self.pages[victim.page as usize].tier = Tier::Dram;
-        self.demotable.put_back(victim);
-        self.evictable[Tier::Dram as usize].put_back(victim);
-        self.coldest.put_back(victim);
+        self.demotable.put_back(victim, self.now);
+        self.evictable[Tier::Dram as usize].put_back(victim, self.now);
+        self.coldest.put_back(victim, self.now);
         self.out.demoted[self.trace.kind(victim.page)] -= self.trace.size(victim.page);
     }
 }

@@ -1,6 +1,6 @@
 //! Hint faults: when a page is first touched after the scan, and the threshold that makes it hot.
 
-use crate::params::{HintTime, HotPageSelection, Scan};
+use crate::params::{HintTime, HotPageSelection};
 
 /// Share of the reference by which the threshold moves, 2/16.
 const STEP_RATIO: f64 = 0.125;
@@ -28,23 +28,6 @@ pub(crate) fn hint_seconds(
             let drawn = -uniform(seed, page, now).ln() * interval_s / f64::from(accesses);
             (drawn <= interval_s).then_some(drawn as f32)
         }
-    }
-}
-
-impl Scan {
-    /// The last interval, up to this one, in which the scanner came to a page; None before it first did.
-    pub fn last_at(&self, page: u32, pages: usize, now: u32) -> Option<u32> {
-        if self.pass_intervals <= 1.0 {
-            return Some(now);
-        }
-        let place = f64::from(page - page % self.size_pages) / pages as f64;
-        let at = |pass: f64| ((pass + place) * self.pass_intervals) as u32;
-        let mut pass = (f64::from(now + 1) / self.pass_intervals - place).ceil();
-        // Rounding may name a pass that comes only just later.
-        while pass >= 0.0 && at(pass) > now {
-            pass -= 1.0;
-        }
-        (pass >= 0.0).then(|| at(pass))
     }
 }
 

@@ -7,7 +7,9 @@
 
 mod births;
 mod demote;
+mod group;
 mod hints;
+mod kswapd;
 mod metrics;
 mod offload;
 mod oracle;
@@ -15,6 +17,7 @@ mod page;
 mod params;
 mod promote;
 mod run;
+mod scanner;
 mod state;
 mod swap;
 mod trace;
@@ -24,8 +27,8 @@ pub use metrics::{Interval, Outcome, Place};
 pub use oracle::oracle_accesses;
 pub use page::Kind;
 pub use params::{
-    HintTime, HotPageSelection, Interleave, Memory, Offload, Params, ParamsError, Policy, Scan,
-    Swap, SwapDevice, Tpp, Watermarks,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Params,
+    ParamsError, Policy, Scan, Swap, SwapDevice, Tpp, Watermarks,
 };
 pub use run::{IdentityError, simulate};
 pub use swap::{offload_units, writes_of_evictions};

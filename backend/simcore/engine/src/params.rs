@@ -60,8 +60,13 @@ pub struct Swap {
 /// How the scanner that arms hint faults goes over the pages, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scan {
-    /// Intervals that one pass takes; at 1 or less every page is scanned in every interval.
+    /// Intervals that the first pass takes; at 1 or less every page is scanned in every interval.
     pub pass_intervals: f64,
+    /// Intervals up to which passes grow, each after one in which pages were promoted (`task_scan_max`); at
+    /// `pass_intervals` or less all passes are as long as the first.
+    pub longest_pass_intervals: f64,
+    /// Length of a pass after one in which pages were promoted, in lengths of that one (`update_task_scan_period`).
+    pub pass_growth: f64,
     /// Pages scanned at once (`scan_size_mb`), where a pass is longer than an interval.
     pub size_pages: u32,
 }
@@ -70,8 +75,15 @@ impl Scan {
     /// Every page once in every interval.
     pub const EVERY_INTERVAL: Self = Self {
         pass_intervals: 1.0,
+        longest_pass_intervals: 1.0,
+        pass_growth: 1.0,
         size_pages: 1,
     };
+
+    /// Whether all pages are scanned in every interval.
+    pub(crate) fn is_every_interval(&self) -> bool {
+        self.pass_intervals <= 1.0 && self.longest_pass_intervals <= 1.0
+    }
 }
 
 /// Sizes of what pages can lie on.
@@ -167,8 +179,28 @@ pub struct Offload {
     pub fault_s: f64,
 }
 
-/// One simulation.
+/// How fast kswapd frees DRAM. Nothing is for free at 0: it takes no time then.
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kswapd {
+    /// Seconds for a page of any size.
+    pub page_s: f64,
+    /// Seconds on top for each of its units.
+    pub unit_s: f64,
+}
+
+/// What is asked of the service's control group from an interval on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupEvent {
+    /// When, at the end of the interval.
+    pub interval: u32,
+    /// Units to reclaim once (`memory.reclaim`).
+    pub reclaim_units: u64,
+    /// Limit of its units in memory (`memory.high`).
+    pub high_units: Option<u64>,
+}
+
+/// One simulation.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Params {
     /// The policy.
     pub policy: Policy,
@@ -180,6 +212,12 @@ pub struct Params {
     pub interval_s: f64,
     /// How pages are scanned.
     pub scan: Scan,
+    /// Reclaim of hot-page selection within an interval; None: once at its end, in no time.
+    pub kswapd: Option<Kswapd>,
+    /// Whether files that were touched once go first (`cache_trim_mode` of `prepare_scan_control`).
+    pub cache_trim_mode: bool,
+    /// Reclaim of the service's control group, in order of interval.
+    pub group: Vec<GroupEvent>,
     /// How hint faults are timed.
     pub hint_time: HintTime,
     /// Longest distance, in intervals, of a demotion and a promotion that make a round trip; a short and a long one.
@@ -205,6 +243,22 @@ impl Params {
         positive("the pass of the scanner", self.scan.pass_intervals)?;
         if self.scan.size_pages == 0 {
             return refuse("scan_size_mb", "at least one page");
+        }
+        if !(1.0..=16.0).contains(&self.scan.pass_growth) {
+            return refuse("the growth of passes", "1 to 16");
+        }
+        if !self.scan.longest_pass_intervals.is_finite() {
+            return refuse("the longest pass of the scanner", "finite");
+        }
+        if let Some(kswapd) = self.kswapd
+            && ![kswapd.page_s, kswapd.unit_s]
+                .iter()
+                .all(|cost_s| cost_s.is_finite() && *cost_s >= 0.0)
+        {
+            return refuse("the cost of a demotion", "0 or more seconds");
+        }
+        if !self.group.is_sorted_by_key(|event| event.interval) {
+            return refuse("events of the control group", "in order of interval");
         }
         self.memory.check()?;
         self.policy.check(self.memory.dram_units)?;

@@ -37,7 +37,11 @@ impl State<'_> {
     /// The hint fault of a touched page of the slower tier; None where it was touched since the scan, or too late.
     pub(crate) fn hint(&self, page: u32, accesses: u32, before: Page) -> Option<Fault> {
         let (now, interval_s) = (self.now, self.params.interval_s);
-        let scanned = self.params.scan.last_at(page, self.trace.pages(), now)?;
+        let scanned = self.scanner.last_at(page, now)?;
+        if before.demoted == now {
+            // It came to the slower tier after the scanner did.
+            return None;
+        }
         let found = hint_seconds(self.params.hint_time, page, now, accesses, interval_s);
         let seconds = if scanned == now {
             found?
@@ -66,10 +70,13 @@ impl State<'_> {
     }
 
     /// Promotes. Returns the candidates, in units, that were counted against the limit.
-    pub(crate) fn promote(&mut self, faults: &mut Vec<Fault>) -> u64 {
+    ///
+    /// `left_s`: seconds of the interval over which faults are spread.
+    pub(crate) fn promote(&mut self, faults: &mut Vec<Fault>, left_s: f64) -> u64 {
+        self.begin_demotions();
         match self.params.policy {
             Policy::NumaBalancing => self.promote_while_free(faults),
-            Policy::HotPageSelection(hot) => return self.promote_hot(faults, hot),
+            Policy::HotPageSelection(hot) => return self.promote_hot(faults, hot, left_s),
             Policy::Tpp(tpp) => {
                 if tpp.active_lru_filter {
                     self.out.activated +=
@@ -114,7 +121,11 @@ impl State<'_> {
     }
 
     /// Hot pages within the limit, earliest first; every touched page while DRAM has plenty free.
-    fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection) -> u64 {
+    ///
+    /// kswapd works between the faults. A hot page that finds no room wakes it, and stays (`numamigrate_isolate_folio`).
+    fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection, left_s: f64) -> u64 {
+        let each_s = left_s / (faults.len() + 1) as f64;
+        let mut later_s = left_s;
         sort(faults);
         let marks = self.params.memory.watermarks;
         let (plenty, high) = (
@@ -124,6 +135,8 @@ impl State<'_> {
         let (mut candidates, mut tokens) = (0, hot.tokens(self.params.interval_s));
         for fault in faults.iter() {
             let units = self.trace.size(fault.page());
+            self.run_kswapd(each_s, true);
+            later_s -= each_s;
             if self.free(Tier::Dram) > plenty {
                 self.move_up(fault.page());
                 continue;
@@ -140,10 +153,12 @@ impl State<'_> {
             tokens -= units as f64;
             if hot.needs_free && self.free(Tier::Dram) <= high + units as i64 {
                 self.out.failed_promotions += units;
+                self.wake_kswapd();
             } else {
                 self.move_up(fault.page());
             }
         }
+        self.run_kswapd(later_s, true);
         candidates
     }
 
@@ -194,6 +209,7 @@ impl State<'_> {
             now: self.now,
             with_current: false,
             with_anon: true,
+            file_first: false,
         };
         self.coldest
             .next_before((self.now + 1).saturating_sub(SCORED), wanted)
@@ -204,6 +220,7 @@ impl State<'_> {
         self.enter(page, Tier::Dram);
         self.pages[page as usize].flags |= PROMOTED;
         self.promoted.push(page);
+        self.scanner.note_promotions();
         self.out.promoted[self.trace.kind(page)] += self.trace.size(page);
     }
 

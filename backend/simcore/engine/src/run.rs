@@ -42,18 +42,20 @@ pub fn simulate(trace: &Trace, params: Params) -> Result<Outcome, IdentityError>
             threshold_s: state.threshold_s,
             ..Interval::default()
         };
+        state.scanner.advance(state.now);
         state.bury();
-        state.bear();
+        let left_s = state.bear();
         faults.clear();
         for row in trace.rows(now) {
             state.access(row, &mut faults);
         }
         state.out.hint_faults = faults.len() as u64;
-        let candidates = state.promote(&mut faults);
+        let candidates = state.promote(&mut faults, left_s);
         state.out.candidates = candidates;
         state.demote(candidates);
+        state.reclaim_group();
         state.settle_promotions();
-        if let Some(offload) = params.offload {
+        if let Some(offload) = state.params.offload {
             state.offload(&offload);
         }
         state.adjust_threshold(candidates);

@@ -3,6 +3,7 @@
 use crate::metrics::Interval;
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
 use crate::params::{MOST_UNITS, Params, Policy};
+use crate::scanner::Scanner;
 use crate::trace::Trace;
 use crate::victims::{Victim, Victims};
 
@@ -11,6 +12,13 @@ use crate::victims::{Victim, Victims};
 pub(crate) struct Lowered {
     pub victim: Victim,
     pub before: Page,
+}
+
+/// Whether kswapd is awake, and the time that it has not spent yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Awake {
+    pub is_awake: bool,
+    pub seconds: f64,
 }
 
 /// All of a simulation that changes.
@@ -32,6 +40,11 @@ pub(crate) struct State<'t> {
     pub turn: u64,
     /// Part of a unit that offloading owes from the intervals before: small memories give less than one at a time.
     pub offload_owed: f64,
+    pub scanner: Scanner,
+    pub kswapd: Awake,
+    /// `memory.high` of the control group, and how many of its events have been.
+    pub group_high_units: Option<u64>,
+    pub group_events_done: usize,
     pub threshold_s: f64,
     /// Candidates since the threshold was last looked at.
     pub threshold_candidates: u64,
@@ -52,6 +65,10 @@ impl<'t> State<'t> {
         let victims = || Victims::new(trace.intervals());
         Self {
             trace,
+            scanner: Scanner::new(params.scan, trace.pages()),
+            kswapd: Awake::default(),
+            group_high_units: None,
+            group_events_done: 0,
             params,
             pages: vec![Page::UNBORN; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],

@@ -25,6 +25,7 @@ impl State<'_> {
             now: self.now,
             with_current,
             with_anon,
+            file_first: self.params.cache_trim_mode,
         };
         self.evictable[tier as usize].next(wanted)
     }

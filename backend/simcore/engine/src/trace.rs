@@ -209,6 +209,16 @@ impl Trace {
     }
 
     /// Pages of the rows of an interval, by which victims are looked for.
+    pub(crate) fn row_count(&self, now: usize) -> usize {
+        self.row_ends[now + 1] - self.row_ends[now]
+    }
+
+    /// The first row of an interval whose page is this or a later one.
+    pub(crate) fn place_from(&self, now: usize, page: u32) -> u32 {
+        let rows = &self.row_pages[self.row_ends[now]..self.row_ends[now + 1]];
+        rows.partition_point(|&found| found & !WRITTEN < page) as u32
+    }
+
     pub(crate) fn row_page(&self, now: usize, place: usize) -> Option<u32> {
         let at = self.row_ends[now] + place;
         (at < self.row_ends[now + 1]).then(|| self.row_pages[at] & !WRITTEN)

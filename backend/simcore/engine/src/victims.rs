@@ -26,7 +26,23 @@ pub(crate) struct Victims {
     /// No victim stands before this interval.
     first: u32,
     /// Cursors over the current interval, whose pages still change: they hold for one step alone.
-    current: [u32; 2],
+    current: u32,
+    /// The same over inactive files alone: over old intervals, over the others, and over the current one.
+    old_files: Vec<u32>,
+    inactive_files: Vec<u32>,
+    first_file: u32,
+    current_files: u32,
+    /// Where the hand of the clock stands, a page: of active pages of the current interval it takes the next ones.
+    hand: u32,
+    round: Option<Round>,
+}
+
+/// One turn of the hand over the rows of the current interval.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    start: u32,
+    place: u32,
+    is_second_half: bool,
 }
 
 /// Which pages are asked for.
@@ -40,6 +56,8 @@ pub(crate) struct VictimFilter<'a> {
     pub with_current: bool,
     /// Anonymous pages may go as well.
     pub with_anon: bool,
+    /// Inactive files go before all others.
+    pub file_first: bool,
 }
 
 impl VictimFilter<'_> {
@@ -59,18 +77,36 @@ impl Victims {
             inactive: vec![0; intervals],
             active: vec![0; intervals],
             first: 0,
-            current: [0; 2],
+            current: 0,
+            old_files: vec![0; intervals],
+            inactive_files: vec![0; intervals],
+            first_file: 0,
+            current_files: 0,
+            hand: 0,
+            round: None,
         }
     }
 
     /// Begins a step: pages of the current interval are looked through anew.
     pub(crate) fn begin(&mut self) {
-        self.current = [0; 2];
+        self.current = 0;
+        self.current_files = 0;
+        self.round = None;
+    }
+
+    /// An active page of the current interval has gone: the hand stands behind it.
+    pub(crate) fn move_hand(&mut self, page: u32) {
+        self.hand = page + 1;
     }
 
     /// The next victim. It is found again until it has left its tier.
     pub(crate) fn next(&mut self, wanted: VictimFilter<'_>) -> Option<Victim> {
         let recent = (wanted.now + 1).saturating_sub(INACTIVE_AFTER);
+        if wanted.file_first
+            && let Some(found) = self.next_file(recent, wanted)
+        {
+            return Some(found);
+        }
         if let Some(found) = self.next_before(recent, wanted) {
             return Some(found);
         }
@@ -87,13 +123,61 @@ impl Victims {
                 }
             }
             if wanted.with_current {
-                let place = &mut self.current[usize::from(active)];
-                if let Some(found) = step(place, wanted.now, wanted, Some(active)) {
-                    return Some(found);
+                let found = if active {
+                    self.next_of_round(wanted)
+                } else {
+                    step(&mut self.current, wanted.now, wanted, Some(false))
+                };
+                if found.is_some() {
+                    return found;
                 }
             }
         }
         None
+    }
+
+    /// The inactive file that was longest untouched.
+    fn next_file(&mut self, recent: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
+        let files = VictimFilter {
+            with_anon: false,
+            ..wanted
+        };
+        while self.first_file < recent {
+            if let Some(found) = walk(&mut self.old_files, self.first_file, files, None) {
+                return Some(found);
+            }
+            self.first_file += 1;
+        }
+        for interval in self.first_file..wanted.now {
+            if let Some(found) = walk(&mut self.inactive_files, interval, files, Some(false)) {
+                return Some(found);
+            }
+        }
+        if !wanted.with_current {
+            return None;
+        }
+        step(&mut self.current_files, wanted.now, files, Some(false))
+    }
+
+    /// The next active page of the current interval. All were used, so that each is passed over once (second chance).
+    fn next_of_round(&mut self, wanted: VictimFilter<'_>) -> Option<Victim> {
+        let hand = self.hand;
+        let round = self.round.get_or_insert_with(|| {
+            let start = wanted.trace.place_from(wanted.now as usize, hand);
+            Round {
+                start,
+                place: start,
+                is_second_half: false,
+            }
+        });
+        if !round.is_second_half {
+            if let Some(found) = step(&mut round.place, wanted.now, wanted, Some(true)) {
+                return Some(found);
+            }
+            (round.is_second_half, round.place) = (true, 0);
+        }
+        step(&mut round.place, wanted.now, wanted, Some(true))
+            .filter(|found| found.place < round.start)
     }
 
     /// The page longest untouched of those that no interval from `recent` on touched, whatever list it is on.
@@ -108,10 +192,22 @@ impl Victims {
     }
 
     /// A page came to the tier that was last touched long ago: it may be the next.
-    pub(crate) fn put_back(&mut self, victim: Victim) {
+    pub(crate) fn put_back(&mut self, victim: Victim, now: u32) {
+        if victim.interval == now {
+            self.begin();
+            return;
+        }
         let at = victim.interval as usize;
         self.first = self.first.min(victim.interval);
-        for cursors in [&mut self.old, &mut self.inactive, &mut self.active] {
+        self.first_file = self.first_file.min(victim.interval);
+        let all = [
+            &mut self.old,
+            &mut self.inactive,
+            &mut self.active,
+            &mut self.old_files,
+            &mut self.inactive_files,
+        ];
+        for cursors in all {
             cursors[at] = cursors[at].min(victim.place);
         }
     }

@@ -9,8 +9,8 @@
 mod traces;
 
 use proptest::prelude::*;
-use tierscope_engine::{Memory, Params, Place, Policy, Scan, expected_hint_seconds, simulate};
-use traces::{Columns, columns, machines, policies, scans};
+use tierscope_engine::{Memory, Params, Place, Policy, expected_hint_seconds, simulate};
+use traces::{Columns, columns, groups, kswapds, machines, policies, scans};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum At {
@@ -38,7 +38,16 @@ struct Simple<'a> {
     columns: &'a Columns,
     memory: Memory,
     policy: Policy,
-    scan: Scan,
+    params: Params,
+    /// The scanner's place in its pass, the length of the pass, and whether pages were promoted in it.
+    place: f64,
+    pass_intervals: f64,
+    promoted_in_pass: bool,
+    /// Whether kswapd is awake, and what it has left of its time.
+    awake: bool,
+    kswapd_s: f64,
+    high_units: Option<u64>,
+    hand: usize,
     pages: Vec<Page>,
     now: u32,
     turn: u32,
@@ -46,6 +55,8 @@ struct Simple<'a> {
     threshold_candidates: u64,
     /// Hot pages that found no free page in this interval.
     refused: u64,
+    /// Pages that kswapd demoted in this interval.
+    kswapd_demoted: u64,
 }
 
 /// DRAM, slow and away accesses, promotions and demotions of one interval.
@@ -73,7 +84,9 @@ impl Simple<'_> {
             .filter(|&page| !file_only || self.columns.kinds[page] == 1)
             .collect();
         found.sort_by_key(|&page| {
+            let is_first = self.params.cache_trim_mode && self.columns.kinds[page] == 1;
             (
+                !is_first || self.is_active(page),
                 self.is_active(page),
                 self.pages[page].last,
                 self.pages[page].birth,
@@ -82,7 +95,119 @@ impl Simple<'_> {
         found
     }
 
+    /// Those of DRAM as demotion takes them: of active pages of this interval the ones behind the hand first.
+    fn demotable(&self, with_current: bool) -> Vec<usize> {
+        let mut found = self.victims(At::Dram, with_current, false);
+        found.sort_by_key(|&page| {
+            let was_used = self.is_active(page) && self.pages[page].last == self.now;
+            (was_used, was_used && self.pages[page].birth < self.hand)
+        });
+        found
+    }
+
+    /// Demotes the next page, or drops a file where the slower tier is full. Says whether it was demoted.
+    fn lower_next(&mut self, with_current: bool) -> Option<bool> {
+        let next = self.demotable(with_current).first().copied()?;
+        if self.free(At::Slow) < 1 {
+            let dropped = self
+                .victims(At::Dram, with_current, true)
+                .first()
+                .copied()?;
+            self.pages[dropped].at = At::Dropped;
+            return Some(false);
+        }
+        if self.is_active(next) && self.pages[next].last == self.now {
+            self.hand = self.pages[next].birth + 1;
+        }
+        self.lower(next);
+        Some(true)
+    }
+
+    /// Lets kswapd work for so long, if it is awake.
+    fn run_kswapd(&mut self, seconds: f64, with_current: bool) {
+        let (Some(kswapd), true) = (self.params.kswapd, self.awake) else {
+            return;
+        };
+        self.kswapd_s += seconds;
+        let cost_s = kswapd.page_s + kswapd.unit_s;
+        while self.free(At::Dram) < self.memory.watermarks.promo as i64 {
+            if self.demotable(with_current).is_empty() {
+                break;
+            }
+            if cost_s > self.kswapd_s {
+                return;
+            }
+            self.kswapd_s -= cost_s;
+            let Some(demoted) = self.lower_next(with_current) else {
+                break;
+            };
+            self.kswapd_demoted += u64::from(demoted);
+        }
+        (self.awake, self.kswapd_s) = (false, 0.0);
+    }
+
+    /// Reclaims so many pages of the control group, from both tiers by what they hold. Returns how many went.
+    fn take(&mut self, wanted: u64) -> (u64, u64) {
+        let count = |at: At, file_only: bool| {
+            let held = self.pages.iter().zip(&self.columns.kinds);
+            held.filter(|(page, kind)| page.at == at && (!file_only || **kind == 1))
+                .count() as u64
+        };
+        let (dram, slow) = (count(At::Dram, false), count(At::Slow, true));
+        let wanted = wanted.min(dram + slow);
+        if wanted == 0 {
+            return (0, 0);
+        }
+        let from_dram = (wanted * dram).div_ceil(dram + slow);
+        let (mut gone, mut demoted) = (0, 0);
+        for _ in 0..from_dram {
+            let Some(was_demoted) = self.lower_next(true) else {
+                break;
+            };
+            demoted += u64::from(was_demoted);
+            gone += 1;
+        }
+        for _ in 0..wanted - from_dram {
+            let Some(&victim) = self.victims(At::Slow, true, true).first() else {
+                break;
+            };
+            self.pages[victim].at = At::Dropped;
+            gone += 1;
+        }
+        (gone, demoted)
+    }
+
+    /// What is asked of the control group. Returns demoted pages.
+    fn reclaim_group(&mut self) -> u64 {
+        let mut total = 0;
+        for event in self.params.group.clone() {
+            if event.interval == self.now {
+                self.high_units = event.high_units;
+                total += self.take(event.reclaim_units).1;
+            }
+        }
+        while let Some(high) = self.high_units {
+            let held = self
+                .pages
+                .iter()
+                .filter(|page| matches!(page.at, At::Dram | At::Slow))
+                .count() as u64;
+            let (gone, demoted) = self.take(held.saturating_sub(high));
+            total += demoted;
+            if gone == 0 {
+                break;
+            }
+        }
+        total
+    }
+
     fn room(&mut self, page: usize) -> Option<At> {
+        if let Policy::HotPageSelection(hot) = self.policy
+            && hot.allocation_demotes
+            && self.free(At::Dram) <= self.memory.watermarks.low as i64
+        {
+            self.awake = self.params.kswapd.is_some();
+        }
         let marks = self.memory.watermarks;
         let above = |free: u64, left: i64| {
             if left > free as i64 && left >= 1 {
@@ -141,30 +266,49 @@ impl Simple<'_> {
             if self.free(At::Dram) >= free as i64 {
                 break;
             }
-            let drops = self.free(At::Slow) < 1;
-            let Some(&victim) = self.victims(At::Dram, true, drops).first() else {
+            let Some(was_demoted) = self.lower_next(true) else {
                 break;
             };
-            if drops {
-                self.pages[victim].at = At::Dropped;
-            } else {
-                self.lower(victim);
-                demoted += 1;
-            }
+            demoted += u64::from(was_demoted);
         }
         demoted
     }
 
-    /// The scanner comes to the pages of the slower tier whose time falls into this interval.
+    /// The scanner comes to the pages of the slower tier whose place falls into this interval.
     fn arm(&mut self) {
-        let (pages, pass) = (self.pages.len() as f64, self.scan.pass_intervals);
-        for page in 0..self.pages.len() {
-            let birth = self.pages[page].birth as u32;
-            let place = f64::from(birth - birth % self.scan.size_pages) / pages;
-            let comes =
-                (0..=self.now).any(|turn| ((f64::from(turn) + place) * pass) as u32 == self.now);
-            if self.pages[page].at == At::Slow && (comes || pass <= 1.0) {
-                self.pages[page].armed = Some(self.now);
+        let scan = self.params.scan;
+        if scan.pass_intervals <= 1.0 && scan.longest_pass_intervals <= 1.0 {
+            self.arm_between(0.0, 1.0);
+            return;
+        }
+        let mut left = 1.0;
+        while left > 0.0 {
+            let until = self.place + left / self.pass_intervals;
+            self.arm_between(self.place, until.min(1.0));
+            if until < 1.0 {
+                self.place = until;
+                return;
+            }
+            left -= (1.0 - self.place) * self.pass_intervals;
+            self.place = 0.0;
+            if self.promoted_in_pass {
+                self.pass_intervals = (self.pass_intervals * scan.pass_growth)
+                    .min(scan.longest_pass_intervals.max(scan.pass_intervals));
+            }
+            self.promoted_in_pass = false;
+        }
+    }
+
+    fn arm_between(&mut self, from: f64, until: f64) {
+        let size = f64::from(self.params.scan.size_pages);
+        let pieces = self.pages.len() as f64 / size;
+        for page in &mut self.pages {
+            let piece = (page.birth as f64 / size).floor();
+            if page.at == At::Slow
+                && (from * pieces).ceil() <= piece
+                && piece < (until * pieces).ceil()
+            {
+                page.armed = Some(self.now);
             }
         }
     }
@@ -193,7 +337,20 @@ impl Simple<'_> {
             .filter(|&page| self.columns.first[page] == now)
             .collect();
         born.sort_by_key(|&page| self.pages[page].birth);
+        self.kswapd_demoted = 0;
+        let rows_now = self.columns.rows.iter().filter(|row| row.0 == now).count();
+        let untouched = |&&page: &&usize| {
+            !self
+                .columns
+                .rows
+                .iter()
+                .any(|row| row.0 == now && row.1 as usize == page)
+        };
+        let events = born.len() + rows_now + born.iter().filter(untouched).count();
+        let each_s = 60.0 / events.max(1) as f64;
+        let left_s = 60.0 - each_s * born.len() as f64;
         for page in born {
+            self.run_kswapd(each_s, false);
             self.pages[page].last = now;
             let at = self.room(page);
             self.pages[page].at = at.unwrap_or(At::Nowhere);
@@ -239,13 +396,16 @@ impl Simple<'_> {
             a.0.total_cmp(&b.0)
                 .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
         });
-        let (promoted, candidates, exchanged) = self.promote(&faults);
-        let demoted = exchanged + self.demote(candidates);
+        let (promoted, candidates, exchanged) = self.promote(&faults, left_s);
+        let mut demoted = exchanged + self.demote(candidates) + self.kswapd_demoted;
         let mut kept = promoted.len();
         while self.free(At::Dram) < 0 {
             kept -= 1;
             self.pages[promoted[kept]].at = At::Slow;
+            self.pages[promoted[kept]].promoted = false;
         }
+        self.promoted_in_pass |= !promoted.is_empty();
+        demoted += self.reclaim_group();
         for page in &mut self.pages {
             page.promoted = false;
         }
@@ -275,7 +435,10 @@ impl Simple<'_> {
     }
 
     /// Pages that went up, candidates, and pages that made room for them.
-    fn promote(&mut self, faults: &[(f64, usize, bool)]) -> (Vec<usize>, u64, u64) {
+    fn promote(&mut self, faults: &[(f64, usize, bool)], left_s: f64) -> (Vec<usize>, u64, u64) {
+        let each_s = left_s / (faults.len() + 1) as f64;
+        let mut later_s = left_s;
+        let mut is_over = false;
         let marks = self.memory.watermarks;
         let (mut promoted, mut candidates, mut exchanged) = (Vec::new(), 0, 0);
         self.refused = 0;
@@ -288,7 +451,9 @@ impl Simple<'_> {
             let goes = match self.policy {
                 Policy::NumaBalancing => room,
                 Policy::Tpp(tpp) => (active || !tpp.active_lru_filter) && (tpp.decoupled || room),
-                Policy::HotPageSelection(hot) => {
+                Policy::HotPageSelection(hot) if !is_over => {
+                    self.run_kswapd(each_s, true);
+                    later_s -= each_s;
                     if self.free(At::Dram) > (marks.promo + hot.free_fast_path_units) as i64 {
                         true
                     } else if seconds < self.threshold_s {
@@ -296,8 +461,10 @@ impl Simple<'_> {
                         tokens -= 1.0;
                         let lacks = hot.needs_free && self.free(At::Dram) <= marks.high as i64 + 1;
                         self.refused += u64::from(tokens >= 0.0 && lacks);
+                        self.awake |= tokens >= 0.0 && lacks && self.params.kswapd.is_some();
                         tokens >= 0.0 && !lacks
                     } else {
+                        is_over = true;
                         false
                     }
                 }
@@ -328,6 +495,9 @@ impl Simple<'_> {
                 promoted.push(page);
             }
         }
+        if matches!(self.policy, Policy::HotPageSelection(_)) {
+            self.run_kswapd(later_s, true);
+        }
         (promoted, candidates, exchanged)
     }
 
@@ -357,7 +527,9 @@ impl Simple<'_> {
                     );
                     self.threshold_candidates = 0;
                 }
-                if self.refused > 0 || (woken && free < marks.high as i64) {
+                if self.params.kswapd.is_some() {
+                    0
+                } else if self.refused > 0 || (woken && free < marks.high as i64) {
                     self.demote_until(marks.promo, u64::MAX)
                 } else {
                     0
@@ -397,13 +569,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_simple_one_agrees(columns in columns(1), policy in modelled(), mut memory in machines(), scan in scans()) {
+    fn the_simple_one_agrees(
+        columns in columns(1),
+        policy in modelled(),
+        mut memory in machines(),
+        scan in scans(),
+        kswapd in kswapds(),
+        cache_trim_mode in any::<bool>(),
+        group in groups(),
+    ) {
         memory.swap = None;
         let params = Params {
             policy,
             memory,
             offload: None,
             interval_s: 60.0,
+            kswapd,
+            cache_trim_mode,
+            group,
             scan,
             hint_time: tierscope_engine::HintTime::Expected,
             round_trip_intervals: [1, 10],
@@ -427,7 +610,15 @@ proptest! {
             columns: &columns,
             memory,
             policy,
-            scan,
+            params: params.clone(),
+            place: 0.0,
+            pass_intervals: scan.pass_intervals,
+            promoted_in_pass: false,
+            awake: false,
+            kswapd_s: 0.0,
+            high_units: None,
+            hand: 0,
+            kswapd_demoted: 0,
             pages,
             now: 0,
             turn: 0,

@@ -53,6 +53,9 @@ fn example() -> Trace {
 
 fn params(policy: Policy) -> Params {
     Params {
+        kswapd: None,
+        cache_trim_mode: false,
+        group: Vec::new(),
         policy,
         memory: Memory {
             dram_units: 2,
@@ -240,26 +243,6 @@ fn a_page_that_goes_round_is_counted_once_at_its_promotion() {
     assert_eq!(round_trips, promoted - 1);
     // Two accesses apart is further than one interval.
     assert_eq!(outcome.total(|interval| interval.round_trips[0]), 0);
-}
-
-#[test]
-fn the_scanner_comes_to_a_page_once_in_a_pass() {
-    let scan = Scan {
-        pass_intervals: 4.0,
-        size_pages: 2,
-    };
-    // Of eight pages, the first two are scanned in intervals 0, 4, ...; the last two in 3, 7, ...
-    let found =
-        |page: u32| -> Vec<Option<u32>> { (0..6).map(|now| scan.last_at(page, 8, now)).collect() };
-    assert_eq!(found(0), found(1));
-    assert_eq!(
-        found(0),
-        [Some(0), Some(0), Some(0), Some(0), Some(4), Some(4)]
-    );
-    assert_eq!(found(7), [None, None, None, Some(3), Some(3), Some(3)]);
-    for now in 0..6 {
-        assert_eq!(Scan::EVERY_INTERVAL.last_at(7, 8, now), Some(now));
-    }
 }
 
 #[test]

@@ -10,6 +10,9 @@ SLACK_RATIO = 0.05
 WATERMARK_SCALE_FACTOR = 10
 """Kernel default of `vm.watermark_scale_factor`, in ten-thousandths of a zone."""
 FAST_PATH_BYTES = 1 << 30
+SCAN_PASS_GROWTH = 2.0
+"""`update_task_scan_period` doubles the period where no fault was counted, and in tiering mode those on the slower tier
+are not (`task_numa_fault`). Where all that were are local, it adds three tenths."""
 MIB = 1 << 20
 
 
@@ -20,7 +23,10 @@ class Machine:
     `sampled_ratio`: share of a machine's pages that the trace has. What the kernel holds in absolute numbers (rates and
     sizes of a whole machine) is as much smaller. `zone_watermarks`: low, high and promo in pages as the host's
     /proc/zoneinfo has them; None takes them from the scale factor. `scan_pass_s`: seconds in which the kernel's scanner
-    comes to every page once, in pieces of `scan_size_mb` (of 2^20 bytes); None is once in every interval.
+    comes to every page once, in pieces of `scan_size_mb` (of 2^20 bytes); None is once in every interval. Up to
+    `scan_pass_max_s` it takes `scan_pass_growth` times as long after each pass in which pages were promoted; None keeps
+    its pace.
+    `demotion_page_s`, `demotion_unit_s`: what a demotion takes of kswapd's time, for the page and for each base page.
     """
 
     dram_pages: int
@@ -33,6 +39,10 @@ class Machine:
     zone_watermarks: tuple[int, int, int] | None = None
     scan_pass_s: float | None = None
     scan_size_mb: float = 256
+    scan_pass_max_s: float | None = None
+    scan_pass_growth: float = SCAN_PASS_GROWTH
+    demotion_page_s: float = 0.0
+    demotion_unit_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what no machine has.
@@ -51,6 +61,12 @@ class Machine:
             raise ValueError("watermarks must be low <= high <= promo, and at most all of DRAM")
         if self.scan_pass_s is not None and not 0 < self.scan_pass_s < float("inf"):
             raise ValueError("scan_pass_s must be a number of seconds above 0")
+        if self.scan_pass_max_s is not None and not 0 < self.scan_pass_max_s < float("inf"):
+            raise ValueError("scan_pass_max_s must be a number of seconds above 0")
+        if not 1 <= self.scan_pass_growth <= 16:  # noqa: PLR2004 - the kernel doubles it at most
+            raise ValueError("scan_pass_growth must be 1..16")
+        if not 0 <= min(self.demotion_page_s, self.demotion_unit_s) < float("inf"):
+            raise ValueError("a demotion takes 0 or more seconds")
         if not 0 < self.scan_size_mb <= 1e6:  # noqa: PLR2004 - a terabyte at once
             raise ValueError("scan_size_mb must be above 0 and at most 1000000")
         if not 0.0 < self.sampled_ratio <= 1.0:

@@ -57,10 +57,14 @@ _ALLOCATION_DEMOTES = Setting(
 _NEEDS_FREE = Setting(
     "promotion_needs_free", 0, 0, 1, "switch", "kernel: refused unless the high watermark stays free (short intervals)"
 )
+_CONTINUOUS_KSWAPD = Setting(
+    "continuous_kswapd", 0, 0, 1, "switch", "kernel: demotion within an interval, from its wake-up on (short intervals)"
+)
+_CACHE_TRIM_MODE = Setting("cache_trim_mode", 0, 0, 1, "switch", "kernel: files that were touched once go first")
 _THRESHOLD_PERIOD = Setting(
     "scan_period_max_ms", 60_000, 1, 1e8, "ms", "kernel; the automatic threshold is looked at once in so long"
 )
-_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE)
+_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE, _CONTINUOUS_KSWAPD, _CACHE_TRIM_MODE)
 _WEIGHTS = (
     Setting("dram_weight", 1, 1, 255, "pages", "A even interleave"),
     Setting("slow_weight", 1, 1, 255, "pages", "A even interleave"),
@@ -173,7 +177,13 @@ class Policy:
             "promotion_needs_free": of("promotion_needs_free", 0),
             "threshold_intervals": max(round(of(_THRESHOLD_PERIOD.name, 60_000) / 1000 / interval_s), 1),
             "scan_pass_intervals": (machine.scan_pass_s or interval_s) / interval_s,
+            "scan_longest_pass_intervals": (machine.scan_pass_max_s or machine.scan_pass_s or interval_s) / interval_s,
+            "scan_pass_growth": machine.scan_pass_growth,
             "scan_size_pages": machine.scan_size_pages,
+            "continuous_kswapd": of("continuous_kswapd", 0),
+            "demotion_page_s": machine.demotion_page_s / machine.sampled_ratio,
+            "demotion_unit_s": machine.demotion_unit_s / machine.sampled_ratio,
+            "cache_trim_mode": of("cache_trim_mode", 0),
             "reserve_units": int(of("reserve_ratio", 0) * machine.dram_pages),
             "refill_units": int(of("refill_ratio", 0) * machine.dram_pages),
             "exchange_units": int(of("exchange_ratio", 0) * machine.dram_pages),

@@ -1,6 +1,6 @@
 """One replay: a compiled trace under a policy on a machine, and its figures for each interval and in total."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,18 @@ class Figures:
     demoted: Ints
     used: Ints
     others: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvent:
+    """What is asked of the service's control group at the end of an interval, in base pages.
+
+    `reclaim_pages`: once (`memory.reclaim`). `high_pages`: its limit from then on (`memory.high`), None for none.
+    """
+
+    interval: int
+    reclaim_pages: int = 0
+    high_pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +105,11 @@ def replay(
     interval_s: float = INTERVAL_SECONDS,
     seed: int | None = None,
     fault_s: float = SWAP_FAULT_SECONDS,
+    group: Sequence[GroupEvent] = (),
 ) -> Outcome:
     """Replay a trace. One seed gives one result; without one, hint faults come at their expected time.
+
+    `group`: events of the service's control group, in order of interval.
 
     Raises:
         ValueError: the machine or a setting cannot be.
@@ -105,7 +120,8 @@ def replay(
     if policy.kind.loop == "oracle":
         return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, equipped.dram_pages))
     settings = policy.loop_settings(equipped, interval_s=interval_s, fault_s=fault_s)
-    found = trace.simulate(policy.kind.loop, settings, seed=seed)
+    events = [(event.interval, event.reclaim_pages, event.high_pages) for event in group]
+    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events)
     figures = Figures(found.accesses, found.promoted, found.demoted, found.used, dict(found.figures()))
     return Outcome(policy, equipped, interval_s, seed, figures)
 

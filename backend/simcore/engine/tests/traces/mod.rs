@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use tierscope_engine::{
-    HintTime, HotPageSelection, Interleave, Memory, Offload, Pages, Params, Policy, Rows, Scan,
-    Swap, SwapDevice, Tpp, Trace, Watermarks,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Pages, Params,
+    Policy, Rows, Scan, Swap, SwapDevice, Tpp, Trace, Watermarks,
 };
 
 /// Columns of a trace.
@@ -169,11 +169,45 @@ pub(crate) fn machines() -> impl Strategy<Value = Memory> {
 
 /// A scanner that comes to every page in every interval, or less often and in pieces.
 pub(crate) fn scans() -> impl Strategy<Value = Scan> {
-    let slow = (1_u32..60, 1_u32..8).prop_map(|(tenths, size_pages)| Scan {
+    let slow = (1_u32..60, 0_u32..60, 1_u32..8).prop_map(|(tenths, longest, size_pages)| Scan {
         pass_intervals: f64::from(tenths) / 10.0,
+        longest_pass_intervals: f64::from(longest) / 10.0,
+        pass_growth: 1.3,
         size_pages,
     });
     prop_oneof![Just(Scan::EVERY_INTERVAL), slow]
+}
+
+/// Reclaim at the end of intervals, or within them at some speed.
+pub(crate) fn kswapds() -> impl Strategy<Value = Option<Kswapd>> {
+    let costs = (0_u32..20, 0_u32..20).prop_map(|(page, unit)| {
+        Some(Kswapd {
+            page_s: f64::from(page),
+            unit_s: f64::from(unit),
+        })
+    });
+    prop_oneof![Just(None), costs]
+}
+
+/// Reclaim of the control group now and then.
+pub(crate) fn groups() -> impl Strategy<Value = Vec<GroupEvent>> {
+    let event = (
+        0_u32..12,
+        0_u64..8,
+        prop_oneof![Just(None), (2_u64..20).prop_map(Some)],
+    );
+    let some = proptest::collection::vec(event, 0..4).prop_map(|mut events| {
+        events.sort_unstable_by_key(|event| event.0);
+        let made = events
+            .into_iter()
+            .map(|(interval, reclaim_units, high_units)| GroupEvent {
+                interval,
+                reclaim_units,
+                high_units,
+            });
+        made.collect()
+    });
+    prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
 /// Any simulation.
@@ -191,8 +225,12 @@ pub(crate) fn params() -> impl Strategy<Value = Params> {
         Just(HintTime::Expected),
         any::<u64>().prop_map(|seed| HintTime::Drawn { seed })
     ];
-    (policies(), machines(), offload, hint, scans()).prop_map(
-        |(policy, memory, offload, hint_time, scan)| Params {
+    let reclaim = (kswapds(), any::<bool>(), groups());
+    (policies(), machines(), offload, hint, scans(), reclaim).prop_map(
+        |(policy, memory, offload, hint_time, scan, (kswapd, cache_trim_mode, group))| Params {
+            kswapd,
+            cache_trim_mode,
+            group,
             scan,
             policy,
             memory,

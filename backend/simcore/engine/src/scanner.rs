@@ -1,0 +1,138 @@
+//! The scanner that arms hint faults (`task_numa_work`): how far it came in its pass, and when it came to each page.
+
+use crate::page::NEVER;
+use crate::params::Scan;
+
+/// Where the scanner is. Pages are scanned in pieces, in order of birth.
+pub(crate) struct Scanner {
+    scan: Scan,
+    pages: f64,
+    /// Share of the pass that is done.
+    place: f64,
+    pass_intervals: f64,
+    /// Whether pages were promoted since the pass began: faults of others are not counted (`task_numa_fault`).
+    promoted: bool,
+    /// The interval in which the scanner last came to each piece; empty where it comes to all in every one.
+    visited: Vec<u32>,
+}
+
+impl Scanner {
+    pub(crate) fn new(scan: Scan, pages: usize) -> Self {
+        let pieces = if scan.is_every_interval() {
+            0
+        } else {
+            pages.div_ceil(scan.size_pages as usize)
+        };
+        Self {
+            scan,
+            pages: pages as f64,
+            place: 0.0,
+            pass_intervals: scan.pass_intervals,
+            promoted: false,
+            visited: vec![NEVER; pieces],
+        }
+    }
+
+    /// Takes note that pages were promoted.
+    pub(crate) fn note_promotions(&mut self) {
+        self.promoted = true;
+    }
+
+    /// Scans for one interval; a pass that ends is followed by the next, at its own speed.
+    pub(crate) fn advance(&mut self, now: u32) {
+        if self.visited.is_empty() {
+            return;
+        }
+        let mut left = 1.0;
+        while left > 0.0 {
+            let until = self.place + left / self.pass_intervals;
+            let ends = until >= 1.0;
+            let (from, to) = (self.piece(self.place), self.piece(until.min(1.0)));
+            self.visited[from..to].fill(now);
+            if ends {
+                left -= (1.0 - self.place) * self.pass_intervals;
+                self.place = 0.0;
+                self.end_pass();
+            } else {
+                self.place = until;
+                left = 0.0;
+            }
+        }
+    }
+
+    /// The last interval, up to this one, in which the scanner came to a page; None before it first did.
+    pub(crate) fn last_at(&self, page: u32, now: u32) -> Option<u32> {
+        if self.visited.is_empty() {
+            return Some(now);
+        }
+        let at = self.visited[(page / self.scan.size_pages) as usize];
+        (at != NEVER).then_some(at)
+    }
+
+    /// The first piece at or after a place.
+    fn piece(&self, place: f64) -> usize {
+        let pieces = self.pages / f64::from(self.scan.size_pages);
+        ((place * pieces).ceil() as usize).min(self.visited.len())
+    }
+
+    fn end_pass(&mut self) {
+        if std::mem::take(&mut self.promoted) {
+            let longest = self
+                .scan
+                .longest_pass_intervals
+                .max(self.scan.pass_intervals);
+            self.pass_intervals = (self.pass_intervals * self.scan.pass_growth).min(longest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visits(scan: Scan, page: u32, promotes: bool) -> Vec<Option<u32>> {
+        let mut scanner = Scanner::new(scan, 8);
+        let visit = |now| {
+            scanner.advance(now);
+            if promotes {
+                scanner.note_promotions();
+            }
+            scanner.last_at(page, now)
+        };
+        (0..8).map(visit).collect()
+    }
+
+    #[test]
+    fn a_pass_comes_to_each_page_once() {
+        let scan = Scan {
+            pass_intervals: 4.0,
+            longest_pass_intervals: 4.0,
+            pass_growth: 1.3,
+            size_pages: 2,
+        };
+        // Of eight pages, the first two are scanned in intervals 0, 4, ...; the last two in 3, 7, ...
+        let first = [0, 0, 0, 0, 4, 4, 4, 4].map(Some);
+        assert_eq!(visits(scan, 0, true), first);
+        assert_eq!(visits(scan, 1, true), first);
+        let last = visits(scan, 7, true);
+        assert_eq!(last[..3], [None; 3]);
+        assert_eq!(last[3..], [3, 3, 3, 3, 7].map(Some));
+        assert_eq!(
+            visits(Scan::EVERY_INTERVAL, 7, true),
+            [0, 1, 2, 3, 4, 5, 6, 7].map(Some)
+        );
+    }
+
+    #[test]
+    fn passes_that_promote_grow_up_to_the_longest() {
+        let scan = Scan {
+            pass_intervals: 2.0,
+            longest_pass_intervals: 3.0,
+            pass_growth: 1.3,
+            size_pages: 1,
+        };
+        // Passes of 2, 2.6 and 3 intervals begin at 0, 2 and 4.6.
+        assert_eq!(visits(scan, 0, true), [0, 0, 2, 2, 4, 4, 4, 7].map(Some));
+        assert_eq!(visits(scan, 0, false), [0, 0, 2, 2, 4, 4, 6, 6].map(Some));
+    }
+}
