@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 mod overlap;
+mod region;
 
 use overlap::{as_damo_counts, clip};
+pub use region::DamoRegion;
 
 /// The name that every line of the text form bears.
 pub(crate) const TRACEPOINT: &str = "damon:damon_aggregated:";
@@ -149,26 +151,6 @@ impl DamoSnapshot {
         } else {
             Cow::Owned(as_damo_counts(&self.overlapping))
         }
-    }
-}
-
-/// A stretch of addresses that DAMON takes as uniformly accessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DamoRegion {
-    /// First address.
-    pub start: u64,
-    /// The address after the last; above `start`.
-    pub end: u64,
-    /// Checks that found an access, of aggregation / sample interval.
-    pub accesses: u32,
-    /// Aggregation intervals for which the region has been about as it is; `None` where not recorded.
-    pub age: Option<u32>,
-}
-
-impl DamoRegion {
-    /// Length.
-    pub fn bytes(&self) -> u64 {
-        self.end - self.start
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use super::DamoRegion;
+use super::region::DamoRegion;
 
 /// Cuts regions, which are in order of their start, so that none overlap. Where some do, the bytes belong to the one
 /// with most accesses, and of equals to the first: an access that any of them saw did happen. O(n log n); at most
