@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import shutil
 import subprocess
 import tomllib
@@ -11,12 +12,15 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.main import get_command
 
 from architecture.tree import ROOT
+from tierscope.cli.main import app
+from tierscope.core.settings import Settings
 
 UNIT = ROOT / "deploy" / "systemd" / "tierscope-agent.service"
 MANIFEST = ROOT / "deploy" / "kubernetes" / "agent-daemonset.yaml"
-DEB = ROOT / "deploy" / "deb"
+PACKAGES = ROOT / "deploy" / "packages"
 # What may be written to on the host: the agent's own state, and DAMON's settings.
 WRITABLE = {"/var/lib/tierscope-agent", "/sys/kernel/mm/damon"}
 
@@ -137,47 +141,62 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     assert complaints == []
 
 
-def test_the_debian_package_holds_the_agent_its_unit_and_its_settings(tmp_path: Path) -> None:
-    if shutil.which("dpkg-deb") is None:
-        pytest.skip("dpkg-deb is not installed")
-    program = tmp_path / "tierscope-agent"
-    program.write_text("#!/bin/sh\n", encoding="utf-8")
-    command = [str(DEB / "build-deb.sh"), "--binary", str(program), "--output", str(tmp_path)]
-    package = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    listing = subprocess.run(["dpkg-deb", "--contents", package], capture_output=True, text=True, check=True).stdout
-    files = {line.split()[-1]: line.split()[0:2] for line in listing.splitlines()}
-    assert files["./usr/bin/tierscope-agent"] == ["-rwxr-xr-x", "root/root"]
-    assert files["./etc/tierscope/agent.toml"] == ["-rw-r-----", "root/root"]
-    assert files["./usr/lib/systemd/system/tierscope-agent.service"] == ["-rw-r--r--", "root/root"]
-    drop_ins = [name for name in files if name.endswith(".conf")]
-    assert len(drop_ins) == len(list((UNIT.parent / "drop-ins").glob("*.conf")))
-    target = tmp_path / "unpacked"
-    subprocess.run(["dpkg-deb", "--raw-extract", package, str(target)], check=True)
-    assert (target / "DEBIAN" / "conffiles").read_text(encoding="utf-8") == "/etc/tierscope/agent.toml\n"
-    assert {path.name for path in (target / "DEBIAN").iterdir()} == {
-        "conffiles",
-        "control",
-        "postinst",
-        "postrm",
-        "prerm",
-    }
-    unit = _unit(target / "usr/lib/systemd/system/tierscope-agent.service")
-    assert unit["ExecStart"].startswith("/usr/bin/tierscope-agent run --config /etc/tierscope/agent.toml")
-    assert "/usr/local" not in "".join(unit.values())
+@pytest.mark.parametrize("name", ["agent", "service"])
+def test_packages_hold_what_exists_and_keep_changed_settings(name: str) -> None:
+    package = yaml.safe_load((PACKAGES / f"{name}.yaml").read_text(encoding="utf-8"))
+    sources = [entry["src"] for entry in package["contents"] if entry.get("type") not in ("symlink", "dir")]
+    assert [source for source in sources if "$" not in source and not list(ROOT.glob(source))] == []
+    settings = [entry for entry in package["contents"] if entry["dst"].startswith("/etc/tierscope/")]
+    assert settings
+    for entry in settings:
+        assert entry["type"] == "config|noreplace"
+        assert entry["file_info"]["mode"] == 0o640
+    for packager in ("deb", "rpm"):
+        scripts = package["overrides"][packager]["scripts"]
+        assert [script for script in scripts.values() if not (ROOT / script).stat().st_mode & 0o100] == []
 
 
-@pytest.mark.parametrize("name", ["postinst", "prerm", "postrm"])
-def test_maintainer_scripts_are_sound_and_leave_other_files_alone(name: str) -> None:
-    script = DEB / "maintainer" / name
+SCRIPTS = sorted(path for name in ("agent", "service") for path in (PACKAGES / name).iterdir())
+# What packages remove beside their own files: what the programs wrote, and compiled Python.
+REMOVED = {"/var/lib/tierscope-agent", "/etc/tierscope/join-token", "/var/lib/tierscope-service"}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_maintainer_scripts_are_sound_and_leave_other_files_alone(script: Path) -> None:
     subprocess.run(["sh", "-n", str(script)], check=True)
     text = script.read_text(encoding="utf-8")
     assert text.startswith("#!/bin/sh\n")
     assert "set -e" in text
-    removed = {word for line in text.splitlines() if "rm -" in line for word in line.split() if word.startswith("/")}
-    assert removed <= {"/var/lib/tierscope-agent", "/etc/tierscope/join-token"}
+    lines = [line for line in text.splitlines() if "rm -" in line and "find /usr/lib/tierscope/lib" not in line]
+    assert {word for line in lines for word in line.split() if word.startswith("/")} <= REMOVED
+    assert "systemctl start" not in text
+    assert "systemctl enable" not in text
 
 
 def test_the_packaged_settings_are_toml_that_names_no_service() -> None:
-    settings = tomllib.loads((DEB / "agent.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads((PACKAGES / "agent.toml").read_text(encoding="utf-8"))
     assert "server" not in settings
     assert settings["state_dir"] == "/var/lib/tierscope-agent"
+
+
+def test_the_packaged_settings_of_the_service_are_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = PACKAGES / "tierscope.toml"
+    monkeypatch.setenv("TIERSCOPE_CONFIG", str(path))
+    written = tomllib.loads(re.sub(r"^#(?=\w+ = )", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(written) <= set(Settings.model_fields)
+    assert Settings().data_dir == Path(written["data_dir"])
+
+
+SERVICE_UNITS = sorted((UNIT.parent / "service").glob("*.service"))
+
+
+@pytest.mark.parametrize("path", SERVICE_UNITS, ids=lambda path: path.stem)
+def test_units_of_the_service_are_confined_and_run_commands_that_exist(path: Path) -> None:
+    service = _unit(path)
+    program, command = service["ExecStart"].split()[:2]
+    assert program == "/usr/bin/tierscope"
+    assert command in get_command(app).commands  # type: ignore[attr-defined]
+    assert service["User"] == "tierscope"
+    assert service["ProtectSystem"] == "strict"
+    assert service["CapabilityBoundingSet"] == ""
+    assert service["StateDirectory"] == "tierscope-service"

@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 
 from factories.waiting import NeverHappenedError
-from proofs import again, wheels
+from proofs import again, debian, rpm, wheels
 from proofs.artefacts import NotHereError, NotProvenError, Proven
 
 PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
     "again": again.prove,
     "wheels": wheels.prove,
+    "bookworm": debian.prove_on("bookworm"),
+    "trixie": debian.prove_on("trixie"),
+    "rpm": rpm.prove,
 }
 
 

@@ -65,7 +65,7 @@ describe('the page that adds hosts', () => {
     expect(link.getAttribute('href')).toContain('/login?next=')
     expect(link.getAttribute('href')).toContain('add-hosts')
     expect(refusal.textContent).toContain('tierscope token join')
-    expect(screen.getByTestId('install-steps').textContent).toContain('deploy/deb/build-deb.sh')
+    expect(screen.getByTestId('install-steps').textContent).toContain('make dist')
     expect(screen.queryByRole('button', { name: 'Create join token' })).toBeNull()
     cleanup()
     openApp('/add-hosts', answers('/v1/session', { ...session, role: 'viewer', permissions: ['public', 'read:fleet'] }))

@@ -96,11 +96,11 @@ function debSteps(inputs: InstallInputs): InstallStep[] {
     {
       title: 'Build the package once',
       where: clone,
-      note: 'No package is published: deploy/deb/build-deb.sh compiles the agent and packs it with its unit into .build/packages.',
+      note: 'No package is published: make dist compiles the agent and packs it with its unit into .build/dist/packages.',
       text: [
-        'deploy/deb/build-deb.sh',
-        '(cd .build/packages && sha256sum tierscope-agent_*.deb > SHA256SUMS)',
-        'scp .build/packages/tierscope-agent_*.deb .build/packages/SHA256SUMS root@HOST:',
+        'make dist ARGS="wheels packages"',
+        '(cd .build/dist/packages && sha256sum tierscope-agent_*.deb > SHA256SUMS)',
+        'scp .build/dist/packages/tierscope-agent_*.deb .build/dist/packages/SHA256SUMS root@HOST:',
       ].join('\n'),
     },
     {
