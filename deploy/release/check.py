@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from alembic.script import ScriptDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,12 +45,15 @@ def versions(root: Path) -> dict[str, str]:
     client = tomllib.loads((root / "backend/client/pyproject.toml").read_text(encoding="utf-8"))
     api = json.loads((root / "contract/openapi.json").read_text(encoding="utf-8"))
     web = json.loads((root / "frontend/package.json").read_text(encoding="utf-8"))
+    chart = yaml.safe_load((root / "deploy/helm/tierscope/Chart.yaml").read_text(encoding="utf-8"))
     return {
         "backend/tierscope/__init__.py": found[1] if found else "",
         "collector-agent/Cargo.toml": cargo["workspace"]["package"]["version"],
         "backend/client/pyproject.toml": client["project"]["version"],
         "contract/openapi.json": api["info"]["version"],
         "frontend/package.json": web["version"],
+        "deploy/helm/tierscope/Chart.yaml": chart["version"],
+        "appVersion of deploy/helm/tierscope/Chart.yaml": chart["appVersion"],
     }
 
 

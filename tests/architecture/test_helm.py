@@ -1,0 +1,103 @@
+"""The Helm chart makes the manifests of deploy/kubernetes, and what Kubernetes takes with other values."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from architecture.test_kubernetes import ALL, VERSIONS, Manifest, name_of
+from architecture.tree import ROOT
+
+CHART = ROOT / "deploy" / "helm" / "tierscope"
+HELM = shutil.which("helm") or shutil.which("helm", path=str(ROOT / ".build" / "dist-tools" / "bin"))
+INSTANCE = "app.kubernetes.io/instance"
+TESTED = (VERSIONS[0], "1.34.0", VERSIONS[-1])
+OTHER_VALUES = {
+    "images": {"tag": "1.2.3", "pullSecrets": ["registry"]},
+    "ingress": {"enabled": True, "className": "nginx", "annotations": {"example.com/timeout": "60"}},
+    "settings": {"TIERSCOPE_LIMITS__LATE_DAYS": "14"},
+    "parts": {"worker": {"replicas": 5}},
+}
+
+
+def helm(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    if HELM is None:
+        pytest.skip("helm is not installed: make dist ARGS=chart compiles it")
+    return subprocess.run([HELM, *words], capture_output=True, text=True, check=False)
+
+
+def rendered(*words: str | Path, version: str = VERSIONS[0], release: str = "tierscope") -> dict[str, Manifest]:
+    done = helm("template", release, CHART, "--namespace", "tierscope", "--kube-version", version, *words)
+    assert done.returncode == 0, done.stderr
+    return {name_of(manifest): manifest for manifest in yaml.safe_load_all(done.stdout) if manifest}
+
+
+@pytest.fixture
+def other_values(tmp_path: Path) -> Path:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(OTHER_VALUES), encoding="utf-8")
+    return path
+
+
+def without_release(found: Any) -> Any:  # noqa: ANN401 - any value of a manifest
+    """What a release adds is its label, the hash of its settings, and its number in the name of the Job."""
+    if isinstance(found, list):
+        return [without_release(item) for item in found]
+    if not isinstance(found, dict):
+        return found
+    kept = {
+        key: without_release(value)
+        for key, value in found.items()
+        if key not in (INSTANCE, "namespace") and not (key == "annotations" and set(value) == {"checksum/settings"})
+    }
+    return kept | ({"name": "tierscope-migrate"} if kept.get("name") == "tierscope-migrate-1" else {})
+
+
+def test_default_values_make_the_manifests_of_the_service() -> None:
+    chart = {name_of(manifest): manifest for manifest in without_release([*rendered().values()])}
+    by_hand = {name: manifest for name, manifest in ALL.items() if "tierscope-agent" not in name}
+    del by_hand["Namespace/tierscope"]
+    assert chart == {name: without_release(manifest) for name, manifest in by_hand.items()}
+
+
+@pytest.mark.parametrize("version", TESTED)
+def test_kubernetes_takes_what_other_values_make(version: str, other_values: Path) -> None:
+    found = rendered("--values", other_values, version=version, release="other")
+    for manifest in found.values():
+        kubernetes_validate.validate(manifest, version, strict=True)
+    worker = found["Deployment/other-worker"]["spec"]
+    assert worker["replicas"] == 5
+    [container] = worker["template"]["spec"]["containers"]
+    assert container["image"] == "tierscope/service:1.2.3"
+    assert worker["template"]["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert found["ConfigMap/other"]["data"]["TIERSCOPE_LIMITS__LATE_DAYS"] == "14"
+    [rule] = found["Ingress/other"]["spec"]["rules"]
+    named = {path["backend"]["service"]["name"] for path in rule["http"]["paths"]}
+    assert {f"Service/{name}" for name in named} <= set(found)
+
+
+def test_changed_settings_replace_the_pods(other_values: Path) -> None:
+    checksums = {
+        manifest["spec"]["template"]["metadata"]["annotations"]["checksum/settings"]
+        for found in (rendered(), rendered("--values", other_values))
+        for name, manifest in found.items()
+        if name.startswith("Deployment/")
+    }
+    assert len(checksums) == 2
+
+
+def test_helm_finds_no_fault_in_the_chart() -> None:
+    done = helm("lint", "--strict", CHART, "--kube-version", VERSIONS[0])
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_older_kubernetes_is_refused() -> None:
+    done = helm("template", "tierscope", CHART, "--kube-version", "1.29.0")
+    assert done.returncode != 0
+    assert "requires kubeVersion" in done.stderr
