@@ -174,7 +174,7 @@ mod tests {
             (&config.budget, &config.guard),
             (&defaults.budget, &defaults.guard)
         );
-        Config::parse(&read("deploy/deb/agent.toml")).expect("right");
+        Config::parse(&read("deploy/packages/agent.toml")).expect("right");
         let manifest = read("deploy/kubernetes/agent-daemonset.yaml");
         let map = manifest
             .split("agent.toml: |\n")
