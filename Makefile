@@ -30,17 +30,19 @@ PYTHON_STAMP := $(VENV)/.installed
 NODE_STAMP := frontend/node_modules/.installed
 FRONTEND := frontend/dist/index.html
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/*.json frontend/*.ts -type f 2>/dev/null)
+SITE := docs/_site/index.html
+SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof release-check
+.PHONY: help setup service agent simcore docs up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 setup: service agent simcore ## Install everything into the checkout: Python, the dashboard, the agent, the compiled core
 
-service: $(PYTHON_STAMP) $(FRONTEND) ## Install what the service needs: Python packages and the built dashboard
+service: $(PYTHON_STAMP) $(FRONTEND) $(SITE) ## Install what the service needs: Python packages, the built dashboard and documentation
 
 $(PYTHON_STAMP): requirements.lock pyproject.toml deploy/dev/install-python.sh
 	@deploy/dev/install-python.sh
@@ -70,6 +72,11 @@ up: ## Start everything on this host; Ctrl-C stops it. ARGS=--detach keeps it ru
 
 demo: ## The same with a simulated fleet of 33 hosts, apart from real data
 	@deploy/dev/up.sh --demo $(ARGS)
+
+docs: $(SITE) ## Build the documentation site, which the service serves at /docs
+
+$(SITE): $(PYTHON_STAMP) $(SITE_SOURCES)
+	@$(BIN)/python deploy/site/build.py
 
 down: ## Stop what `make up` and `make demo` started
 	@if [ -x $(BIN)/tierscope ]; then $(BIN)/tierscope down; else echo "Nothing was running."; fi

@@ -1,4 +1,4 @@
-"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, and its compiled wheels.
+"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, docs, compiled wheels.
 
 Where the dashboard is not built the wheel is made without it, and the product says at run time what to do.
 """
@@ -13,6 +13,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _PARTS = {
     "migrations": "tierscope/_migrations",
     "frontend/dist": "tierscope/_frontend",
+    "docs/_site": "tierscope/_docs",
 }
 _COMPILED = ("tierscope-agent", "tierscope-simcore")
 """Wheels of the same release. A source tree compiles both itself, so that only wheels depend on them."""

@@ -27,6 +27,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /openapi.json": "public",
     "GET /login": "public",
     "POST /login": "public",
+    "GET /docs": "public",
+    "GET /docs/{path:path}": "public",
     "GET /{path:path}": "public",
     "GET /v1/session": "public",
     "POST /v1/session": "public",

@@ -1,10 +1,10 @@
-"""The built dashboard: files as they are, and its index for every page address."""
+"""The built dashboard and the built documentation: files as they are, and the dashboard's index for its addresses."""
 
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, RedirectResponse
 
 import tierscope
 from tierscope.api.base.permissions import requires
@@ -24,6 +24,32 @@ def frontend_dir(configured: Path | None) -> Path | None:
         if candidate is not None and (candidate / "index.html").is_file():
             return candidate.resolve()
     return None
+
+
+def docs_dir() -> Path | None:
+    """Returns the directory of the built documentation: the installed one, or the source tree's."""
+    for candidate in (_PACKAGE / "_docs", _PACKAGE.parent.parent / "docs" / "_site"):
+        if (candidate / "index.html").is_file():
+            return candidate.resolve()
+    return None
+
+
+@router.get("/docs")
+def read_docs(_: Annotated[None, Depends(requires("public"))]) -> Response:
+    """The documentation's first page, at an address to which its links are relative."""
+    return RedirectResponse("/docs/", status_code=307)
+
+
+@router.get("/docs/{path:path}")
+def read_docs_file(path: str, _: Annotated[None, Depends(requires("public"))]) -> Response:
+    """A file of the documentation."""
+    root = docs_dir()
+    if root is None:
+        raise NotFound("the documentation is not built", next_step="Run `make docs`, or read docs/ as Markdown.")
+    wanted = _file(root, path or "index.html")
+    if wanted is None:
+        raise NotFound(f"there is no /docs/{path}", next_step="/docs/ lists all pages.")
+    return FileResponse(wanted, headers={"Cache-Control": "no-cache"})
 
 
 @router.get("/{path:path}")

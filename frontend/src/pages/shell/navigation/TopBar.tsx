@@ -1,5 +1,5 @@
 import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import { IconKeyboard, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
+import { IconBook, IconKeyboard, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { AccountMenu } from '../access/AccountMenu'
 import { TimeRangeControl } from '../time/TimeRangeControl'
@@ -42,6 +42,11 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts, onViews, onKio
       <AddHosts />
       <TimeRangeControl />
       <ViewsMenu onViews={onViews} onKiosk={onKiosk} />
+      <Tooltip label="Documentation">
+        <ActionIcon component="a" href="/docs/" target="_blank" aria-label="Documentation" visibleFrom="sm">
+          <IconBook size={17} />
+        </ActionIcon>
+      </Tooltip>
       <Tooltip label="Keyboard shortcuts (?)">
         <ActionIcon aria-label="Keyboard shortcuts" onClick={onShortcuts} visibleFrom="sm">
           <IconKeyboard size={17} />
