@@ -69,8 +69,9 @@ def _why(part: DramPart, case: Case) -> str:
     target = percent(asked.loss_target)
     over = f"over {lasting(case.placement.seen.days)} of page samples"
     less = part.bytes is not None and part.bytes < 0.0
+    hosts = "of one host" if heat.hot.n_hosts == 1 else f"median of {heat.hot.n_hosts or 0} hosts"
     texts: dict[PartName, str] = {
-        "hot": f"Touched within 2 minutes: 95th percentile, median of {heat.hot.n_hosts or 0} hosts.",
+        "hot": f"Touched within 2 minutes: 95th percentile, {hosts}.",
         "moving": "Becomes hot within the hour: two hot sets an hour apart overlap by"
         f" {percent(jaccard.value)} (Jaccard).",
         "loss_target": (
