@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Packs the Helm chart with the version of the release. Its archive carries the time of packing: helm writes it.
+# Packs the Helm chart as `helm package` does, but with the time of the commit instead of the present.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 need_go_tool helm.sh/helm/v3/cmd/helm@v3.19.0
-chart=$OUT/chart
-rm -rf "$chart"
-mkdir -p "$chart"
-helm lint --strict --quiet deploy/helm/tierscope --kube-version 1.30.0
-helm package deploy/helm/tierscope --version "$VERSION" --app-version "$VERSION" --destination "$chart" >/dev/null
-echo "created chart: ${chart#"$PWD/"}/tierscope-$VERSION.tgz"
+chart=$OUT/chart/tierscope-$VERSION.tgz
+rm -rf "$OUT/chart"
+mkdir -p "$OUT/chart"
+tar --create --sort name --mtime "@$SOURCE_DATE_EPOCH" --owner 0 --group 0 --numeric-owner --mode u=rwX,go=rX \
+    --directory deploy/helm tierscope | gzip --no-name -9 >"$chart"
+helm lint --strict --quiet "$chart" --kube-version 1.30.0
+echo "created chart: ${chart#"$PWD/"}"
