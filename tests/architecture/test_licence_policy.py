@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from types import ModuleType
-
 import pytest
 
-from architecture.tree import ROOT
+from architecture.tree import ROOT, load_script
 
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("licence_policy", ROOT / "deploy" / "sbom" / "policy.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-POLICY = load()
+POLICY = load_script("deploy/sbom/policy.py")
 
 
 @pytest.mark.parametrize(

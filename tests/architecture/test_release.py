@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from architecture.tree import ROOT
+from architecture.tree import ROOT, load_script
 
-
-def _load() -> ModuleType:
-    """The script, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("release_check", ROOT / "deploy" / "release" / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-check = _load()
+check = load_script("deploy/release/check.py")
 OWN = "backend/tierscope/__init__.py"
 
 

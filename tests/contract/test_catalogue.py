@@ -1,29 +1,16 @@
 """The metric catalogue is well-formed, and what is generated from it is up to date."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from architecture.tree import load_script
 from tierscope.domain._generated.catalogue import METRICS, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_generator() -> ModuleType:
-    """The generator, which is a script and not part of a package."""
-    spec = importlib.util.spec_from_file_location("gen_catalogue", ROOT / "contract" / "gen_catalogue.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-generator = load_generator()
+generator = load_script("contract/gen_catalogue.py")
 
 ENTRY = {
     "name": "pgfault",

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from copy import deepcopy
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import tierscope
+from architecture.tree import load_script
 
-
-def _load() -> ModuleType:
-    """The module, which is a script and not part of a package."""
-    path = Path(__file__).resolve().parents[2] / "contract" / "promises.py"
-    spec = importlib.util.spec_from_file_location("promises", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-promises = _load()
+promises = load_script("contract/promises.py")
 
 BEFORE = {
     "api GET /v1/hosts": "current",

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from architecture.tree import ROOT
+from architecture.tree import load_script
 from factories.services import serving
 from factories.waiting import DEADLINE_SECONDS
 from tierscope.api.base import frontend
 from tierscope.api.base.problems import install_handlers
-
-
-def load_builder() -> ModuleType:
-    """The builder, which is a script and not part of a package."""
-    spec = importlib.util.spec_from_file_location("site_build", ROOT / "deploy" / "site" / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class Addresses(HTMLParser):
@@ -60,7 +46,7 @@ def parsed(path: Path) -> Addresses:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output: Path = tmp_path_factory.mktemp("site") / "_site"
-    load_builder().build(output)
+    load_script("deploy/site/build.py").build(output)
     return output
 
 
