@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from tierscope.domain.base.figures import Grade
 from tierscope.domain.counters.monotonic import Floats, differences, nominal_step
@@ -139,6 +138,8 @@ def _loaded_over_idle(points: Sequence[Mapping[str, Any]], share: float) -> floa
 
 def _percentile_interval(values: Floats) -> tuple[float, float]:
     """Order statistics that hold the 95th percentile at the level, whatever the distribution; the ends where few do."""
+    from scipy.stats import binom  # noqa: PLC0415 - slow to load, and few reads need it
+
     ordered, tail = np.sort(values), (1.0 - LEVEL) / 2
     share = PEAK_PERCENTILE / 100.0
     low = max(int(binom.ppf(tail, len(ordered), share)) - 1, 0)

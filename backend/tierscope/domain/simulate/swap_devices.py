@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from tierscope.domain.simulate.trace import compiled_core
 
@@ -297,7 +297,7 @@ def estimate(values: Sequence[float | None], *, floor: float = 0.0) -> Estimate 
     if len(known) < len(values) or len(known) < MIN_SEEDS:
         return None
     mean, n = float(np.mean(known)), len(known)
-    half = float(stats.t.ppf((1.0 + LEVEL) / 2.0, n - 1)) * float(np.std(known, ddof=1)) / math.sqrt(n)
+    half = float(stdtrit(n - 1, (1.0 + LEVEL) / 2.0)) * float(np.std(known, ddof=1)) / math.sqrt(n)
     return Estimate(mean, max(mean - half, min(floor, mean)), mean + half, n)
 
 
