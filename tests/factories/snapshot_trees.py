@@ -135,13 +135,13 @@ class Tree:
             ),
         )
 
-    def swap_used(self, share: float) -> Tree:
-        """So much of the swap space in use throughout."""
+    def swap_used(self, share: float, device: str) -> Tree:
+        """So much of the swap space in use throughout, on another device."""
 
         def rewrite(text: str, _: float) -> str:
             head, *rows = text.splitlines()
             found = [row.split() for row in rows]
-            rows = ["\t".join([*row[:3], str(int(int(row[2]) * share)), *row[4:]]) for row in found]
+            rows = ["\t".join([device, *row[1:3], str(int(int(row[2]) * share)), *row[4:]]) for row in found]
             return "\n".join([head, *rows]) + "\n"
 
         return self.edit("proc/swaps", rewrite)

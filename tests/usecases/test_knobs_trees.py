@@ -174,7 +174,7 @@ SEEDS = {
     ),
     "local reclaim where all fits": Seed("01-baseline-fits", lambda tree: tree.knob(ZONE, "1"), "F10", {ZONE: "0"}),
     "local reclaim on a healthy host": Seed("03-tiering-steady", lambda tree: tree.knob(ZONE, "3"), "F10", {ZONE: "0"}),
-    "swap more than half full": Seed("08-swap", lambda tree: tree.swap_used(0.6), "F11"),
+    "swap more than half full": Seed("08-swap", lambda tree: tree.swap_used(0.6, "/dev/vdb"), "F11"),
 }
 
 
