@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ def twin_program() -> Path:
     """
     manifest = ROOT / "collector-agent" / "Cargo.toml"
     _run(["cargo", "build", "--quiet", "--locked", "--release", f"--manifest-path={manifest}", "-p", "tierscope-twin"])
-    return ROOT / "collector-agent" / "target" / "release" / "tierscope-twin"
+    built = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "collector-agent" / "target")
+    return built / "release" / "tierscope-twin"
 
 
 def tell_losses(twin: Path, plan: FleetPlan, start_unix_s: int, shares: Sequence[float], out: Path) -> None:
