@@ -63,8 +63,7 @@ pub(super) struct Check {
 pub(super) fn all(host: &Host, tiering: &Tiering, memory: &Memory) -> Vec<Check> {
     let mut checks = vec![tiers_known(host), slower_tier(host, tiering)];
     if tiering.state != "not possible" {
-        checks.push(setting(host, "demotion", "demotion-off", tiering));
-        checks.push(setting(host, "promotion", "promotion-off", tiering));
+        checks.extend([demotion(host, tiering), promotion(host, tiering)]);
     }
     checks.extend([active_memory(memory), pressure(host), refaults(host)]);
     checks.extend(critical(host));
@@ -125,30 +124,41 @@ fn slower_tier(host: &Host, tiering: &Tiering) -> Check {
     check("slower_tier", outcome, tiering.reasons[0].clone(), next, SOURCE)
 }
 
-fn setting(host: &Host, direction: &'static str, finding: &'static str, tiering: &Tiering) -> Check {
-    let detail = tiering
-        .reasons
-        .iter()
+fn demotion(host: &Host, tiering: &Tiering) -> Check {
+    let (outcome, next) = setting(host, tiering.demotes, "demotion-off");
+    let source = "Documentation/ABI/testing/sysfs-kernel-mm-numa";
+    check("demotion_on", outcome, reason(tiering, "demotion"), next, source)
+}
+
+fn promotion(host: &Host, tiering: &Tiering) -> Check {
+    let (outcome, next) = setting(host, tiering.promotes, "promotion-off");
+    let source = "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing";
+    check(
+        "promotion_on",
+        outcome,
+        reason(tiering, "promotion"),
+        next,
+        source,
+    )
+}
+
+/// How a setting came out, and the fix that `doctor` has for it.
+fn setting<'a>(host: &'a Host, is_on: Option<bool>, finding: &str) -> (Outcome, &'a str) {
+    const NOT_THERE: &str = "Use a kernel that has the setting: Linux 6.1 or later.";
+    let outcome = match is_on {
+        Some(true) => Outcome::Pass,
+        Some(false) => Outcome::Fail,
+        None => Outcome::NotKnown,
+    };
+    (outcome, found(host, finding).map_or(NOT_THERE, |(_, fix)| fix))
+}
+
+fn reason(tiering: &Tiering, direction: &str) -> String {
+    let mut reasons = tiering.reasons.iter();
+    reasons
         .find(|reason| reason.contains(direction))
         .cloned()
-        .unwrap_or_default();
-    let (outcome, next) = match found(host, finding) {
-        Some((_, fix)) => (Outcome::Fail, fix),
-        None if detail.ends_with("is on") => (Outcome::Pass, ""),
-        None => (
-            Outcome::NotKnown,
-            "Use a kernel that has the setting: Linux 6.1 or later.",
-        ),
-    };
-    let (id, source) = if direction == "demotion" {
-        ("demotion_on", "Documentation/ABI/testing/sysfs-kernel-mm-numa")
-    } else {
-        (
-            "promotion_on",
-            "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
-        )
-    };
-    check(id, outcome, detail, next, source)
+        .unwrap_or_default()
 }
 
 fn active_memory(memory: &Memory) -> Check {

@@ -154,15 +154,49 @@ fn pressure_and_refaults_say_that_memory_is_short() {
     assert!(host["next_step"].as_str().unwrap().len() > 10);
 }
 
-#[test]
-fn a_slower_node_in_the_tier_of_dram_is_told_first() {
-    let root = host(0);
+/// A node without processors, in the tier of this number.
+fn add_slower_node(root: &FakeRoot, tier: u32) {
     root.write("sys/devices/system/node/online", "0-1\n");
     root.write("sys/devices/system/node/node1/cpulist", "\n");
     root.write(
         "sys/devices/system/node/node1/meminfo",
         "Node 1 MemTotal: 1024000 kB\n",
     );
+    let nodes = format!("sys/devices/virtual/memory_tiering/memory_tier{tier}/nodelist");
+    root.write(&nodes, "1\n");
+}
+
+#[test]
+fn a_setting_that_the_kernel_does_not_show_is_not_taken_for_on() {
+    let root = host(0);
+    add_slower_node(&root, 22);
+    let sizes = [
+        "MemTotal",
+        "MemFree",
+        "Active(anon)",
+        "Inactive(anon)",
+        "Active(file)",
+        "Inactive(file)",
+    ];
+    let of_node: Vec<String> = sizes
+        .iter()
+        .map(|name| format!("Node 0 {name}: 102400 kB\n"))
+        .collect();
+    root.write("sys/devices/system/node/node0/meminfo", &of_node.concat());
+    let both = |root: &FakeRoot| ["demotion_on", "promotion_on"].map(|id| outcome(&assess(root), id));
+    assert_eq!(both(&root), ["not_known", "not_known"]);
+    root.write("sys/kernel/mm/numa/demotion_enabled", "true\n");
+    root.write("proc/sys/kernel/numa_balancing", "1\n");
+    assert_eq!(both(&root), ["pass", "fail"]);
+    root.write("sys/kernel/mm/numa/demotion_enabled", "false\n");
+    root.write("proc/sys/kernel/numa_balancing", "2\n");
+    assert_eq!(both(&root), ["fail", "pass"]);
+}
+
+#[test]
+fn a_slower_node_in_the_tier_of_dram_is_told_first() {
+    let root = host(0);
+    add_slower_node(&root, 4);
     root.write(
         "sys/devices/virtual/memory_tiering/memory_tier4/nodelist",
         "0-1\n",

@@ -11,6 +11,9 @@ const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 pub(crate) struct Tiering {
     /// `on`, `partly`, `off`, `not possible` or `unknown`.
     pub(crate) state: &'static str,
+    /// Whether pages are demoted and promoted; `None` where the kernel does not say, or has one tier.
+    pub(crate) demotes: Option<bool>,
+    pub(crate) promotes: Option<bool>,
     /// Why, in words.
     pub(crate) reasons: Vec<String>,
 }
@@ -33,6 +36,8 @@ pub(crate) fn judge(inventory: &Inventory) -> Tiering {
         };
         return Tiering {
             state: "not possible",
+            demotes: None,
+            promotes: None,
             reasons: vec![reason],
         };
     }
@@ -54,6 +59,8 @@ pub(crate) fn judge(inventory: &Inventory) -> Tiering {
             (None, _) | (_, None) => "unknown",
             _ => "partly",
         },
+        demotes,
+        promotes,
         reasons: vec![
             format!("{count} memory tiers have memory online"),
             word("demotion", demotes),
