@@ -8,7 +8,7 @@ import pytest
 
 from tierscope.domain.knobs import Facts, Heat, advise
 from tierscope.domain.knobs.bandwidth import classify_host
-from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host, MemoryBound
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
 from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
@@ -290,7 +290,7 @@ def test_weights_are_those_of_single_nodes() -> None:
         {"memory_node": node, "cpu_node": 0, "figures": [{"name": "read_bandwidth", "median": rate}]}
         for node, rate in ((0, 200e9), (1, 200e9), (2, 50e9))
     ]
-    given = advise(Facts(read_host(body), heat=Heat(service_class="bandwidth")))
+    given = advise(Facts(read_host(body), heat=Heat(bound=MemoryBound("bandwidth", "good", "DRAM runs at 95%"))))
     assert [(change.path[-1], change.proposed) for change in given.advice[0].changes] == [
         ("0", "4"),
         ("1", "4"),

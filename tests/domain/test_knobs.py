@@ -18,6 +18,7 @@ from tierscope.domain.knobs.facts import (
     SWAPPINESS,
     WATERMARK_SCALE,
     ZONE_RECLAIM,
+    MemoryBound,
 )
 from tierscope.domain.knobs.rules_headroom import watermark_factor
 from tierscope.domain.knobs.rules_moves import promotion_limit
@@ -70,7 +71,7 @@ def with_flows(facts: Facts, **changed: float | str) -> Facts:
     return replace(facts, flows=replace(facts.flows, **changed))  # type: ignore[arg-type]  # fields by name
 
 
-def with_heat(facts: Facts, **changed: float | str) -> Facts:
+def with_heat(facts: Facts, **changed: float | MemoryBound) -> Facts:
     return replace(facts, heat=replace(facts.heat, **changed))  # type: ignore[arg-type]  # fields by name
 
 
@@ -92,7 +93,7 @@ CASES = {
     "F7": (with_heat(HEALTHY, density_anon=2.0, density_file=0.3, file_share_of_dram=0.4), {}),
     "F8": (with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2), {SWAPPINESS: "100"}),
     "F9": (
-        with_heat(HEALTHY, service_class="bandwidth"),
+        with_heat(HEALTHY, bound=MemoryBound("bandwidth", "good", "DRAM runs at 95%")),
         {f"{INTERLEAVE}/node0": "4", f"{INTERLEAVE}/node1": "1"},
     ),
     "F10": (with_knobs(HEALTHY, zone="1"), {ZONE_RECLAIM: "0"}),

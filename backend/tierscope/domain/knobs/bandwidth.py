@@ -75,7 +75,7 @@ def classify_host(inventory: Mapping[str, Any] | None, samples: Samples, top_nod
 
 
 def _name(share: float, capacity: _Capacity, stalls: float | None) -> ServiceClass:
-    loaded = max((_loaded_over_idle(bench["loaded"], share) for bench in capacity.loaded), default=None)
+    loaded = _most_loaded(capacity, share)
     if loaded is None:
         # Cycles that wait for memory say of a busy DRAM what a risen latency says; without them nothing does.
         loaded = float("inf") if stalls is not None and stalls > STALLS_MAX else LOADED_UNKNOWN
@@ -83,8 +83,8 @@ def _name(share: float, capacity: _Capacity, stalls: float | None) -> ServiceCla
 
 
 def _risen(capacity: _Capacity, share: float, stalls: float | None) -> str:
-    if capacity.loaded:
-        risen = max(_loaded_over_idle(bench["loaded"], share) for bench in capacity.loaded)
+    risen = _most_loaded(capacity, share)
+    if risen is not None:
         return f", where its latency is {risen:.1f} times that of idle memory"
     if stalls is None:
         return "; neither latency under load nor cycles that wait for memory are known"
@@ -124,6 +124,11 @@ def _capacity(inventory: Mapping[str, Any], top_nodes: Sequence[int]) -> _Capaci
     if not stated or not all(stated):
         return None
     return _Capacity(float(sum(float(rate) * MIB for rate in stated if rate)), ())
+
+
+def _most_loaded(capacity: _Capacity, share: float) -> float | None:
+    """Latency at this share of the bandwidth, of the node where it rises most; None without benches under load."""
+    return max((_loaded_over_idle(bench["loaded"], share) for bench in capacity.loaded), default=None)
 
 
 def _loaded_over_idle(points: Sequence[Mapping[str, Any]], share: float) -> float:

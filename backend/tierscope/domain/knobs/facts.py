@@ -203,8 +203,12 @@ class Heat:
     hot_anon_share: float | None = None
     loss_upper: float | None = None
     loss_target: float | None = None
-    service_class: ServiceClass | None = None
     bound: MemoryBound | None = None
+
+    @property
+    def service_class(self) -> ServiceClass | None:
+        """What limits the host's memory, None where it is not known."""
+        return None if self.bound is None else self.bound.name
 
 
 @dataclass(frozen=True, slots=True)

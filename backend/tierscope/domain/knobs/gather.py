@@ -55,9 +55,8 @@ def gather(
     if levels is not None:
         flows = levels.add(flows, ledger)
     heat = heat or Heat()
-    if samples is not None and heat.service_class is None:
-        bound = classify_host(inventory, samples, host.top_nodes)
-        heat = replace(heat, service_class=bound.name, bound=bound)
+    if samples is not None and heat.bound is None:
+        heat = replace(heat, bound=classify_host(inventory, samples, host.top_nodes))
     return Facts(host, flows, heat, word)
 
 
