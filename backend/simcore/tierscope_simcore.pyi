@@ -197,10 +197,13 @@ def fold_counters(
 def write_request(series: list[tuple[Labels, Ints, Floats]]) -> bytes:
     """A compressed request of series with times in milliseconds and values, as Prometheus sends it."""
 
+class SwapDeviceFull(ValueError):
+    """The swap area, or the flash below it, has no room left."""
+
 def run_swap_device(
     backend: str, settings: Mapping[str, float], tenants: list[dict[str, float]], *, seed: int
 ) -> tuple[dict[str, float | None], list[dict[str, float | None]]]:
     """Figures of a swap device, then of each tenant; None where there is none. Settings as in `domain/simulate`.
 
-    Raises ValueError that names the setting, or says that the device is full.
+    Raises ValueError that names the setting, and SwapDeviceFull.
     """

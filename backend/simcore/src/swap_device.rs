@@ -2,19 +2,27 @@
 
 use std::collections::HashMap;
 
+use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_swapdev::{
-    Backend, Block, Compression, Flash, Outcome, Params, Tenant, TenantOutcome, Trim, ZonePolicy,
-    Zoned, run,
+    Backend, Block, Compression, Flash, Outcome, Params, SwapError, Tenant, TenantOutcome, Trim,
+    ZonePolicy, Zoned, run,
 };
 
 use crate::settings::Settings;
 
+create_exception!(
+    tierscope_simcore,
+    SwapDeviceFull,
+    PyValueError,
+    "The swap area, or the flash below it, has no room left."
+);
+
 type Figures = HashMap<&'static str, Option<f64>>;
 
 /// Runs a swap device under tenants. Returns figures of the device, then of each tenant; None where there is none.
-/// Raises `ValueError` that names the setting, or says that the device is full.
+/// Raises `ValueError` that names the setting, and `SwapDeviceFull`.
 #[pyfunction]
 #[pyo3(signature = (backend, settings, tenants, *, seed))]
 #[allow(
@@ -41,11 +49,17 @@ pub(crate) fn run_swap_device(
         measured_writes_ratio: given.number("measured_writes_ratio")?,
         seed,
     };
-    let outcome = py
-        .detach(|| run(&params))
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let outcome = py.detach(|| run(&params)).map_err(|error| refuse(&error))?;
     let tenants = outcome.tenants.iter().map(tenant_figures).collect();
     Ok((device_figures(&outcome), tenants))
+}
+
+fn refuse(error: &SwapError) -> PyErr {
+    let said = error.to_string();
+    match error {
+        SwapError::Setting { .. } => PyValueError::new_err(said),
+        SwapError::NoSlot | SwapError::NoFlash => SwapDeviceFull::new_err(said),
+    }
 }
 
 impl Settings<'_> {

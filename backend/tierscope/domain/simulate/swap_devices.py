@@ -7,12 +7,12 @@ simulated. Grounding: [S] source paper, [L] kernel or literature, [A] assumption
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from scipy.special import stdtrit
 
-from tierscope.domain.simulate.trace import compiled_core
+from tierscope.domain.base.compiled import compiled_core
 
 SwapDeviceName = Literal[
     "block",
@@ -203,24 +203,35 @@ def simulate_device(
         SwapDeviceError: a setting, load or utilisation that cannot be, or fewer than three seeds.
         RuntimeError: the compiled core is not built, or is older than this program.
     """
-    if device not in DEVICE_LABELS:
-        raise SwapDeviceError(f"there is no swap device {device}; there are {', '.join(SWAP_DEVICES)}")
+    read_devices([device])
     if not MIN_SEEDS <= len(set(seeds)) <= MAX_SEEDS:
         raise SwapDeviceError(f"an interval needs {MIN_SEEDS} to {MAX_SEEDS} different seeds")
     numbers = device_settings(settings)
     tenants = tenants_at(utilisation, loads, numbers["slots"])
     frames = sum(tenant["frames"] for tenant in tenants)
     numbers["pool_bytes"] = numbers.pop("pool_ratio") * frames * PAGE_BYTES
-    run_swap_device = compiled_core("run_swap_device").run_swap_device
+    core = compiled_core("SwapDeviceFull", "swap devices are simulated by")
     runs = []
     for seed in seeds:
         try:
-            runs.append(run_swap_device(device, numbers, tenants, seed=seed))
-        except ValueError as error:
-            if "full" not in str(error):
-                raise SwapDeviceError(str(error)) from error
+            runs.append(core.run_swap_device(device, numbers, tenants, seed=seed))
+        except core.SwapDeviceFull as error:
             return DevicePoint(device, utilisation, error=str(error))
+        except ValueError as error:
+            raise SwapDeviceError(str(error)) from error
     return _point(device, utilisation, runs)
+
+
+def read_devices(names: Sequence[str]) -> tuple[SwapDeviceName, ...]:
+    """Devices by their names.
+
+    Raises:
+        SwapDeviceError: a name that is not known.
+    """
+    unknown = [name for name in names if name not in SWAP_DEVICES]
+    if unknown:
+        raise SwapDeviceError(f"there is no swap device {unknown[0]}; there are {', '.join(SWAP_DEVICES)}")
+    return cast("tuple[SwapDeviceName, ...]", tuple(names))
 
 
 def read_loads(names: Sequence[str]) -> list[Load]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.compiled import compiled_core
 from tierscope.domain.curve.page_traces import PageTrace
 from tierscope.domain.curve.sample_blocks import SampledPages
 
@@ -21,6 +21,7 @@ Bools = npt.NDArray[np.bool_]
 MAX_ACCESSES = 2**32 - 1
 BASE_PAGE_BYTES = 4096
 """The kernel's smallest page on machines that agents run on; larger pages are counted in these."""
+_REPLAYED = "traces are replayed by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
         ValueError: names the row or the page that cannot be.
         RuntimeError: the compiled core is not built.
     """
-    core = compiled_core()
+    core = compiled_core("SimulationTrace", _REPLAYED)
     counts = columns.row_accesses
     bad = np.flatnonzero((counts < 0) | (counts > MAX_ACCESSES))
     if len(bad):
@@ -75,7 +76,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
 
 def of_recording(recording: "RecordedPages") -> "SimulationTrace":
     """A page trace from a file: each page is resident from its first access to the end."""
-    compiled: SimulationTrace = compiled_core().SimulationTrace.of_recording(recording)
+    compiled: SimulationTrace = compiled_core("SimulationTrace", _REPLAYED).SimulationTrace.of_recording(recording)
     return compiled
 
 
@@ -163,18 +164,3 @@ def _numbers(block: TimedSample, interval_ns: int) -> Ints:
     """Numbers of a block's intervals from the epoch."""
     before = (block.pages.before_end_ns + interval_ns // 2) // interval_ns
     return np.asarray(block.last_interval_number - before, np.int64)
-
-
-def compiled_core(needed: str = "SimulationTrace") -> ModuleType:
-    """The compiled core, which has what is needed.
-
-    Raises:
-        RuntimeError: it is not built, or is older than this program.
-    """
-    try:
-        import tierscope_simcore  # noqa: PLC0415 - the rest of the product runs without it
-    except ModuleNotFoundError as error:
-        raise RuntimeError("the simulator's compiled core is not built: run `make simcore`") from error
-    if not hasattr(tierscope_simcore, needed):
-        raise RuntimeError("the compiled core is older than this program: run `make simcore`")
-    return tierscope_simcore

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tierscope.domain.base.compiled import compiled_core
 from tierscope.domain.curve import page_traces
 
 if TYPE_CHECKING:
@@ -15,16 +16,12 @@ def read_page_trace(path: Path, *, max_rows: int | None = None) -> "PageTrace":
 
     Raises:
         ValueError: The file is no page trace; the message names the cause.
-        RuntimeError: The compiled core is not built.
+        RuntimeError: The compiled core is not built, or is older than this program.
     """
-    try:
-        import tierscope_simcore  # noqa: PLC0415 - the rest of the product runs without it
-    except ModuleNotFoundError as error:
-        raise RuntimeError(
-            "page traces are read by the compiled core, which is not built: run `make simcore`"
-        ) from error
+    core = compiled_core("PageTrace", "page traces are read by")
     limits = {} if max_rows is None else {"max_rows": max_rows}
-    return tierscope_simcore.PageTrace(path, **limits)
+    trace: PageTrace = core.PageTrace(path, **limits)
+    return trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierscope.domain.base.compiled import compiled_core
 from tierscope.domain.tiles.damo_records import NOT_RECORDED, Record, Regions, Snapshot
 
 if TYPE_CHECKING:
@@ -20,15 +21,7 @@ MAX_REGIONS = 4_000_000
 
 
 def _core() -> ModuleType:
-    try:
-        import tierscope_simcore  # noqa: PLC0415 - the rest of the product runs without it
-    except ModuleNotFoundError as error:
-        raise RuntimeError(
-            "records of damo are read by the compiled core, which is not built: run `make simcore`"
-        ) from error
-    if not hasattr(tierscope_simcore, "read_damo"):
-        raise RuntimeError("the compiled core is older than this program: run `make simcore`")
-    return tierscope_simcore
+    return compiled_core("read_damo", "records of damo are read by")
 
 
 def is_damo_record(path: Path) -> bool:

@@ -1,19 +1,18 @@
 """Swap devices compared: every device at every use, under one load; simulated, the same for the same request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from tierscope.core.errors import BadRequest
 from tierscope.domain.base.described import Described
 from tierscope.domain.simulate.swap_devices import (
     DEVICE_LABELS,
     SEEDS,
-    SWAP_DEVICES,
     DevicePoint,
     SwapDeviceError,
-    SwapDeviceName,
     device_settings,
+    read_devices,
     read_loads,
     simulate_device,
 )
@@ -71,19 +70,13 @@ def compare_swap_devices(wanted: WantedDevices) -> SwapDevices:
             )
             for load in read_loads(wanted.loads)
         ]
+        devices = read_devices(wanted.devices)
         points = tuple(
             simulate_device(device, utilisation, loads, settings=settings, seeds=wanted.seeds)
-            for device in _names(wanted.devices)
+            for device in devices
             for utilisation in wanted.utilisations
         )
     except SwapDeviceError as error:
         raise BadRequest(str(error), next_step="See docs/method/swap-devices.md for what can be set.") from error
-    labels: dict[str, str] = {name: DEVICE_LABELS[name] for name in _names(wanted.devices)}
+    labels: dict[str, str] = {name: DEVICE_LABELS[name] for name in devices}
     return SwapDevices("simulated", wanted.loads, wanted.seeds, settings, labels, points)
-
-
-def _names(devices: Sequence[str]) -> tuple[SwapDeviceName, ...]:
-    unknown = [name for name in devices if name not in SWAP_DEVICES]
-    if unknown:
-        raise SwapDeviceError(f"there is no swap device {unknown[0]}; there are {', '.join(SWAP_DEVICES)}")
-    return cast("tuple[SwapDeviceName, ...]", tuple(devices))

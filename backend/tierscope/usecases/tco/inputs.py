@@ -18,6 +18,7 @@ from tierscope.domain.tco.published import (
     PRICE_ITEMS,
     PRICE_LABELS,
     PRICE_UNITS,
+    Default,
     PriceItem,
     default_price,
 )
@@ -48,6 +49,11 @@ from tierscope.usecases.tco.scenario_documents import (
 
 _ENDURANCE = ("drive_writes_per_day", "drive_years", "waf_ssd", "waf_zns", "waf_rated")
 _FREE = Range.exactly(0.0)
+MODELLED: Mapping[SharedName, tuple[Literal["ssd", "zns"], Drive]] = {
+    "waf_ssd": ("ssd", "block"),
+    "waf_zns": ("zns", "zns"),
+}
+"""Inputs that the model of swap devices gives by the use of drives of a kind, unless a scenario states them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +218,12 @@ def _missing(document: ScenarioDocument, item: PriceItem) -> MissingInput:
 
 def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:
     found: list[tuple[SharedName, TcoInput]] = []
-    modelled = _amplifications(document)
     for default in DEFAULTS:
         part = document.endurance if default.name in _ENDURANCE else document.power
         stated: RangeDocument | None = getattr(part, default.name)
-        if stated is None and default.name in modelled:
-            found.append((default.name, modelled[default.name]))
+        modelled = _modelled(document, default) if stated is None else None
+        if modelled is not None:
+            found.append((default.name, modelled))
             continue
         item = default.item if stated is None else Range(stated.value, *_ends(stated))
         view = TcoInput(
@@ -236,25 +242,20 @@ def _defaults(document: ScenarioDocument) -> list[tuple[SharedName, TcoInput]]:
     return found
 
 
-def _amplifications(document: ScenarioDocument) -> dict[SharedName, TcoInput]:
-    """Write amplification by kind of drive, simulated at its use: at that of the fullest drive where hosts differ."""
+def _modelled(document: ScenarioDocument, default: Default) -> TcoInput | None:
+    """Write amplification of a kind of drive, simulated at the use of the fullest one; None of what is not modelled."""
+    if default.name not in MODELLED:
+        return None
+    kind, drive = MODELLED[default.name]
     hosts: Sequence[HostDocument] = (document.baseline, *document.options)
-    labels = {default.name: default.label for default in DEFAULTS}
-    found: dict[SharedName, TcoInput] = {}
-    kinds: tuple[tuple[SharedName, Literal["ssd", "zns"], Drive], ...] = (
-        ("waf_ssd", "ssd", "block"),
-        ("waf_zns", "zns", "zns"),
+    uses = [min(host.swap.used_gb / host.swap.gb, 1.0) for host in hosts if host.swap and host.swap.kind == kind]
+    if not uses:
+        return None
+    at = amplification_at(drive, max(uses))
+    source = f"simulated with {at.utilisation:.0%} of the drive in use; ends over read-mostly to write-heavy loads"
+    return TcoInput(
+        default.name, default.label, at.value, at.low, at.high, default.unit, "simulated", source, ASSUMED_ON, "A"
     )
-    for name, kind, drive in kinds:
-        uses = [min(host.swap.used_gb / host.swap.gb, 1.0) for host in hosts if host.swap and host.swap.kind == kind]
-        if not uses:
-            continue
-        at = amplification_at(drive, max(uses))
-        source = f"simulated with {at.utilisation:.0%} of the drive in use; ends over read-mostly to write-heavy loads"
-        found[name] = TcoInput(
-            name, labels[name], at.value, at.low, at.high, "ratio", "simulated", source, ASSUMED_ON, "A"
-        )
-    return found
 
 
 def _ends(stated: RangeDocument) -> tuple[float, float]:

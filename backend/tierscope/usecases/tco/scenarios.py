@@ -16,6 +16,7 @@ from tierscope.storage.tco import scenarios as stored
 from tierscope.storage.tco.scenarios import ScenarioRow
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
+from tierscope.usecases.tco.inputs import MODELLED
 from tierscope.usecases.tco.prices import Price, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     EnduranceDocument,
@@ -228,15 +229,12 @@ def _priced(preset: Preset) -> PriceDocument:
     )
 
 
-SIMULATED = frozenset({"waf_ssd", "waf_zns"})
-"""Inputs that are left open in a new scenario, because the model gives them by the use of its drives."""
-
-
 def _defaults(part: type[PowerDocument] | type[EnduranceDocument]) -> dict[str, RangeDocument]:
+    """The defaults of a new scenario; what is modelled by its drives is left open."""
     return {
         default.name: RangeDocument(value=default.item.value, low=default.item.low, high=default.item.high)
         for default in DEFAULTS
-        if default.name in part.model_fields and default.name not in SIMULATED
+        if default.name in part.model_fields and default.name not in MODELLED
     }
 
 
