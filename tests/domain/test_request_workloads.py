@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierscope.domain.simulate import SERVICES, WORKLOADS, find_workload, workload_columns
-from tierscope.domain.simulate.request_workloads import REQUEST_PATTERNS, YCSB, Pattern, make_requests, zipfian
-from tierscope.domain.simulate.workloads import PATTERNS
+from tierscope.domain.simulate.request_workloads import REQUEST_PATTERNS, YCSB, Pattern, make_requests
+from tierscope.domain.simulate.workloads import PATTERNS, zipfian
 from tierscope.domain.slowdown.thread_rate import Tiers, thread_rate
 
 PAGES, INTERVALS = 1000, 20

@@ -21,14 +21,14 @@ from tierscope.domain.simulate import (
     split_machine,
     stall_time,
 )
+from tierscope.domain.simulate.request_workloads import normal_rates
 from validation.tables import Check, Row
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace
 
 PAGES, SECONDS, SEED = 5_000, 1200, 1
-SIGMA, ACCESSES_PER_PAGE_AND_S = 0.15, 2.0
-"""Standard deviation of the addresses as a share of memory, and accesses."""
+ACCESSES_PER_PAGE_AND_S = 2.0
 DRAM_RATIO = 0.3
 SCAN_PASS_S = 60.0
 SCAN_SIZE_MB = 0.5
@@ -54,8 +54,7 @@ class Step:
 def trace() -> "SimulationTrace":
     """Accesses by the second."""
     random = np.random.default_rng(np.random.SeedSequence(SEED))
-    distance = (np.arange(PAGES) - PAGES / 2) / PAGES
-    rates = np.exp(-(distance**2) / (2 * SIGMA**2))
+    rates = normal_rates(PAGES)
     rates = random.permutation(rates * ACCESSES_PER_PAGE_AND_S * PAGES / rates.sum())
     counts = random.poisson(rates, (SECONDS, PAGES))
     counts[0] = np.maximum(counts[0], 1)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tierscope.domain.simulate import make_policy, make_workload, replay, split_machine, workload_columns
-from tierscope.domain.simulate.request_workloads import RECORDS_PER_PAGE, zipfian
+from tierscope.domain.simulate.request_workloads import RECORDS_PER_PAGE
+from tierscope.domain.simulate.workloads import zipfian
 from tierscope.domain.slowdown.thread_rate import Tiers, thread_rate
 from validation.tables import Check, Row, verdict
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.simulate.trace import TraceColumns
-from tierscope.domain.simulate.workloads import Part, join_parts
+from tierscope.domain.simulate.workloads import Part, join_parts, zipfian
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -21,8 +21,6 @@ RECORDS_PER_PAGE = 4
 """YCSB's records are of 10 fields of 100 bytes: four of them in a page of 4 KiB, without the store's own overhead."""
 ACCESSES_PER_PAGE = 20.0
 """Mean accesses of a page in an interval [A]: enough to tell pages apart, few enough to count."""
-ZIPFIAN = 0.99
-"""Exponent of YCSB's zipfian (Cooper et al., SoCC 2010, section 5.1; `ZipfianGenerator.ZIPFIAN_CONSTANT`)."""
 MAX_SCAN = 100
 """Longest scan of workload E; lengths are uniform from 1 (`workloads/workloade`: `maxscanlength`)."""
 
@@ -101,13 +99,6 @@ def make_requests(name: Pattern, *, pages: int, intervals: int, seed: int) -> Tr
         0, made.first, last, interval.astype(np.int64), page.astype(np.int64), accesses, written | (interval == 0)
     )
     return join_parts([part], intervals)
-
-
-def zipfian(records: int, exponent: float = ZIPFIAN) -> Floats:
-    """Shares of requests by rank: rank i is asked for in proportion to 1 / i^exponent [records]."""
-    weights = np.arange(1, records + 1, dtype=np.float64) ** -exponent
-    shares: Floats = weights / weights.sum()
-    return shares
 
 
 def _ycsb(name: Mix) -> Callable[[int, int, np.random.Generator], Made]:

@@ -19,6 +19,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 KINDS: tuple[PageKind, ...] = get_args(PageKind)
+ZIPFIAN = 0.99
+"""Exponent of YCSB's zipfian (Cooper et al., SoCC 2010, section 5.1; `ZipfianGenerator.ZIPFIAN_CONSTANT`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,14 @@ def make_pattern(name: Pattern, *, pages: int, intervals: int, seed: int) -> Tra
 
 
 def _zipf(pages: int, intervals: int, random: np.random.Generator) -> Floats:
-    rates = 1.0 / np.arange(1, pages + 1) ** 0.99
-    rates *= 20 * pages / rates.sum()
-    return np.broadcast_to(random.permutation(rates), (intervals, pages))
+    return np.broadcast_to(random.permutation(zipfian(pages) * 20 * pages), (intervals, pages))
+
+
+def zipfian(items: int, exponent: float = ZIPFIAN) -> Floats:
+    """Shares of requests by rank: rank i is asked for in proportion to 1 / i^exponent [items]."""
+    weights = np.arange(1, items + 1, dtype=np.float64) ** -exponent
+    shares: Floats = weights / weights.sum()
+    return shares
 
 
 def _scan(pages: int, intervals: int, random: np.random.Generator) -> Floats:

@@ -26,6 +26,7 @@ from tierscope.usecases.fairness.pushes import find_flows, flow_series, view_pus
 from tierscope.usecases.fairness.shares import (
     ENOUGH,
     GROUNDING,
+    Claims,
     choose_basis,
     find_claims,
     mean_over,
@@ -44,11 +45,12 @@ _ABSENT = "No memory of a tenant of this host is known by node or tier in this w
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Tenants of a host, judged by one definition of fair."""
+    """Tenants of a host, judged by one definition of fair, which rests on `claims`."""
 
     found: HostTenants
     basis: Basis
     basis_note: str
+    claims: Claims
     tenants: tuple[TenantShare, ...]
 
 
@@ -80,8 +82,7 @@ class FairnessReads:
             host = require_subject_host(session, host_id)
             found = read_tenants(session, host, by, window, now=now, max_points=max_points)
         shares = _judge(found, window, basis)
-        claims = find_claims(found, shares.basis)
-        series, notes = share_series(found, claims), _notes(found)
+        series, notes = share_series(found, shares.claims), _notes(found)
         pushes: tuple[Push, ...] = ()
         if found.tenants:
             flows = find_flows(found)
@@ -150,7 +151,7 @@ def _window(from_: str | None, to: str | None, now: datetime) -> Window:
 def _judge(found: HostTenants, window: Window, wanted: Basis | None) -> _Shares:
     claims = {basis: find_claims(found, basis) for basis in BASES}
     basis, note = choose_basis(found, claims, wanted)
-    return _Shares(found, basis, note, view_tenants(found, window, claims))
+    return _Shares(found, basis, note, claims[basis], view_tenants(found, window, claims))
 
 
 def _common_basis(hosts: list[HostTenants]) -> Basis:
