@@ -40,6 +40,17 @@ export function axis(theme: ChartTheme): Partial<Layout['xaxis']> {
   }
 }
 
+/** The colour bar beside a chart, with the title that says what colours mean. */
+export function colourBar(theme: ChartTheme, title: string) {
+  return {
+    title: { text: title, side: 'right' as const, font: { size: 11 } },
+    thickness: 8,
+    outlinewidth: 0,
+    tickfont: { size: 11, color: theme.dimmed },
+    xpad: 8,
+  }
+}
+
 /** A time axis over [start, end] in the viewer's zone; the range is fixed, so that streaming data does not move it. */
 export function timeAxis(theme: ChartTheme, startSeconds: number, endSeconds: number): Partial<Layout['xaxis']> {
   return {

@@ -1,11 +1,9 @@
-import type { Data } from 'plotly.js'
 import type { HostFairness, Series } from '../../api/_generated/schema'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
-import { plotText } from '../../lib/text/escape'
-import { plotTime } from '../../lib/units/time'
-import { axis, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
+import { seriesTable } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
+import type { ChartMark } from '../eventMarks'
+import { linesFigure, type Line } from '../lines/figure'
 
 type Shares = Pick<HostFairness, 'axis' | 'series' | 'tenants'>
 
@@ -23,56 +21,19 @@ export function shareLines(answer: Shares): { held: Series; fair: Series | undef
 }
 
 /** What each tenant holds of the top tier over time (solid) against its fair share (dashed), in per cent of the tier. */
-export function fairShareFigure(answer: Shares, theme: ChartTheme, marks: ChartMark[] = noMarks): ChartFigure {
-  const { times, window, step_seconds: step } = answer.axis
-  const start = Date.parse(window.start) / 1000
-  const end = Date.parse(window.end) / 1000
-  const drawn = shareLines(answer)
-  const all = drawn.flatMap(({ held, fair }) => (fair === undefined ? [held] : [held, fair]))
-  const utc = utcHover(times)
-  const line = (series: Series, colour: string, dashed: boolean): Data => {
-    const parts = breakGaps(times, series.values, step)
-    return {
-      type: 'scatter',
-      mode: 'lines',
-      name: plotText(series.label),
-      x: parts.times.map(plotTime),
-      y: parts.values.map((value) => (value === null ? null : value * 100)),
-      connectgaps: false,
-      line: { color: colour, width: dashed ? 1.25 : 2, dash: dashed ? 'dash' : 'solid' },
-      hovertemplate: '%{y:.1f} %',
-    }
-  }
+export function fairShareFigure(answer: Shares, theme: ChartTheme, marks?: ChartMark[]): ChartFigure {
+  const lines = shareLines(answer).flatMap(({ held, fair, colour }): Line[] => [
+    { ...held, colour },
+    ...(fair === undefined ? [] : [{ ...fair, colour, dashed: true }]),
+  ])
+  const { layout, ...drawn } = linesFigure(answer.axis, lines, theme, marks)
+  const title = { text: 'top tier held, %', font: { size: 11 }, standoff: 6 }
   return {
-    data: [
-      utc.trace,
-      gapColumns(
-        times,
-        all.map((series) => series.values),
-        stepOf(times, step),
-        theme,
-      ),
-      ...drawn.flatMap(({ held, fair, colour }) => [
-        line(held, colour, false),
-        ...(fair === undefined ? [] : [line(fair, colour, true)]),
-      ]),
-    ],
-    layout: {
-      ...baseLayout(theme),
-      margin: { l: 60, r: 16, t: markMargin, b: 40, pad: 0 },
-      xaxis: timeAxis(theme, start, end),
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'tozero',
-        nticks: 5,
-        title: { text: 'top tier held, %', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis9: utc.axis,
-      ...markShapes(theme, marks, start, end),
-    },
+    ...drawn,
+    layout: { ...layout, yaxis: { ...layout.yaxis, title } },
+    // All tenants, those that are not drawn too.
     table: seriesTable(
-      times,
+      answer.axis.times,
       answer.series
         .filter((series) => series.unit === 'ratio')
         .map((series) => ({ label: `${series.label} (ratio)`, values: series.values })),

@@ -4,7 +4,7 @@ import { cividis, colourAt, toneColours, type ChartTheme } from '../../lib/palet
 import { plotText } from '../../lib/text/escape'
 import { verdictText } from '../../lib/text/verdicts'
 import { formatBytes, formatQuantity, formatRatio } from '../../lib/units/units'
-import { baseLayout } from '../baseLayout'
+import { baseLayout, colourBar } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { percentEnds } from '../percentEnds'
 
@@ -180,13 +180,7 @@ function scaleOf(title: string, end: number, theme: ChartTheme): ChartFigure['da
       cmin: 0,
       cmax: end,
       showscale: true,
-      colorbar: {
-        title: { text: title, side: 'right', font: { size: 11 } },
-        thickness: 8,
-        outlinewidth: 0,
-        tickfont: { size: 11, color: theme.dimmed },
-        xpad: 8,
-      },
+      colorbar: colourBar(theme, title),
     },
   }
 }

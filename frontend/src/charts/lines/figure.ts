@@ -18,9 +18,10 @@ import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostOf, ghostPeak, ghostTraces, type Ghost } from '../ghost'
 
-/** A line of the chart; `colour` where it means something, else by position. */
+/** A line of the chart; `colour` where it means something, else by position. `dashed`: beside a solid one of its colour. */
 export interface Line extends Series {
   colour?: string
+  dashed?: boolean
 }
 
 function peakOf(lines: Line[]): number {
@@ -98,7 +99,7 @@ export function linesFigure(
       x: drawn.times.map(plotTime),
       y: drawn.values.map((value) => (value === null ? null : value / scale.divisor)),
       connectgaps: false,
-      line: { color: colour, width: 1.5 },
+      line: { color: colour, width: 1.5, dash: line.dashed === true ? 'dash' : 'solid' },
       marker: { size: 3.5, color: colour },
       hovertemplate: `%{y:,.3~g} ${plotText(scale.unit)}`,
     }

@@ -2,7 +2,7 @@ import type { FleetOverview } from '../../api/_generated/schema'
 import { cividis, type ChartTheme } from '../../lib/palette'
 import { middleCut, plotText } from '../../lib/text/escape'
 import { formatUtc, plotTime } from '../../lib/units/time'
-import { axis, baseLayout, timeAxis } from '../baseLayout'
+import { axis, baseLayout, colourBar, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 import { percentEnds } from '../percentEnds'
@@ -38,14 +38,7 @@ export function matrixFigure(fleet: Matrix, theme: ChartTheme, marks: ChartMark[
           times.map((time) => `${plotText(row.label)}<br>${formatUtc(new Date(time * 1000))}`),
         ),
         hovertemplate: '%{customdata}<br><b>%{z:.1f} % cold</b><extra></extra>',
-        colorbar: {
-          title: { text: 'cold, %', side: 'right', font: { size: 11 } },
-          thickness: 8,
-          outlinewidth: 0,
-          tickfont: { size: 11, color: theme.dimmed },
-          nticks: 5,
-          xpad: 8,
-        },
+        colorbar: { ...colourBar(theme, 'cold, %'), nticks: 5 },
       },
     ],
     layout: {

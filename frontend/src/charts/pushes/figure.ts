@@ -2,7 +2,7 @@ import type { HostFairness, Push } from '../../api/_generated/schema'
 import { cividis, type ChartTheme } from '../../lib/palette'
 import { middleCut, plotText } from '../../lib/text/escape'
 import { threeDigits } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, colourBar } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 type Pushes = Pick<HostFairness, 'tenants' | 'pushes'>
@@ -47,14 +47,7 @@ export function pushesFigure(answer: Pushes, theme: ChartTheme): ChartFigure {
           ),
         ),
         hovertemplate: '%{customdata}<extra></extra>',
-        colorbar: {
-          title: { text: 'demoted, pages', side: 'right', font: { size: 11 } },
-          thickness: 8,
-          outlinewidth: 0,
-          tickfont: { size: 11, color: theme.dimmed },
-          nticks: 5,
-          xpad: 8,
-        },
+        colorbar: { ...colourBar(theme, 'demoted, pages'), nticks: 5 },
       },
     ],
     layout: {

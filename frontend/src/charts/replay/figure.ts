@@ -2,7 +2,7 @@ import type { Data, Layout } from 'plotly.js'
 import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { inferno, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
-import { axis as axisStyle, baseLayout } from '../baseLayout'
+import { axis as axisStyle, baseLayout, colourBar } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { countWord, heatTicks } from './heatTicks'
 import { isUsed, joined, kindsOf, replayRows } from './rows'
@@ -40,13 +40,9 @@ function heatTrace(heat: SweepHeat, minutes: number[], bottom: number, theme: Ch
     ),
     hovertemplate: '%{customdata}<extra>trace</extra>',
     colorbar: {
-      title: { text: 'accesses', side: 'right', font: { size: 11 } },
-      thickness: 8,
-      outlinewidth: 0,
+      ...colourBar(theme, 'accesses'),
       len: 1 - bottom,
       y: (1 + bottom) / 2,
-      xpad: 8,
-      tickfont: { size: 11, color: theme.dimmed },
       ...heatTicks(heat.accesses),
     },
   }
