@@ -14,7 +14,6 @@ from proofs.artefacts import ROOT, NotHereError, NotProvenError, run
 
 ARCHIVES = ROOT / ".build" / "dist-roots"
 """Roots are kept here, packed; remove one to have it made anew."""
-_MIRROR = "http://deb.debian.org/debian"
 # Mounts belong to the namespace and end with it, as do processes that were left; /proc shows these alone.
 _ENTER = """
 mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys"
@@ -74,7 +73,7 @@ def bare_root(suite: str) -> Iterator[Root]:
     ARCHIVES.mkdir(parents=True, exist_ok=True)
     if not archive.exists():
         partial = archive.with_suffix(".partial.tar")
-        command = ["mmdebstrap", "--quiet", "--variant", "minbase", suite, str(partial), _MIRROR]
+        command = ["mmdebstrap", "--quiet", "--variant", "minbase", suite, str(partial)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NotHereError(f"mmdebstrap cannot make {suite}: {done.stderr.strip()[-500:]}")

@@ -67,6 +67,8 @@ def prove() -> Iterator[Proven]:
         with _running(Installed(python.with_name("tierscope"), env)) as (tierscope, url):
             yield Proven("`tierscope up --detach` runs", f"{url}, {time.monotonic() - started:.0f} s after the start")
             yield from _ask(tierscope, url, folder, started)
+        if left := _processes_of(folder):
+            raise NotProvenError(f"`tierscope down` left processes: {'; '.join(left)}")
         yield Proven("`tierscope down` ends it", "no process is left")
 
 
@@ -118,6 +120,20 @@ def _has_series(client: httpx.Client) -> bool:
     wanted = "node_vmstat_pgfault"
     answer = client.get("/v1/series/samples", params={"match": wanted, "from": "-1h"})
     return answer.is_success and bool(answer.json()["series"])
+
+
+def _processes_of(folder: Path) -> list[str]:
+    """Command lines of processes that were started from this folder, or work in it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            where = str((process / "cwd").readlink())
+        except OSError:
+            continue
+        if str(folder) in f"{where} {' '.join(words)}":
+            found.append(" ".join(words)[:200])
+    return found
 
 
 def _environment(folder: Path) -> dict[str, str]:
