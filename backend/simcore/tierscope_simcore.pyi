@@ -120,10 +120,12 @@ class SimulationTrace:
         *,
         seed: int | None = None,
         group: Sequence[tuple[int, int, int | None]] = (),
+        with_swap: bool = False,
     ) -> SimulationOutcome:
         """Replay the trace. Raises ValueError for settings that cannot be.
 
         `group`: what is asked of the service's control group: interval, units to reclaim, limit of its units.
+        `with_swap`: remember what pages do on swap.
         """
 
 class SimulationOutcome:
@@ -141,6 +143,8 @@ class SimulationOutcome:
     @property
     def used(self) -> Ints:
         """Resident by tier (DRAM, slower) and kind, [intervals, 2, 3]."""
+    def swap_traffic(self) -> list[Words] | None:
+        """Interval, page from 0, and 0 out, 1 in or 2 stale, of base pages in order; None unless asked for."""
     def figures(self) -> list[tuple[str, Floats]]:
         """The other figures by name, [intervals] each."""
 
@@ -206,4 +210,20 @@ def run_swap_device(
     """Figures of a swap device, then of each tenant; None where there is none. Settings as in `domain/simulate`.
 
     Raises ValueError that names the setting, and SwapDeviceFull.
+    """
+
+def play_swap_traffic(
+    backend: str,
+    settings: Mapping[str, float],
+    *,
+    at_ns: npt.NDArray[np.uint64],
+    page: Words,
+    step: Words,
+    pass_ns: int,
+    seed: int,
+) -> tuple[dict[str, float | None], list[dict[str, float | None]]]:
+    """Figures of a swap device under the swap traffic of a replay, then of that traffic.
+
+    Also `asked_ns`, what the measured passes take on a device that keeps up, and `is_settled`. Raises as
+    `run_swap_device` does.
     """

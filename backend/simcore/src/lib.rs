@@ -21,6 +21,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::SimulationTrace>()?;
     module.add_class::<simulation::SimulationOutcome>()?;
     module.add_function(wrap_pyfunction!(swap_device::run_swap_device, module)?)?;
+    module.add_function(wrap_pyfunction!(swap_device::play_swap_traffic, module)?)?;
     let full = module.py().get_type::<swap_device::SwapDeviceFull>();
     module.add("SwapDeviceFull", full)?;
     module.add_class::<samples::SeriesIndex>()?;

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_engine::{
     GroupEvent, HintTime, HotPageSelection, Interleave, Interval, Kswapd, Memory, Offload, Pages,
-    Params, Policy, Rows, Scan, Swap, SwapDevice, Tpp, Trace, Watermarks, oracle_accesses,
-    simulate,
+    Params, Policy, Rows, Scan, Swap, SwapDevice, SwapEvent, Tpp, Trace, Watermarks,
+    oracle_accesses, simulate, simulate_with_swap,
 };
 
 use crate::sampled_trace::PageTrace;
@@ -109,7 +109,8 @@ impl SimulationTrace {
     /// Replays the trace. `policy` and `settings` are those of `domain/simulate`; one seed gives one result.
     ///
     /// `group`: what is asked of the service's control group, in order: interval, units to reclaim, limit of its units.
-    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new()))]
+    /// `with_swap`: remember what pages do on swap.
+    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new(), with_swap = false))]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "arguments from Python are owned"
@@ -121,6 +122,7 @@ impl SimulationTrace {
         settings: HashMap<String, f64>,
         seed: Option<u64>,
         group: Vec<(u32, u64, Option<u64>)>,
+        with_swap: bool,
     ) -> PyResult<SimulationOutcome> {
         let events = group
             .into_iter()
@@ -133,11 +135,17 @@ impl SimulationTrace {
             group: events.collect(),
             ..Settings(&settings).params(policy, seed)?
         };
-        let outcome = py
-            .detach(|| simulate(&self.trace, params))
-            .map_err(refuse)?;
+        let replay = || {
+            if !with_swap {
+                return simulate(&self.trace, params).map(|outcome| (outcome, None));
+            }
+            let (outcome, events) = simulate_with_swap(&self.trace, params)?;
+            Ok((outcome, Some(swap_traffic(&events))))
+        };
+        let (outcome, swap) = py.detach(replay).map_err(refuse)?;
         Ok(SimulationOutcome {
             intervals: outcome.intervals,
+            swap,
         })
     }
 }
@@ -299,6 +307,26 @@ impl Settings<'_> {
 #[pyclass(frozen, module = "tierscope_simcore")]
 pub(crate) struct SimulationOutcome {
     intervals: Vec<Interval>,
+    swap: Option<[Vec<u32>; 3]>,
+}
+
+/// Interval, page and step of each event, by base page; pages are numbered in the order in which they went to swap.
+fn swap_traffic(events: &[SwapEvent]) -> [Vec<u32>; 3] {
+    let mut first = HashMap::new();
+    let mut pages = 0;
+    let mut columns = [const { Vec::new() }; 3];
+    for event in events {
+        let from = *first.entry(event.page).or_insert_with(|| {
+            pages += event.units;
+            pages - event.units
+        });
+        for page in from..from + event.units {
+            columns[0].push(event.interval);
+            columns[1].push(page);
+            columns[2].push(event.step as u32);
+        }
+    }
+    columns
 }
 
 type Figure = fn(&Interval) -> f64;
@@ -365,6 +393,16 @@ impl SimulationOutcome {
             .iter()
             .flat_map(|at| at.used.into_iter().flatten());
         integers(py, flat).reshape([self.intervals.len(), 2, KINDS])
+    }
+
+    /// What pages did on swap, in order: interval, page (numbered from 0), and 0 out, 1 in or 2 stale; uint32 each.
+    /// None unless it was asked for.
+    fn swap_traffic<'py>(&self, py: Python<'py>) -> Option<[Bound<'py, PyArray1<u32>>; 3]> {
+        let swap = self.swap.as_ref()?;
+        Some(
+            swap.each_ref()
+                .map(|column| column.clone().into_pyarray(py)),
+        )
     }
 
     /// The other figures by name, float64 [intervals] each.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use numpy::PyReadonlyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_swapdev::{
-    Backend, Block, Compression, Flash, Outcome, Params, SwapError, Tenant, TenantOutcome, Trim,
-    ZonePolicy, Zoned, run,
+    Backend, Block, Compression, Event, Flash, Outcome, Params, Step, SwapError, Tenant,
+    TenantOutcome, Traffic, Trim, ZonePolicy, Zoned, play, run,
 };
 
 use crate::settings::Settings;
@@ -52,6 +53,65 @@ pub(crate) fn run_swap_device(
     let outcome = py.detach(|| run(&params)).map_err(|error| refuse(&error))?;
     let tenants = outcome.tenants.iter().map(tenant_figures).collect();
     Ok((device_figures(&outcome), tenants))
+}
+
+/// Plays traffic to a swap device: by event its time since the beginning, its page, and 0 out, 1 in or 2 stale. Returns
+/// figures of the device and of the traffic. Raises as `run_swap_device` does.
+#[pyfunction]
+#[pyo3(signature = (backend, settings, *, at_ns, page, step, pass_ns, seed))]
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    reason = "arguments from Python are owned, one for each column"
+)]
+pub(crate) fn play_swap_traffic(
+    py: Python<'_>,
+    backend: &str,
+    settings: HashMap<String, f64>,
+    at_ns: PyReadonlyArray1<'_, u64>,
+    page: PyReadonlyArray1<'_, u32>,
+    step: PyReadonlyArray1<'_, u32>,
+    pass_ns: u64,
+    seed: u64,
+) -> PyResult<(Figures, Vec<Figures>)> {
+    let given = Settings(&settings);
+    let (at_ns, page, step) = (at_ns.as_slice()?, page.as_slice()?, step.as_slice()?);
+    if at_ns.len() != page.len() || page.len() != step.len() {
+        return Err(PyValueError::new_err("columns of events differ in length"));
+    }
+    let events = at_ns.iter().zip(page).zip(step);
+    let traffic = Traffic {
+        flash: given.flash()?,
+        backend: given.backend(backend)?,
+        pages: page.iter().max().map_or(0, |last| last + 1),
+        events: events
+            .map(|((at_ns, page), step)| event(*at_ns, *page, *step))
+            .collect::<PyResult<_>>()?,
+        pass_ns,
+        warm_up_writes_ratio: given.number("warm_up_writes_ratio")?,
+        measured_writes_ratio: given.number("measured_writes_ratio")?,
+        seed,
+    };
+    let played = py
+        .detach(|| play(&traffic))
+        .map_err(|error| refuse(&error))?;
+    let mut figures = device_figures(&played.outcome);
+    figures.insert("asked_ns", Some(played.asked_ns as f64));
+    figures.insert("is_settled", Some(f64::from(u8::from(played.is_settled))));
+    let tenants = played.outcome.tenants.iter().map(tenant_figures).collect();
+    Ok((figures, tenants))
+}
+
+fn event(at_ns: u64, page: u32, step: u32) -> PyResult<Event> {
+    let step = match step {
+        0 => Step::Out,
+        1 => Step::In,
+        2 => Step::Stale,
+        other => {
+            return Err(PyValueError::new_err(format!("there is no step {other}")));
+        }
+    };
+    Ok(Event { at_ns, page, step })
 }
 
 fn refuse(error: &SwapError) -> PyErr {

@@ -4205,6 +4205,7 @@ class SweepCell(TypedDict):
     promoted_pages_per_s: Figure
     run_id: str
     settings: dict[str, float]
+    swap: SweepSwap | None
     tier_move_mb_per_s: Figure
 
 
@@ -4299,6 +4300,7 @@ class SweepRun(TypedDict):
     series: SweepRunSeries | None
     settings: dict[str, float]
     stall_seconds: StallSeconds | None
+    swap: SweepSwap | None
     sweep_id: str
     tier_move_mb_per_s: Figure
     totals: dict[str, float | None] | None
@@ -4360,6 +4362,21 @@ SweepSourceRequest = TypedDict(
         "workload": "NotRequired[str | None]",
     },
 )
+
+
+class SweepSwap(TypedDict):
+    """The policy's swap device under the traffic of the host that swaps most: docs/method/swap-devices.md."""
+
+    device: str
+    drive_life_years: Figure
+    flash_writes_per_day: Figure
+    keeps_up_ratio: Figure
+    label: str
+    swap_in_bytes_per_s: Figure
+    swap_in_p99_us: Figure
+    swap_out_bytes_per_s: Figure
+    used_ratio: Figure
+    write_amplification: Figure
 
 
 class SweepTask(TypedDict):

@@ -23,14 +23,14 @@ mod swap;
 mod trace;
 mod victims;
 
-pub use metrics::{Interval, Outcome, Place};
+pub use metrics::{Interval, Outcome, Place, SwapEvent};
 pub use oracle::oracle_accesses;
 pub use page::Kind;
 pub use params::{
     GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Params,
     ParamsError, Policy, Scan, Swap, SwapDevice, Tpp, Watermarks,
 };
-pub use run::{IdentityError, simulate};
+pub use run::{IdentityError, simulate, simulate_with_swap};
 pub use swap::{offload_units, writes_of_evictions};
 pub use trace::{Pages, Rows, Trace, TraceError};
 

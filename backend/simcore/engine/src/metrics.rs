@@ -1,5 +1,7 @@
 //! What a simulation says of each interval. Pages are counted in units.
 
+use tierscope_swapdev::Step;
+
 use crate::page::KINDS;
 
 /// Where accesses found their page.
@@ -82,6 +84,19 @@ impl Interval {
     pub fn at(&self, place: Place) -> u64 {
         self.accesses.iter().map(|kind| kind[place as usize]).sum()
     }
+}
+
+/// One step of a page to, from or on swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwapEvent {
+    /// When.
+    pub interval: u32,
+    /// Number of the page in the trace.
+    pub page: u32,
+    /// Its size.
+    pub units: u32,
+    /// What.
+    pub step: Step,
 }
 
 /// A whole simulation.

@@ -57,6 +57,8 @@ pub(crate) const ACTIVE: u8 = 1;
 pub(crate) const SLOT: u8 = 2;
 /// Promoted in this interval.
 pub(crate) const PROMOTED: u8 = 4;
+/// Went to swap, and has not been written to since.
+pub(crate) const COPIED: u8 = 8;
 
 impl Page {
     /// A page before its first interval.

@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use crate::hints::adjusted_threshold;
-use crate::metrics::{Interval, Outcome, Place};
-use crate::page::{SLOT, Tier};
+use crate::metrics::{Interval, Outcome, Place, SwapEvent};
+use crate::page::{COPIED, SLOT, Tier};
 use crate::params::{Params, ParamsError, Policy};
 use crate::promote::Fault;
 use crate::state::State;
@@ -33,7 +33,27 @@ pub enum IdentityError {
 /// A setting that cannot be.
 pub fn simulate(trace: &Trace, params: Params) -> Result<Outcome, IdentityError> {
     params.check()?;
+    run(&mut State::new(trace, params))
+}
+
+/// Replays a trace, and says what each page did on swap, in order.
+///
+/// # Errors
+///
+/// A setting that cannot be.
+pub fn simulate_with_swap(
+    trace: &Trace,
+    params: Params,
+) -> Result<(Outcome, Vec<SwapEvent>), IdentityError> {
+    params.check()?;
     let mut state = State::new(trace, params);
+    state.swap_log = Some(Vec::new());
+    let outcome = run(&mut state)?;
+    Ok((outcome, state.swap_log.take().unwrap_or_default()))
+}
+
+fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
+    let trace = state.trace;
     let mut faults = Vec::new();
     let mut intervals: Vec<Interval> = Vec::with_capacity(trace.intervals());
     for now in 0..trace.intervals() {
@@ -78,7 +98,7 @@ impl State<'_> {
                 Tier::Nowhere => self.nowhere_units -= units,
                 Tier::Absent => {}
             }
-            self.free_slot(page);
+            self.copy_is_stale(page);
             self.pages[page as usize].tier = Tier::Absent;
             self.out.died += units;
         }
@@ -105,8 +125,8 @@ impl State<'_> {
         };
         self.pages[page as usize].touch(self.now);
         self.out.accesses[kind][place as usize] += count;
-        if row.written && before.is(SLOT) {
-            self.free_slot(page);
+        if row.written && before.is(SLOT | COPIED) {
+            self.copy_is_stale(page);
         }
     }
 
@@ -126,14 +146,14 @@ impl State<'_> {
         accesses[place as usize] += u64::from(row.accesses) - 1;
         self.pages[row.page as usize].touch(self.now);
         if row.written {
-            self.free_slot_in_memory(row.page);
+            self.note_write_in_memory(row.page);
         }
     }
 
     /// A written page that is in memory no longer equals its copy. One that thrashes stays on the device.
-    fn free_slot_in_memory(&mut self, page: u32) {
+    fn note_write_in_memory(&mut self, page: u32) {
         if matches!(self.pages[page as usize].tier, Tier::Dram | Tier::Slow) {
-            self.free_slot(page);
+            self.copy_is_stale(page);
         }
     }
 

@@ -1,6 +1,6 @@
 //! All of a simulation that changes: its pages, and how full each tier is.
 
-use crate::metrics::Interval;
+use crate::metrics::{Interval, SwapEvent};
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
 use crate::params::{MOST_UNITS, Params, Policy};
 use crate::scanner::Scanner;
@@ -54,6 +54,8 @@ pub(crate) struct State<'t> {
     /// Demotions of this interval, in order.
     pub lowered: Vec<Lowered>,
     pub out: Interval,
+    /// What pages did on swap, where it is asked for.
+    pub swap_log: Option<Vec<SwapEvent>>,
 }
 
 impl<'t> State<'t> {
@@ -86,6 +88,7 @@ impl<'t> State<'t> {
             promoted: Vec::new(),
             lowered: Vec::new(),
             out: Interval::default(),
+            swap_log: None,
         }
     }
 

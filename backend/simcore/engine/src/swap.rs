@@ -1,13 +1,25 @@
 //! Eviction to swap and disk, and faults from there.
 
-use tierscope_swapdev::{SWAP_FULL_RATIO, frees_slot_at_swap_in};
+use tierscope_swapdev::{SWAP_FULL_RATIO, Step, frees_slot_at_swap_in};
 
-use crate::page::{Kind, MEMORY_TIERS, SLOT, Tier};
+use crate::metrics::SwapEvent;
+use crate::page::{COPIED, Kind, MEMORY_TIERS, SLOT, Tier};
 use crate::params::{Offload, SwapDevice};
 use crate::state::State;
 use crate::victims::{Victim, VictimFilter};
 
 impl State<'_> {
+    fn log_swap(&mut self, page: u32, step: Step) {
+        if let Some(log) = &mut self.swap_log {
+            log.push(SwapEvent {
+                interval: self.now,
+                page,
+                units: self.trace.size(page) as u32,
+                step,
+            });
+        }
+    }
+
     /// Evicts the next victim of a tier. False where none is left that may be evicted.
     pub(crate) fn evict_next(&mut self, tier: Tier, with_current: bool) -> bool {
         match self.next_evictable(tier, with_current) {
@@ -48,6 +60,8 @@ impl State<'_> {
                 self.pages[page as usize].flags |= SLOT;
                 self.out.swap_written += units;
             }
+            self.pages[page as usize].flags |= COPIED;
+            self.log_swap(page, Step::Out);
             self.leave(page, Tier::Swap);
             self.out.swapped_out += units;
         }
@@ -66,6 +80,7 @@ impl State<'_> {
             Tier::Swap => {
                 self.away_units -= units;
                 self.out.swapped_in += units;
+                self.log_swap(page, Step::In);
                 if self.frees_slots() {
                     self.free_slot(page);
                 }
@@ -87,8 +102,17 @@ impl State<'_> {
         swap.device == SwapDevice::BlockSsd && frees_slot_at_swap_in(used_ratio, SWAP_FULL_RATIO)
     }
 
-    /// The copy on the device is stale or not wanted any more.
-    pub(crate) fn free_slot(&mut self, page: u32) {
+    /// What the page had on the device is stale: it was written to, or is gone.
+    pub(crate) fn copy_is_stale(&mut self, page: u32) {
+        if self.pages[page as usize].is(COPIED) {
+            self.pages[page as usize].flags &= !COPIED;
+            self.log_swap(page, Step::Stale);
+        }
+        self.free_slot(page);
+    }
+
+    /// The slot on the device is not wanted any more.
+    fn free_slot(&mut self, page: u32) {
         if self.pages[page as usize].is(SLOT) {
             self.pages[page as usize].flags &= !SLOT;
             self.swap_used -= self.trace.size(page);

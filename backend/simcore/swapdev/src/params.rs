@@ -193,7 +193,11 @@ pub struct Params {
     pub seed: u64,
 }
 
-fn check(holds: bool, setting: &'static str, cause: &'static str) -> Result<(), SwapError> {
+pub(crate) fn check(
+    holds: bool,
+    setting: &'static str,
+    cause: &'static str,
+) -> Result<(), SwapError> {
     if holds {
         Ok(())
     } else {
@@ -219,17 +223,21 @@ impl Params {
         let bounded = writes.iter().all(|ratio| *ratio > 0.0 && *ratio <= 100.0);
         check(bounded, "writes", "above 0, at most 100 times the flash")?;
         self.tenants.iter().try_for_each(Tenant::check)?;
-        match self.backend {
-            Backend::Block(block) => block.check(),
-            Backend::Zoned(zoned) => check(zoned.open_zones >= 2, "open_zones", "at least 2"),
-            Backend::Zram(compression) => compression.check(),
-            Backend::Zswap(compression, block) => compression.check().and(block.check()),
-        }
+        check_backend(self.backend)
+    }
+}
+
+pub(crate) fn check_backend(backend: Backend) -> Result<(), SwapError> {
+    match backend {
+        Backend::Block(block) => block.check(),
+        Backend::Zoned(zoned) => check(zoned.open_zones >= 2, "open_zones", "at least 2"),
+        Backend::Zram(compression) => compression.check(),
+        Backend::Zswap(compression, block) => compression.check().and(block.check()),
     }
 }
 
 impl Flash {
-    fn check(&self) -> Result<(), SwapError> {
+    pub(crate) fn check(&self) -> Result<(), SwapError> {
         let whole = self.slots >= 4 * CLUSTER_SLOTS && self.slots.is_multiple_of(CLUSTER_SLOTS);
         check(
             whole && self.slots <= 1 << 24,

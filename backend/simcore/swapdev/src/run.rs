@@ -71,7 +71,13 @@ impl<'a> Run<'a> {
         }
         Self {
             params,
-            store: Store::new(params, first as usize),
+            store: Store::new(
+                params.flash,
+                params.backend,
+                [params.cpus, params.tenants.len() as u32],
+                first as usize,
+                params.seed,
+            ),
             memories,
             threads,
             events: BinaryHeap::new(),

@@ -3,7 +3,7 @@
 use crate::block::BlockSwap;
 use crate::compressed::Pool;
 use crate::outcome::Counts;
-use crate::params::{Backend, Params, SwapError};
+use crate::params::{Backend, Flash, SwapError};
 use crate::zoned::{Writer, ZonedSwap};
 
 pub(crate) enum Store {
@@ -14,12 +14,17 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    pub(crate) fn new(params: &Params, pages: usize) -> Self {
-        let (flash, cpus, seed) = (params.flash, params.cpus, params.seed);
-        match params.backend {
+    /// `writers`: CPUs, and tenants.
+    pub(crate) fn new(
+        flash: Flash,
+        backend: Backend,
+        [cpus, tenants]: [u32; 2],
+        pages: usize,
+        seed: u64,
+    ) -> Self {
+        match backend {
             Backend::Block(block) => Self::Block(BlockSwap::new(flash, block, pages, cpus)),
             Backend::Zoned(zoned) => {
-                let tenants = params.tenants.len() as u32;
                 Self::Zoned(ZonedSwap::new(flash, zoned, pages, cpus, tenants))
             }
             Backend::Zram(compression) => Self::Zram(Pool::new(compression, pages, seed)),
@@ -100,7 +105,11 @@ impl Store {
     /// The copy of a page is stale, or not wanted any more.
     pub(crate) fn release(&mut self, page: u32, now_ns: u64, counts: &mut Counts) {
         match self {
-            Self::Block(block) | Self::Zswap(_, block) => block.release(page, now_ns, counts),
+            Self::Block(block) => block.release(page, now_ns, counts),
+            Self::Zswap(pool, block) => {
+                pool.remove(page);
+                block.release(page, now_ns, counts);
+            }
             Self::Zoned(zoned) => zoned.release(page),
             Self::Zram(pool) => pool.remove(page),
         }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tierscope_swapdev::{
-    Backend, Block, CLUSTER_SLOTS, Compression, Flash, Params, SWAP_FULL_RATIO, SwapError, Tenant,
-    Trim, ZonePolicy, Zoned, run,
+    Backend, Block, CLUSTER_SLOTS, Compression, Event, Flash, Params, SWAP_FULL_RATIO, Step,
+    SwapError, Tenant, Traffic, Trim, ZonePolicy, Zoned, play, run,
 };
 
 const FLASH: Flash = Flash {
@@ -225,4 +225,78 @@ proptest! {
         }
         prop_assert_eq!(run(&params), Ok(outcome));
     }
+}
+
+/// Pages that leave memory one by one and come back, written to between, so that all of the traffic repeats itself.
+fn traffic(backend: Backend, pages: u32, gap_ns: u64) -> Traffic {
+    let steps = [Step::Out, Step::In, Step::Stale];
+    let step = |(at, (step, page)): (u64, (Step, u32))| Event {
+        at_ns: at * gap_ns,
+        page,
+        step,
+    };
+    let order = steps
+        .into_iter()
+        .flat_map(|step| (0..pages).map(move |page| (step, page)));
+    let events: Vec<Event> = (0_u64..).zip(order).map(step).collect();
+    Traffic {
+        flash: FLASH,
+        backend,
+        pages,
+        pass_ns: gap_ns * events.len() as u64,
+        events,
+        warm_up_writes_ratio: 2.0,
+        measured_writes_ratio: 1.0,
+        seed: 1,
+    }
+}
+
+#[test]
+fn played_traffic_writes_every_page_once_and_waits_for_nothing_on_an_idle_device() {
+    let pages = 8_192;
+    for backend in [Backend::Block(LINUX), Backend::Zoned(ZONES)] {
+        let played = play(&traffic(backend, pages, 1_000_000)).expect("room");
+        let tenant = &played.outcome.tenants[0];
+        assert!(played.is_settled);
+        assert_eq!(played.outcome.elapsed_ns, played.asked_ns);
+        assert_eq!(tenant.swap_ins % u64::from(pages), 0);
+        assert_eq!(tenant.swap_outs, tenant.evictions);
+        assert_eq!(tenant.swap_outs, played.outcome.counts.swap_writes);
+        let median = tenant.swap_in_quantile_ns(0.5).expect("swap-ins");
+        assert_eq!(median, FLASH.read_ns + FLASH.transfer_ns);
+    }
+}
+
+#[test]
+fn a_clean_page_is_written_once_where_its_copy_stays() {
+    let mut clean = traffic(Backend::Zoned(ZONES), 8_192, 10_000);
+    clean.events.retain(|event| event.step != Step::Stale);
+    let played = play(&clean).expect("room");
+    assert!(played.is_settled);
+    assert_eq!(played.outcome.counts.swap_writes, 0);
+    assert_eq!(played.outcome.write_amplification(), None);
+    assert!(played.outcome.tenants[0].swap_ins > 0);
+}
+
+#[test]
+fn a_device_that_cannot_keep_up_falls_behind() {
+    let slow = play(&traffic(Backend::Block(LINUX), 8_192, 1_000)).expect("room");
+    assert!(slow.outcome.elapsed_ns > 2 * slow.asked_ns);
+    let late = slow.outcome.tenants[0]
+        .swap_in_quantile_ns(0.99)
+        .expect("swap-ins");
+    assert!(late > 10 * (FLASH.read_ns + FLASH.transfer_ns));
+}
+
+#[test]
+fn traffic_that_cannot_be_is_refused_by_name() {
+    let mut wrong = traffic(Backend::Block(LINUX), 10, 1_000);
+    wrong.pages = 9;
+    let refused = |setting| move |error| matches!(error, SwapError::Setting { setting: found, .. } if found == setting);
+    assert!(play(&wrong).is_err_and(refused("page")));
+    let mut late = traffic(Backend::Block(LINUX), 10, 1_000);
+    late.events.reverse();
+    assert!(play(&late).is_err_and(refused("at_ns")));
+    let full = traffic(Backend::Block(LINUX), FLASH.slots + 1, 1_000);
+    assert_eq!(play(&full), Err(SwapError::NoSlot));
 }

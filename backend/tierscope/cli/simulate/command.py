@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.simulate.swap_device import figure_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tierscope.domain.simulate.swap_replay import DeviceUse
     from tierscope.usecases.recordings.replay import Replays, Run, Wanted
 
 SCHEMA = "tierscope.simulate/1"
 MAX_THREADS = 64
 WORKLOAD = "workload:"
+KEEPS_UP = 0.99
+"""Below it a device is said not to keep up with the traffic."""
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +52,14 @@ def simulate(
     ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Pages of a synthetic workload (50000).")] = None,
     intervals: Annotated[int | None, typer.Option(min=1, help="Intervals of a synthetic workload (60).")] = None,
+    swap_devices: Annotated[
+        list[str] | None,
+        typer.Option("--swap-device", help="A swap device under the policy's traffic, more than once (its own)."),
+    ] = None,
+    swap_utilisation: Annotated[
+        float | None,
+        typer.Option("--swap-utilisation", help="How full the traffic makes that device at most (size of the area)."),
+    ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once.")] = 1,
     series: Annotated[bool, typer.Option("--series", help="Print the intervals as well (with --json).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/simulate-json.md).")] = False,
@@ -72,7 +87,7 @@ def simulate(
         values = parse_settings(settings or [])
     except SettingsError as error:
         fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
-    wanted = Wanted(policy, dram_share, dram_pages, values, seed, threads)
+    wanted = Wanted(policy, dram_share, dram_pages, values, seed, threads, swap_devices or (), swap_utilisation)
     try:
         found = _replay(path, wanted, pages, intervals)
     except BadRequest as error:
@@ -85,8 +100,6 @@ def simulate(
 
 def _list_workloads(*, as_json: bool) -> None:
     """Print the synthetic workloads with their sources, parameters and what their papers measured."""
-    from dataclasses import asdict
-
     from tierscope.domain.simulate import WORKLOADS
 
     if as_json:
@@ -166,6 +179,7 @@ def _run(run: Run, found: Replays, *, series: bool) -> dict[str, Any]:
             "total": run.stall.total_s,
         },
         "loss": _loss(run),
+        "swap_devices": [asdict(use) for use in run.swap],
     }
     if series:
         document["series"] = _series(run, found)
@@ -226,4 +240,31 @@ def _describe(found: Replays) -> str:
         f"Simulated: {found.pages:,} pages, {found.accesses:,} accesses over {found.intervals} intervals; "
         f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak."
     )
-    return "\n".join([title, "", *lines])
+    return "\n".join([title, "", *lines, *_swap_lines(found.runs)])
+
+
+def _swap_lines(runs: Sequence[Run]) -> list[str]:
+    """A line for each swap device under the traffic of a policy."""
+    uses = [(run.outcome.policy.name, use) for run in runs for use in run.swap]
+    lines = [f"  {policy} on {use.point.device}: {_swap_text(use)}" for policy, use in uses]
+    return ["", "Swap devices under this traffic (mean of three seeds, in brackets the 95 % interval):", *lines] * bool(
+        lines
+    )
+
+
+def _swap_text(use: DeviceUse) -> str:
+    point = use.point
+    if point.error is not None:
+        return point.error
+    tenant = point.tenants[0]
+    parts = [f"{point.utilisation:.0%} full at most", f"{use.area_bytes / 1e9:.2f} GB"]
+    parts.append(f"WAF {figure_text(point.write_amplification, 1, digits=2, interval=True)}")
+    parts.append(f"out {figure_text(tenant.swap_out_bytes_per_s, 1e-3, digits=1)} kB/s")
+    parts.append(f"swap-in p99 {figure_text(tenant.swap_in_p99_seconds, 1e3, digits=2, interval=True)} ms")
+    parts.append(f"flash {figure_text(use.flash_writes_per_day, 1, digits=2)} drive sizes a day")
+    parts.append(f"lasts {figure_text(use.drive_life_years, 1, digits=1, interval=True)} years")
+    if use.keeps_up_ratio is not None and use.keeps_up_ratio.value < KEEPS_UP:
+        parts.append(f"does not keep up: needs {1 / use.keeps_up_ratio.value:.1f} times as long")
+    if not use.is_settled:
+        parts.append("not in a steady state yet: too little is written")
+    return ", ".join(parts)

@@ -89,8 +89,8 @@ def _describe(found: SwapDevices) -> str:
 
 def _rows(point: DevicePoint) -> list[tuple[str, ...]]:
     amplified = (point.write_amplification, point.host_amplification, point.device_amplification)
-    lead = (point.device, f"{point.utilisation:g}", _text(amplified[0], 1, digits=2, interval=True))
-    parts = tuple(_text(one, 1, digits=2) for one in amplified[1:])
+    lead = (point.device, f"{point.utilisation:g}", figure_text(amplified[0], 1, digits=2, interval=True))
+    parts = tuple(figure_text(one, 1, digits=2) for one in amplified[1:])
     rows = []
     for number, tenant in enumerate(point.tenants, start=1):
         rates = (tenant.swap_in_bytes_per_s, tenant.swap_out_bytes_per_s)
@@ -99,14 +99,15 @@ def _rows(point: DevicePoint) -> list[tuple[str, ...]]:
             (
                 *(lead + parts if number == 1 else ("",) * (len(lead) + len(parts))),
                 str(number),
-                *(_text(rate, 1e-6, digits=0, interval=True) for rate in rates),
-                *(_text(time, 1e3, digits=2) for time in times),
+                *(figure_text(rate, 1e-6, digits=0, interval=True) for rate in rates),
+                *(figure_text(time, 1e3, digits=2) for time in times),
             )
         )
     return rows
 
 
-def _text(figure: Estimate | None, scale: float, *, digits: int, interval: bool = False) -> str:
+def figure_text(figure: Estimate | None, scale: float, *, digits: int, interval: bool = False) -> str:
+    """A figure times `scale`, with its interval in brackets where asked for; a dash where there is none."""
     if figure is None:
         return "-"
     text = f"{scale * figure.value:.{digits}f}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint32]
 
 INTERVAL_SECONDS = 60.0
 """Every page is scanned once an interval, which is what the kernel's default period does in a minute."""
@@ -53,6 +54,18 @@ class GroupEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapTraffic:
+    """What base pages did on swap, in order, [n] each. Pages are numbered from 0 as they first went there.
+
+    `step`: 0 it left memory, 1 it came back, 2 it was written to or is gone, so that a copy of it is stale.
+    """
+
+    interval: Words
+    page: Words
+    step: Words
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Sums over all intervals, or those asked for. Shares are None without accesses."""
 
@@ -84,13 +97,17 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A replay with what it was made of. `seed` None: hint faults come at their expected time."""
+    """A replay with what it was made of. `seed` None: hint faults come at their expected time.
+
+    `swap_traffic`: None without swap, or where it was not asked for.
+    """
 
     policy: Policy
     machine: Machine
     interval_s: float
     seed: int | None
     figures: Figures
+    swap_traffic: SwapTraffic | None = None
 
     def totals(self, first_interval: int = 0) -> Totals:
         """Sums from an interval on, so that the filling of memory can be left out."""
@@ -106,10 +123,11 @@ def replay(
     seed: int | None = None,
     fault_s: float = SWAP_FAULT_SECONDS,
     group: Sequence[GroupEvent] = (),
+    with_swap: bool = False,
 ) -> Outcome:
     """Replay a trace. One seed gives one result; without one, hint faults come at their expected time.
 
-    `group`: events of the service's control group, in order of interval.
+    `group`: events of the service's control group, in order of interval. `with_swap`: keep the traffic of swap.
 
     Raises:
         ValueError: the machine or a setting cannot be.
@@ -121,9 +139,12 @@ def replay(
         return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, equipped.dram_pages))
     settings = policy.loop_settings(equipped, interval_s=interval_s, fault_s=fault_s)
     events = [(event.interval, event.reclaim_pages, event.high_pages) for event in group]
-    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events)
+    with_swap = with_swap and equipped.swap is not None
+    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events, with_swap=with_swap)
     figures = Figures(found.accesses, found.promoted, found.demoted, found.used, dict(found.figures()))
-    return Outcome(policy, equipped, interval_s, seed, figures)
+    columns = found.swap_traffic()
+    traffic = None if columns is None else SwapTraffic(*columns)
+    return Outcome(policy, equipped, interval_s, seed, figures, traffic)
 
 
 def _oracle_figures(trace: "SimulationTrace", dram_pages: int) -> Figures:

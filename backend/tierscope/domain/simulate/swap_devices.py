@@ -133,7 +133,10 @@ class TenantFigures:
 
 @dataclass(frozen=True, slots=True)
 class DevicePoint:
-    """A device at one use. Amplifications are null where nothing was written; `error`: why there are no figures."""
+    """A device at one use. Amplifications are null where nothing was written; `error`: why there are no figures.
+
+    `flash_bytes_per_s`: writes to flash; null without flash.
+    """
 
     device: SwapDeviceName
     utilisation: float
@@ -142,6 +145,7 @@ class DevicePoint:
     device_amplification: Estimate | None = None
     used_ratio: Estimate | None = None
     busy_ratio: Estimate | None = None
+    flash_bytes_per_s: Estimate | None = None
     compression_ratio: Estimate | None = None
     trims_per_swap_out: Estimate | None = None
     tenants: tuple[TenantFigures, ...] = ()
@@ -219,7 +223,7 @@ def simulate_device(
             return DevicePoint(device, utilisation, error=str(error))
         except ValueError as error:
             raise SwapDeviceError(str(error)) from error
-    return _point(device, utilisation, runs)
+    return point_of(device, utilisation, runs)
 
 
 def read_devices(names: Sequence[str]) -> tuple[SwapDeviceName, ...]:
@@ -263,7 +267,8 @@ def interference(
 Run = tuple[dict[str, float | None], list[dict[str, float | None]]]
 
 
-def _point(device: SwapDeviceName, utilisation: float, runs: Sequence[Run]) -> DevicePoint:
+def point_of(device: SwapDeviceName, utilisation: float, runs: Sequence[Run]) -> DevicePoint:
+    """Figures of a device at a use over the runs of its seeds."""
     found = [run[0] for run in runs]
 
     def ratio(part: str, whole: str) -> Estimate | None:
@@ -277,10 +282,16 @@ def _point(device: SwapDeviceName, utilisation: float, runs: Sequence[Run]) -> D
         device_amplification=estimate([one["device_amplification"] for one in found], floor=1.0),
         used_ratio=estimate([one["used_ratio"] for one in found]),
         busy_ratio=estimate([one["busy_ratio"] for one in found]),
+        flash_bytes_per_s=estimate([_flash_bytes_per_s(one) for one in found]),
         compression_ratio=estimate([_over(_bytes(one["pool_pages"]), one["pool_bytes"]) for one in found]),
         trims_per_swap_out=ratio("trims", "swap_writes"),
         tenants=tuple(_tenant(runs, number) for number in range(len(runs[0][1]))),
     )
+
+
+def _flash_bytes_per_s(found: Mapping[str, float | None]) -> float | None:
+    has_flash = found["busy_ratio"] is not None
+    return _over(_bytes(found["flash_writes"]), _seconds(found["elapsed_ns"])) if has_flash else None
 
 
 def _tenant(runs: Sequence[Run], number: int) -> TenantFigures:

@@ -12,6 +12,7 @@ from tierscope.domain.simulate.costs import DEFAULT_BELIEF, Costs, Loss, Stall, 
 from tierscope.domain.simulate.pooling import HostReplay, pool_totals, share_away
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS, Outcome, Totals, replay
 from tierscope.domain.simulate.sampled import SampledTrace, random_groups
+from tierscope.domain.simulate.swap_replay import DeviceUse, play_on_device
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.trace import compile_trace
 from tierscope.domain.slowdown import Belief, ShareOnSlow
@@ -72,7 +73,10 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Figures of a run: those of the mean host, scaled up to all its pages. `away`: share outside DRAM."""
+    """Figures of a run: those of the mean host, scaled up to all its pages. `away`: share outside DRAM.
+
+    `swap`: the policy's swap device under the traffic of the host that swaps most; None where nothing swaps.
+    """
 
     hosts: tuple[HostReplay, ...]
     totals: Totals
@@ -80,6 +84,7 @@ class RunOutcome:
     stall: Stall
     loss: Loss | None
     seconds: float
+    swap: DeviceUse | None = None
 
 
 def replay_run(
@@ -101,7 +106,10 @@ def replay_run(
     loss = estimate_loss(totals, conditions.costs, cpu_seconds=per_host, belief=conditions.belief)
     if loss is not None and loss.method == "prior" and away is not None:
         loss = _widen(loss, away, conditions.belief)
-    return RunOutcome(tuple(hosts), totals, away, stall_time(totals, conditions.costs), loss, seconds)
+    busiest = max(hosts, key=lambda host: host.totals.swapped_out_pages * host.weight)
+    swap = play_on_device(busiest.outcome)
+    stall = stall_time(totals, conditions.costs)
+    return RunOutcome(tuple(hosts), totals, away, stall, loss, seconds, swap)
 
 
 def _counted(host: HostReplay) -> int:
@@ -115,7 +123,7 @@ def _replay_host(trace: HostTrace, run: SweepRun, conditions: Conditions) -> Hos
             f"the trace has {trace.trace.intervals - trace.lead_intervals} intervals; with"
             f" {conditions.warm_up_intervals} of warming up none is left to count"
         )
-    outcome = _replay_part(trace.trace, run, conditions, trace.sampled_ratio, trace.page_bytes)
+    outcome = _replay_part(trace.trace, run, conditions, trace.sampled_ratio, trace.page_bytes, with_swap=True)
     part_ratio = trace.sampled_ratio / max(len(trace.groups), 1)
     groups = [
         _replay_part(group, run, conditions, part_ratio, trace.page_bytes).totals(first) for group in trace.groups
@@ -126,7 +134,13 @@ def _replay_host(trace: HostTrace, run: SweepRun, conditions: Conditions) -> Hos
 
 
 def _replay_part(
-    trace: "SimulationTrace", run: SweepRun, conditions: Conditions, sampled_ratio: float, page_bytes: int
+    trace: "SimulationTrace",
+    run: SweepRun,
+    conditions: Conditions,
+    sampled_ratio: float,
+    page_bytes: int,
+    *,
+    with_swap: bool = False,
 ) -> Outcome:
     machine = run.make_machine(trace.peak_units, sampled_ratio=sampled_ratio, page_bytes=page_bytes)
     return replay(
@@ -136,6 +150,7 @@ def _replay_part(
         interval_s=conditions.interval_s,
         seed=conditions.seed,
         fault_s=conditions.costs.fault_seconds,
+        with_swap=with_swap,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.simulate.endurance import drive_life_years
 from tierscope.domain.tco.scenario import Design, Finance, Scenario, SharedName, Swap
 
 Floats = npt.NDArray[np.float64]
@@ -116,10 +117,14 @@ def wear_of(swap: Swap, cases: Cases, swap_out_mb_per_s: Floats) -> Endurance:
     size_tb = swap.gb / GB_PER_TB
     waf = cases["waf_zns" if swap.zoned else "waf_ssd"]
     written = swap_out_mb_per_s * SECONDS_PER_YEAR / MB_PER_TB
-    rated_tb = cases["drive_writes_per_day"] * DAYS_PER_YEAR * cases["drive_years"] * size_tb
-    yearly = written * waf / cases["waf_rated"]
-    life = np.divide(rated_tb, yearly, out=np.full_like(yearly, np.inf), where=yearly > 0.0)
-    return Endurance(written, written * waf / DAYS_PER_YEAR / size_tb, life)
+    daily = written * waf / DAYS_PER_YEAR / size_tb
+    life = drive_life_years(
+        daily,
+        rated_writes_per_day=cases["drive_writes_per_day"],
+        rated_years=cases["drive_years"],
+        rated_amplification=cases["waf_rated"],
+    )
+    return Endurance(written, daily, life)
 
 
 def _swap_part(swap: Swap, finance: Finance, cases: Cases, endurance: Endurance) -> Part:

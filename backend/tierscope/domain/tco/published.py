@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from tierscope.domain.simulate.endurance import RATED_AMPLIFICATION, RATED_WRITES_PER_DAY, RATED_YEARS
 from tierscope.domain.tco.scenario import Range, SharedName
 
 PriceItem = Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
@@ -149,19 +150,21 @@ DEFAULTS: tuple[Default, ...] = (
         "drive_writes_per_day",
         "Rated writes of a swap drive",
         "drive sizes a day",
-        Range.exactly(1.0),
+        Range.exactly(RATED_WRITES_PER_DAY),
         "read-intensive class; assumed",
         ASSUMED_ON,
         "A",
     ),
-    Default("drive_years", "Rated life of a swap drive", "years", Range.exactly(5.0), "assumed", ASSUMED_ON, "A"),
+    Default(
+        "drive_years", "Rated life of a swap drive", "years", Range.exactly(RATED_YEARS), "assumed", ASSUMED_ON, "A"
+    ),
     Default("waf_ssd", "Write amplification, block SSD", "ratio", Range.exactly(2.0), "assumed", ASSUMED_ON, "A"),
     Default("waf_zns", "Write amplification, zoned SSD", "ratio", Range.exactly(1.05), "assumed", ASSUMED_ON, "A"),
     Default(
         "waf_rated",
         "Write amplification that the rating holds for",
         "ratio",
-        Range.exactly(1.0),
+        Range.exactly(RATED_AMPLIFICATION),
         "the conservative reading of a data sheet; assumed",
         ASSUMED_ON,
         "A",

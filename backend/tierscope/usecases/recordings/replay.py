@@ -30,6 +30,8 @@ from tierscope.domain.simulate import (
     stall_time,
 )
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
+from tierscope.domain.simulate.swap_devices import read_devices
+from tierscope.domain.simulate.swap_replay import DeviceUse, play_on_device
 from tierscope.domain.simulate.sweep import share_settings
 from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.curve.page_traces import read_page_trace
@@ -55,7 +57,11 @@ OTHER_SETTINGS = ("interval_s", "cpu_seconds")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to replay: policies by name or `all`, and DRAM as a share of the peak or in base pages."""
+    """What to replay: policies by name or `all`, and DRAM as a share of the peak or in base pages.
+
+    `swap_devices`: that take the traffic of policies which swap; none named, what each of these swaps to.
+    `swap_utilisation`: how full the traffic makes them at most; None takes the size of the policy's swap area.
+    """
 
     policies: Sequence[str]
     dram_ratio: float | None
@@ -63,16 +69,19 @@ class Wanted:
     settings: Mapping[str, float]
     seed: int | None = None
     threads: int = 1
+    swap_devices: Sequence[str] = ()
+    swap_utilisation: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One policy's replay with what it costs."""
+    """One policy's replay with what it costs, and swap devices under its traffic; none where nothing swaps."""
 
     outcome: Outcome
     totals: Totals
     stall: Stall
     loss: Loss | None
+    swap: tuple[DeviceUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +155,24 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
         costs = Costs(**{name: shared[name] for name in COST_SETTINGS if name in shared})
         machine = _machine(wanted, shared, trace.peak_units, page_bytes)
         policies = [make_policy(name, own[name]) for name in _names(wanted)]
+        devices = read_devices(wanted.swap_devices) or (None,)
         interval_s, cpu_seconds = shared.get("interval_s", INTERVAL_SECONDS), shared.get("cpu_seconds")
 
         def run(policy: Policy) -> Run:
             outcome = replay(
-                trace, policy, machine, interval_s=interval_s, seed=wanted.seed, fault_s=costs.fault_seconds
+                trace,
+                policy,
+                machine,
+                interval_s=interval_s,
+                seed=wanted.seed,
+                fault_s=costs.fault_seconds,
+                with_swap=True,
             )
             totals = outcome.totals()
             loss = estimate_loss(totals, costs, cpu_seconds=cpu_seconds)
-            return Run(outcome, totals, stall_time(totals, costs), loss)
+            uses = (play_on_device(outcome, device, wanted.swap_utilisation) for device in devices)
+            swap = tuple(use for use in uses if use is not None)
+            return Run(outcome, totals, stall_time(totals, costs), loss, swap)
 
         with ThreadPoolExecutor(max_workers=max(wanted.threads, 1)) as pool:
             runs = tuple(pool.map(run, policies))

@@ -16,9 +16,10 @@ from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import decode_position, parse_number
+from tierscope.usecases.simulate.basis import Basis
 from tierscope.usecases.simulate.packed import unpack, unpack_bands
 from tierscope.usecases.simulate.progress import view_sweep
-from tierscope.usecases.simulate.results import Basis, make_results, read_facts, view_cell
+from tierscope.usecases.simulate.results import make_results, read_facts, view_cell
 from tierscope.usecases.simulate.spec import read_spec
 from tierscope.usecases.simulate.views import (
     HeatBand,

@@ -1,19 +1,21 @@
 """From stored runs to figures with their evidence, the frontier, and the searches. Everything here is simulated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from tierscope.domain.base.figures import Figure, Interval, Window, absent
+from tierscope.domain.base.figures import Figure, Interval
 from tierscope.domain.simulate.frontier import Point, cost_ratio, find_frontier
 from tierscope.domain.simulate.knob_search import WITHIN_RATIO, Optimum, Tried, find_optimum
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.storage.simulate.sweeps import RunRow, SweepRow
+from tierscope.usecases.simulate.basis import Basis
 from tierscope.usecases.simulate.load import Facts
 from tierscope.usecases.simulate.progress import label_of
 from tierscope.usecases.simulate.spec import StoredSpec, read_spec
+from tierscope.usecases.simulate.swap_figures import view_swap
 from tierscope.usecases.simulate.views import (
     Flatness,
     FrontierPoint,
@@ -30,44 +32,12 @@ _FACTS = TypeAdapter(Facts)
 _PRIOR = "S slowdown model of 13 published pairs; A exponent"
 _STALL = "A costs of single events"
 _SWAP = "Pages fault in from swap or disk: set cpu_seconds, the processor time of the trace, to say what that costs."
-_SIMULATED = "Simulated: what this policy would do with the accesses of the trace."
 _ONE_TRACE = "One trace with every page: no interval is claimed; other runs of the service differ."
 
 
 def read_facts(row: SweepRow) -> Facts | None:
     """What the traces are, None until a worker has read them."""
     return None if row.facts is None else _FACTS.validate_python(row.facts)
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What the figures of one sweep have in common."""
-
-    facts: Facts | None
-    window: Window | None
-
-    def figure(self, definition: str, unit: str, value: float | None, reason: str) -> Figure:
-        """A simulated figure; without a value the reason."""
-        if value is None:
-            return replace(
-                absent(definition, unit, "not_enough_data", reason, window=self.window, method="simulated"),
-                warnings=(_SIMULATED,),
-            )
-        facts = self.facts
-        return Figure(
-            definition,
-            "ok",
-            value,
-            unit,
-            method="simulated",
-            window=self.window,
-            n_hosts=facts.n_hosts if facts else None,
-            n_intervals=facts.intervals if facts else None,
-            n_samples=facts.n_samples if facts else None,
-            coverage=facts.coverage if facts else None,
-            grounding="A placement policies as their papers and kernels describe them",
-            warnings=(_SIMULATED,),
-        )
 
 
 def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: Basis) -> SweepCell:
@@ -98,6 +68,7 @@ def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: B
         major_faults_per_s=make("major_faults_per_s", "events_per_s", rate("major_faults")),
         cost_ratio=cost_ratio(run, spec.prices),
         error=error,
+        swap=view_swap(body.get("swap"), basis),
     )
 
 

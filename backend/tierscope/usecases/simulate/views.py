@@ -73,6 +73,22 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepSwap:
+    """The policy's swap device under the traffic of the host that swaps most: docs/method/swap-devices.md."""
+
+    device: str
+    label: Annotated[str, Described("Name of the device for people.")]
+    used_ratio: Annotated[Figure, Described("Share of the device that pages take at most which are nowhere else.")]
+    write_amplification: Annotated[Figure, Described("Pages written to flash for each page written to swap.")]
+    swap_out_bytes_per_s: Figure
+    swap_in_bytes_per_s: Figure
+    swap_in_p99_us: Annotated[Figure, Described("99 of 100 swap-ins take at most so long.")]
+    flash_writes_per_day: Annotated[Figure, Described("Writes to flash, in sizes of the device.")]
+    drive_life_years: Annotated[Figure, Described("By a rating of one drive size a day for five years.")]
+    keeps_up_ratio: Annotated[Figure, Described("1: the device keeps up; 0.5: it needs twice the time.")]
+
+
+@dataclass(frozen=True, slots=True)
 class SweepCell:
     """One run. Rates and bytes are those of the mean host; `error`: why there are no figures."""
 
@@ -90,6 +106,7 @@ class SweepCell:
     major_faults_per_s: Figure
     cost_ratio: Annotated[float, Described("Price of its memory over that of all DRAM.")]
     error: Annotated[str | None, Described("Why it has no figures.")]
+    swap: Annotated[SweepSwap | None, Described("Null where nothing swaps.")]
 
 
 @dataclass(frozen=True, slots=True)

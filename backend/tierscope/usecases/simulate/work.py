@@ -192,6 +192,7 @@ def describe_run(outcome: RunOutcome) -> dict[str, Any]:
         "away": None if outcome.away is None else asdict(outcome.away),
         "stall": {**asdict(outcome.stall), "total_s": outcome.stall.total_s},
         "loss": None if outcome.loss is None else asdict(outcome.loss),
+        "swap": None if outcome.swap is None else asdict(outcome.swap),
         "seconds": outcome.seconds,
         "n_hosts": len(outcome.hosts),
         "n_groups": min(len(host.groups) for host in outcome.hosts),

@@ -11187,6 +11187,8 @@ export interface components {
             settings: {
                 [key: string]: number;
             };
+            /** @description Null where nothing swaps. */
+            swap: components["schemas"]["SweepSwap"] | null;
             tier_move_mb_per_s: components["schemas"]["Figure"];
         };
         /**
@@ -11421,6 +11423,8 @@ export interface components {
                 [key: string]: number;
             };
             stall_seconds: components["schemas"]["StallSeconds"] | null;
+            /** @description Null where nothing swaps. */
+            swap: components["schemas"]["SweepSwap"] | null;
             /** Sweep Id */
             sweep_id: string;
             tier_move_mb_per_s: components["schemas"]["Figure"];
@@ -11549,6 +11553,33 @@ export interface components {
             upload_id?: string | null;
             /** Workload */
             workload?: string | null;
+        };
+        /**
+         * SweepSwap
+         * @description The policy's swap device under the traffic of the host that swaps most: docs/method/swap-devices.md.
+         */
+        SweepSwap: {
+            /** Device */
+            device: string;
+            /** @description By a rating of one drive size a day for five years. */
+            drive_life_years: components["schemas"]["Figure"];
+            /** @description Writes to flash, in sizes of the device. */
+            flash_writes_per_day: components["schemas"]["Figure"];
+            /** @description 1: the device keeps up; 0.5: it needs twice the time. */
+            keeps_up_ratio: components["schemas"]["Figure"];
+            /**
+             * Label
+             * @description Name of the device for people.
+             */
+            label: string;
+            swap_in_bytes_per_s: components["schemas"]["Figure"];
+            /** @description 99 of 100 swap-ins take at most so long. */
+            swap_in_p99_us: components["schemas"]["Figure"];
+            swap_out_bytes_per_s: components["schemas"]["Figure"];
+            /** @description Share of the device that pages take at most which are nowhere else. */
+            used_ratio: components["schemas"]["Figure"];
+            /** @description Pages written to flash for each page written to swap. */
+            write_amplification: components["schemas"]["Figure"];
         };
         /**
          * SweepTask
@@ -12859,6 +12890,7 @@ export type SweepRunSeries = components['schemas']['SweepRunSeries'];
 export type SweepSearch = components['schemas']['SweepSearch'];
 export type SweepSource = components['schemas']['SweepSource'];
 export type SweepSourceRequest = components['schemas']['SweepSourceRequest'];
+export type SweepSwap = components['schemas']['SweepSwap'];
 export type SweepTask = components['schemas']['SweepTask'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];

@@ -1,4 +1,4 @@
-import type { Sweep, SweepCell, SweepHeat, SweepResults, SweepRun } from '../../api/_generated/schema'
+import type { Sweep, SweepCell, SweepHeat, SweepResults, SweepRun, SweepSwap } from '../../api/_generated/schema'
 import { figure, mockNow, mockWindow, nothing } from '../figures'
 import { simulatorPolicies } from './simulator'
 
@@ -80,6 +80,24 @@ export function sweep(id: string): Sweep | undefined {
   return sweeps.find((found) => found.id === id)
 }
 
+/** A block SSD under a run's own traffic; the mock has one for every policy that swaps. */
+function swapOf(): SweepSwap {
+  const made = (name: string, value: number, unit: string) =>
+    figure(`simulator.swap_${name}/1`, value, unit, { method: 'simulated', n_hosts: null, coverage: null })
+  return {
+    device: 'block_trim_coarse',
+    label: 'Block SSD, TRIM of 512 slots (Linux)',
+    used_ratio: made('used_ratio', 0.42, 'ratio'),
+    write_amplification: made('write_amplification', 1.59, 'times'),
+    swap_out_bytes_per_s: made('out_bytes_per_s', 41_000, 'bytes_per_s'),
+    swap_in_bytes_per_s: made('in_bytes_per_s', 38_000, 'bytes_per_s'),
+    swap_in_p99_us: made('in_p99_us', 610, 'us'),
+    flash_writes_per_day: made('flash_writes_per_day', 2.1, 'per_day'),
+    drive_life_years: made('drive_life_years', 2.4, 'years'),
+    keeps_up_ratio: made('keeps_up_ratio', 1, 'ratio'),
+  }
+}
+
 function cell(policy: string, ratio: number, loss: number | null, over: Partial<SweepCell> = {}): SweepCell {
   const simulated = (definition: string, value: number | null, unit: string) =>
     value === null
@@ -104,6 +122,7 @@ function cell(policy: string, ratio: number, loss: number | null, over: Partial<
     major_faults_per_s: simulated('simulate.major_faults_per_s/1', 0, 'events_per_s'),
     cost_ratio: ratio + (1 - ratio) / 2,
     error: null,
+    swap: policy.startsWith('swap') ? swapOf() : null,
     ...over,
   }
 }

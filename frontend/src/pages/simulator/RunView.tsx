@@ -14,6 +14,7 @@ import { Stack } from '../../ui/layout/Stack'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { Term } from '../../ui/text/Term'
 import { SimulatedTag } from './SimulatedTag'
+import { SwapStrip } from './SwapStrip'
 import classes from './SweepPage.module.css'
 
 interface RunViewProps {
@@ -74,6 +75,7 @@ export function RunView({ sweep, results, runId, cell, onClose }: RunViewProps) 
           <Stat label={<Term name="pingPong">Ping-pong</Term>} name="Ping-pong" figure={shown?.ping_pong_ratio} />
           <Stat label="Major faults" name="Major faults" figure={shown?.major_faults_per_s} />
         </StatStrip>
+        {shown?.swap != null && <SwapStrip swap={shown.swap} />}
         {run !== undefined && run.stall_seconds !== null && (
           <p className={classes.totals}>{stallText(run.stall_seconds)}</p>
         )}
