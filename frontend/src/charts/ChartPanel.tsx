@@ -16,7 +16,7 @@ import { ProvenanceChip } from '../ui/provenance/ProvenanceChip'
 import { TableView } from '../ui/tables/TableView'
 import { useChartTheme } from '../ui/theme/useChartTheme'
 import type { ChartFigure } from './chartFigure'
-import type { Ghost } from './ghost'
+import type { Named } from './ghost'
 import { downloadPng } from './chartImage'
 import { HowToRead } from './HowToRead'
 import { NoteTimeContext } from './noteTime'
@@ -43,7 +43,7 @@ export interface ChartPanelProps {
   evidence?: FigureValue | undefined
   legend?: LegendItem[]
   /** What the figure draws besides, to compare with; null where nothing is compared. */
-  ghost?: Ghost | null
+  ghost?: Named | null
   /** The legend stands over several charts: only pictures of this one carry it. */
   legendAbove?: boolean
   controls?: ReactNode

@@ -5,19 +5,32 @@ import { plotTime } from '../lib/units/time'
 import { unitLabel } from '../lib/units/units'
 import { breakGaps, stepOf } from './baseLayout'
 
-/** What a chart over time is compared with: the other side's series on the chart's own time axis. */
-export interface Ghost {
+/** What a chart says of the side that it is compared with, beside drawing it. */
+export interface Named {
   /** The other side in words: `1 day before`, a name. */
   label: string
-  /** Ends of the buckets on the chart's time axis, Unix seconds. */
-  times: number[]
-  stepSeconds: number | null
-  lines: Series[]
   /** Why there is nothing to draw, in a sentence; null where there is, and while it loads. */
   missing: string | null
 }
 
-function missingWords(label: string): string {
+/** What a chart that is not over time is compared with: the other side's whole answer, null where none can be drawn. */
+export interface Beside<T> extends Named {
+  answer: T | null
+}
+
+/** What a chart over time is compared with: the other side's series on the chart's own time axis. */
+export interface Ghost extends Named {
+  /** Ends of the buckets on the chart's time axis, Unix seconds. */
+  times: number[]
+  stepSeconds: number | null
+  lines: Series[]
+}
+
+/** How the other side is drawn: dashed and dimmed. */
+export const besideOpacity = 0.65
+
+/** Says that the other side has no data. */
+export function missingWords(label: string): string {
   return `Nothing to compare with: no data for “${label}” in its time range.`
 }
 
@@ -99,7 +112,7 @@ export function ghostTraces(
       y: drawn.values.map((value) => (value === null ? null : value / divisor)),
       customdata: own.values.map((value) => (value === null ? 0 : value / divisor)),
       connectgaps: false,
-      opacity: 0.65,
+      opacity: besideOpacity,
       line: { color: colour, width: 1.5, dash: 'dash' },
       marker: { size: 4, color: colour },
       hovertemplate: `%{customdata:,.3~g} ${plotText(unit)}`,

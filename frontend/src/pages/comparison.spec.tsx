@@ -18,6 +18,38 @@ function openAndNote(path: string, end: string) {
 
 const legendOf = async (chart: string) => (await screen.findByTestId(chart)).textContent
 
+describe('charts that are not over time', () => {
+  const tabs = [
+    ['revisit', '/revisit', 'chart-revisit'],
+    ['curve', '/curve', 'chart-curve'],
+    ['sensitivity', '/sensitivity', 'chart-sensitivity'],
+    ['overview', '/heat', 'chart-age-histogram'],
+  ] as const
+
+  it.each(tabs)('of the tab %s ask for a day earlier and name it in their legend', async (tab, end, chart) => {
+    const { asked } = openAndNote(`/services/svc-redis?tab=${tab}&compare=-1d&${times}`, end)
+    await waitFor(async () => expect(await legendOf(chart)).toContain('1 day before'))
+    expect(asked.map(({ from }) => from)).toContain('2026-11-19T21:00:00Z')
+  })
+
+  it('draw what follows an event beside what was before it, and leave figures to the whole range', async () => {
+    const { asked } = openAndNote(`/services/svc-redis?tab=revisit&compare=event:3&${times}`, '/revisit')
+    await waitFor(() => expect(asked).toHaveLength(3))
+    const [page, after, before] = asked
+    expect(page?.from).toBe('2026-11-20T21:00:00Z')
+    expect(after?.to).toBe('2026-11-21T03:00:00Z')
+    expect(before?.to).toBe(after?.from)
+  })
+})
+
+describe('charts of the fleet', () => {
+  it('are set beside the fleet an hour earlier', async () => {
+    const { asked } = openAndNote(`/?compare=-1h&${times}`, '/v1/fleet')
+    await waitFor(async () => expect(await legendOf('chart-fleet-psi')).toContain('1 hour before'))
+    expect(asked.map(({ from }) => from)).toContain('2026-11-20T20:00:00Z')
+  })
+})
+
 describe('charts over time', () => {
   it('of a host ask for the same counter a day earlier, and name it in their legend', async () => {
     const { asked } = openAndNote(`/hosts/h-1?tab=counters&compare=-1d&${times}`, '/counters')

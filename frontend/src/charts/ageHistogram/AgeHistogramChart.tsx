@@ -4,7 +4,8 @@ import { heatColours } from '../../lib/palette'
 import type { LegendItem } from '../../ui/layout/Legend'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { ageHistogramFigure, ageWords, type AgeWords } from './figure'
+import type { Beside } from '../ghost'
+import { ageHistogramFigure, ageWords, bytesIn, type AgeWords } from './figure'
 
 interface AgeHistogramChartProps extends Pick<ChartPanelProps, 'load' | 'hint' | 'height'> {
   buckets: AgeBucket[] | undefined
@@ -16,6 +17,7 @@ interface AgeHistogramChartProps extends Pick<ChartPanelProps, 'load' | 'hint' |
   /** Stable name, where a page has several. */
   name?: string
   words?: AgeWords
+  beside?: Beside<AgeBucket[]> | null
 }
 
 /** The classes that bars may have, and how those stand out whose age is a bound. */
@@ -28,6 +30,11 @@ function legendOf(scheme: SchemeInfo | undefined, words: AgeWords): LegendItem[]
   return [...coloured, { label: `${words.bound}: ${words.atLeast}`, hatched: true }]
 }
 
+/** Whether any bucket has bytes. */
+export function hasBytes(buckets: AgeBucket[]): boolean {
+  return buckets.some((bucket) => bytesIn(bucket) > 0)
+}
+
 /** How long memory has been idle. */
 export function AgeHistogramChart({
   buckets,
@@ -36,16 +43,18 @@ export function AgeHistogramChart({
   title = 'Age of memory',
   name = 'age-histogram',
   words = ageWords,
+  beside = null,
   load,
   hint,
   height,
 }: AgeHistogramChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
-    () => (buckets === undefined || scheme === undefined ? null : ageHistogramFigure(buckets, scheme, theme, words)),
-    [buckets, scheme, theme, words],
+    () =>
+      buckets === undefined || scheme === undefined ? null : ageHistogramFigure(buckets, scheme, theme, words, beside),
+    [buckets, scheme, theme, words, beside],
   )
-  const drawable = buckets?.some((bucket) => bucket.active_bytes + bucket.never_bytes > 0) ?? false
+  const drawable = buckets !== undefined && hasBytes(buckets)
   return (
     <ChartPanel
       chart="ageHistogram"
@@ -55,6 +64,7 @@ export function AgeHistogramChart({
       hint={hint}
       load={load}
       figure={figure}
+      ghost={beside}
       height={height}
       evidence={evidence}
       empty={

@@ -1,8 +1,10 @@
 import type { AgeBucket, SchemeInfo } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
+import { plotText } from '../../lib/text/escape'
 import { formatBytes, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
 /** The bucket [from, to) in words: `0`, `3–4`, `≥ 64`. */
 export function bucketLabel(bucket: Pick<AgeBucket, 'from_intervals' | 'to_intervals'>): string {
@@ -45,6 +47,11 @@ export const gapWords: AgeWords = {
   next: 'Re-access needs memory that was active and two intervals: select a longer time.',
 }
 
+/** All bytes of a bucket, whether seen active or not. */
+export function bytesIn(bucket: Pick<AgeBucket, 'active_bytes' | 'never_bytes'>): number {
+  return bucket.active_bytes + bucket.never_bytes
+}
+
 /** From this age on memory that is not hot by recency is cold, in intervals (docs/method/heat.md). */
 const warmEnd = 10
 
@@ -67,17 +74,19 @@ export function classOfAge(
 
 /**
  * Resident bytes by intervals since last activity, in the colours of their classes; bytes never seen active are
- * hatched, because their age is a bound.
+ * hatched, because their age is a bound. The other side's bytes, seen or not, are a dashed line along the tops of its bars.
  */
 export function ageHistogramFigure(
   buckets: AgeBucket[],
   scheme: Pick<SchemeInfo, 'name' | 'threshold_intervals'>,
   theme: ChartTheme,
   words: AgeWords = ageWords,
+  beside: Beside<AgeBucket[]> | null = null,
 ): ChartFigure {
   const colours = (seen: boolean) => buckets.map((bucket) => heatColours[classOfAge(bucket, scheme, seen)])
   const labels = buckets.map(bucketLabel)
-  const scale = scaleFor('bytes', Math.max(1, ...buckets.map((bucket) => bucket.active_bytes + bucket.never_bytes)))
+  const others = new Map((beside?.answer ?? []).map((bucket) => [bucketLabel(bucket), bytesIn(bucket)]))
+  const scale = scaleFor('bytes', Math.max(1, ...buckets.map(bytesIn), ...others.values()))
   return {
     data: [
       {
@@ -101,6 +110,22 @@ export function ageHistogramFigure(
           pattern: { shape: '/', size: 5, solidity: 0.3, fgcolor: theme.surface, fillmode: 'overlay' },
         },
       },
+      ...(beside === null || others.size === 0
+        ? []
+        : [
+            {
+              type: 'scatter' as const,
+              mode: 'lines+markers' as const,
+              name: plotText(beside.label),
+              x: labels,
+              y: labels.map((label) => (others.get(label) ?? 0) / scale.divisor),
+              customdata: labels.map((label) => formatBytes(others.get(label) ?? 0)),
+              hovertemplate: '%{customdata}',
+              opacity: besideOpacity,
+              line: { color: theme.text, width: 1.5, dash: 'dash' as const },
+              marker: { size: 4, color: theme.text },
+            },
+          ]),
     ],
     layout: {
       ...baseLayout(theme),
@@ -126,12 +151,19 @@ export function ageHistogramFigure(
       },
     },
     table: {
-      columns: [words.column, 'class', `${words.seen} (B)`, `${words.bound} (B)`],
+      columns: [
+        words.column,
+        'class',
+        `${words.seen} (B)`,
+        `${words.bound} (B)`,
+        ...(beside === null || others.size === 0 ? [] : [`all, ${beside.label} (B)`]),
+      ],
       rows: buckets.map((bucket) => [
         bucketLabel(bucket),
         classOfAge(bucket, scheme, true),
         bucket.active_bytes,
         bucket.never_bytes,
+        ...(others.size === 0 ? [] : [others.get(bucketLabel(bucket)) ?? 0]),
       ]),
     },
   }

@@ -4,9 +4,14 @@ import { heatColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
+import type { Ghost } from '../ghost'
 import { classSeries, classTimeFigure } from './figure'
 
-interface ClassTimeChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty' | 'name'> {
+interface ClassTimeChartProps extends Omit<
+  ChartPanelProps,
+  'chart' | 'figure' | 'legend' | 'empty' | 'name' | 'ghost'
+> {
+  ghost?: Ghost | null
   heat: ServiceHeat | undefined
   marks: ChartMark[]
 }

@@ -2,20 +2,30 @@ import { useMemo } from 'react'
 import type { Curve } from '../../api/_generated/schema'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import type { Beside } from '../ghost'
 import { curveColour, curveFigure, type CurveAdvice } from './figure'
 
 interface CurveChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls' | 'hint'> {
   curve: Curve | undefined
   advice: CurveAdvice | null
+  beside?: Beside<Curve> | null
 }
 
 const measures = { accesses: 'of accesses', page_intervals: 'of page-intervals' } as const
 
+/** Whether any curve has a value. */
+export function hasServed(curve: Curve): boolean {
+  return curve.curves.some(({ served }) => served.some((value) => value !== null))
+}
+
 /** How many accesses DRAM would serve at which share of memory. */
-export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
+export function CurveChart({ curve, advice, beside = null, ...panel }: CurveChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (curve === undefined ? null : curveFigure(curve, advice, theme)), [curve, advice, theme])
-  const drawable = curve?.curves.some(({ served }) => served.some((value) => value !== null)) ?? false
+  const figure = useMemo(
+    () => (curve === undefined ? null : curveFigure(curve, advice, theme, beside)),
+    [curve, advice, theme, beside],
+  )
+  const drawable = curve !== undefined && hasServed(curve)
   return (
     <ChartPanel
       chart="curve"
@@ -24,6 +34,7 @@ export function CurveChart({ curve, advice, ...panel }: CurveChartProps) {
       title="DRAM hit ratio"
       label="DRAM hit ratio by DRAM size"
       figure={figure}
+      ghost={beside}
       evidence={curve?.at_ratios.find(({ served }) => served.status === 'ok')?.served}
       empty={
         curve !== undefined && !drawable

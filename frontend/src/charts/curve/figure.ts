@@ -5,6 +5,7 @@ import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
 type Shown = Pick<Curve, 'curves' | 'at_ratios'>
 
@@ -95,6 +96,33 @@ function lineOf(curve: ServedCurve, advice: CurveAdvice | null): Data {
   }
 }
 
+/** The other side's curve of a name, dimmed: dashed, and dotted where this side's own is dashed. */
+function besideLine(curve: ServedCurve, label: string): Data {
+  return {
+    type: 'scatter',
+    mode: 'lines',
+    name: plotText(`${curve.label}, ${label}`),
+    x: curve.dram_ratios.map((share) => share * 100),
+    y: curve.served.map((served) => (served === null ? null : served * 100)),
+    customdata: hoverTexts(curve, null),
+    hovertemplate: '%{customdata}',
+    connectgaps: false,
+    opacity: besideOpacity,
+    line: { color: curveColour(curve.name), width: 1.8, dash: curve.name === 'top_density' ? 'dash' : 'dot' },
+  }
+}
+
+/** What each of the other side's curves serves at this side's shares of DRAM; null where it was not computed there. */
+function besideColumns(beside: Beside<Shown> | null, shares: number[]): { label: string; values: (number | null)[] }[] {
+  return (beside?.answer?.curves ?? []).map((curve) => {
+    const served = new Map(curve.dram_ratios.map((share, index) => [share, curve.served[index] ?? null]))
+    return {
+      label: `${curve.label}, ${beside?.label ?? ''} (ratio of ${curve.measure.replaceAll('_', ' ')})`,
+      values: shares.map((share) => served.get(share) ?? null),
+    }
+  })
+}
+
 /** The area that breaks the loss target, and the line of the advised ratio. */
 function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layout, 'shapes' | 'annotations'> {
   if (advice === null) return { shapes: [], annotations: [] }
@@ -167,13 +195,22 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
 /**
  * Accesses that DRAM serves against its share of memory: the best static placement with its band, LRU as a second
  * line, ratios of machines as ticks above, the advised or likeliest one as a line, and where the loss target may break as an area.
+ * The other side's curves are dimmed.
  */
-export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: ChartTheme): ChartFigure {
+export function curveFigure(
+  answer: Shown,
+  advice: CurveAdvice | null,
+  theme: ChartTheme,
+  beside: Beside<Shown> | null = null,
+): ChartFigure {
   const ratios = answer.at_ratios
+  const shares = answer.curves[0]?.dram_ratios ?? []
+  const others = besideColumns(beside, shares)
   return {
     data: [
       ...answer.curves.flatMap((curve) => bandOf(curve, curveColour(curve.name))),
       ...answer.curves.map((curve) => lineOf(curve, advice)),
+      ...(beside?.answer?.curves ?? []).map((curve) => besideLine(curve, beside?.label ?? '')),
       // An axis is drawn only where a trace stands on it.
       { type: 'scatter', mode: 'lines', x: [0], y: [null], xaxis: 'x2', hoverinfo: 'skip' },
     ],
@@ -222,14 +259,16 @@ export function curveFigure(answer: Shown, advice: CurveAdvice | null, theme: Ch
           `${curve.label}, lower (ratio)`,
           `${curve.label}, upper (ratio)`,
         ]),
+        ...others.map(({ label }) => label),
       ],
-      rows: (answer.curves[0]?.dram_ratios ?? []).map((share, index) => [
+      rows: shares.map((share, index) => [
         share,
         ...answer.curves.flatMap((curve) => [
           curve.served[index] ?? null,
           curve.lo[index] ?? null,
           curve.hi[index] ?? null,
         ]),
+        ...others.map(({ values }) => values[index] ?? null),
       ]),
     },
   }

@@ -2,11 +2,13 @@ import { useMemo } from 'react'
 import type { Ledger } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
-import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
+import type { Ghost } from '../ghost'
 import { flowSeries, ledgerFigure } from './figure'
 
-interface LedgerChartProps extends Pick<ChartPanelProps, 'ghost'> {
+interface LedgerChartProps {
+  ghost?: Ghost | null
   ledger: Ledger | undefined
   load: LoadState
   height: number

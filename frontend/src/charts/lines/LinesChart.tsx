@@ -4,9 +4,11 @@ import { seriesColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
+import type { Ghost } from '../ghost'
 import { linesFigure, type Line, type LineLimit } from './figure'
 
-interface LinesChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty'> {
+interface LinesChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty' | 'ghost'> {
+  ghost?: Ghost | null
   axis: TimeAxis | undefined
   lines: Line[]
   marks?: ChartMark[]

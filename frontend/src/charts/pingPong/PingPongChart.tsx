@@ -4,9 +4,11 @@ import { stateColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
+import type { Ghost } from '../ghost'
 import { pingPongFigure, stateNames } from './figure'
 
-interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'ghost' | 'onTimeZoom'> {
+interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'onTimeZoom'> {
+  ghost?: Ghost | null
   history: PingPongHistory | undefined
   marks: ChartMark[]
 }

@@ -3,6 +3,7 @@ import type { Revisit } from '../../api/_generated/schema'
 import { kindColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import type { Beside } from '../ghost'
 import { revisitFigure } from './figure'
 
 interface RevisitChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls' | 'hint'> {
@@ -11,15 +12,16 @@ interface RevisitChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'c
   kind: string
   /** Idle intervals after which memory counts as cold. */
   idle: number
+  beside?: Beside<Revisit> | null
 }
 
 /** How soon idle memory is accessed again. */
-export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProps) {
+export function RevisitChart({ revisit, kind, idle, beside = null, ...panel }: RevisitChartProps) {
   const theme = useChartTheme()
   const chosen = revisit?.curves.find((curve) => curve.kind === kind) ?? revisit?.curves[0]
   const figure = useMemo(
-    () => (revisit === undefined || chosen === undefined ? null : revisitFigure(revisit, chosen, idle, theme)),
-    [revisit, chosen, idle, theme],
+    () => (revisit === undefined || chosen === undefined ? null : revisitFigure(revisit, chosen, idle, theme, beside)),
+    [revisit, chosen, idle, theme, beside],
   )
   return (
     <ChartPanel
@@ -29,6 +31,7 @@ export function RevisitChart({ revisit, kind, idle, ...panel }: RevisitChartProp
       title="Re-accessed memory"
       label="Share of idle memory re-accessed"
       figure={figure}
+      ghost={beside}
       evidence={chosen?.figures.find((found) => found.status === 'ok') ?? chosen?.figures[0]}
       empty={
         revisit !== undefined && chosen === undefined

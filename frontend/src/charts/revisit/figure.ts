@@ -1,9 +1,11 @@
 import type { Data } from 'plotly.js'
 import type { Revisit, RevisitCurve } from '../../api/_generated/schema'
 import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
+import { plotText } from '../../lib/text/escape'
 import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
 /** Below this share of the memory that was watched at first, a curve stands on little and is dashed. */
 const thinShare = 0.05
@@ -29,6 +31,52 @@ function lagsOf(revisit: Shown): Lags {
   return last < 180
     ? { values: revisit.lags.map((lag) => lag * seconds), unit: 'seconds' }
     : { values: revisit.lags.map((lag) => (lag * seconds) / 60), unit: 'minutes' }
+}
+
+/** The lags of the other side in this side's unit, so that both stand on one axis. */
+function lagsBeside(other: Shown, unit: string): number[] {
+  const seconds = other.interval_seconds
+  if (unit === 'intervals' || seconds === null) return other.lags
+  return other.lags.map((lag) => (lag * seconds) / (unit === 'seconds' ? 1 : 60))
+}
+
+/** The other side's curve of a kind, on the chart's axis. */
+interface Other {
+  label: string
+  x: number[]
+  curve: RevisitCurve
+}
+
+function otherOf(beside: Beside<Shown> | null, kind: string, unit: string): Other | null {
+  const curve = beside?.answer?.curves.find((candidate) => candidate.kind === kind)
+  if (beside === null || beside.answer === null || curve === undefined) return null
+  return { label: beside.label, x: lagsBeside(beside.answer, unit), curve }
+}
+
+function otherTraces(other: Other | null): Data[] {
+  if (other === null) return []
+  const known = other.curve.last_known_lag
+  return [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      name: plotText(`${other.curve.kind}, ${other.label}`),
+      x: other.x.slice(0, known),
+      y: percent(other.curve.share.slice(0, known)),
+      customdata: hoverTexts(other.curve).slice(0, known),
+      hovertemplate: '%{customdata}',
+      connectgaps: false,
+      opacity: besideOpacity,
+      line: { color: kindColour(other.curve.kind), width: 1.8, dash: 'dash' },
+    },
+  ]
+}
+
+/** The other side's share at each lag of this side that it has, too. */
+function otherColumn(other: Other | null, x: number[]): { label: string; values: (number | null)[] }[] {
+  if (other === null) return []
+  const byLag = new Map(other.x.map((lag, index) => [lag, other.curve.share[index] ?? null]))
+  return [{ label: `${other.curve.kind}, ${other.label} (ratio)`, values: x.map((lag) => byLag.get(lag) ?? null) }]
 }
 
 const percent = (values: (number | null)[]) => values.map((value) => (value === null ? null : value * 100))
@@ -117,10 +165,19 @@ function unknownAfter(curve: RevisitCurve, x: number[], theme: ChartTheme): Data
 
 /**
  * Share of idle memory accessed again within each lag. The chosen kind has its band over hosts; below it stands how
- * much memory stood in gaps still watched, each gap counted. Where little did, the line is dashed; where nothing did, the plot is hatched.
+ * much memory stood in gaps still watched, each gap counted. Where little did, the line is dotted; where nothing did, the plot is hatched.
+ * The other side's curve of the chosen kind is dashed.
  */
-export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number, theme: ChartTheme): ChartFigure {
+export function revisitFigure(
+  revisit: Shown,
+  chosen: RevisitCurve,
+  idle: number,
+  theme: ChartTheme,
+  beside: Beside<Shown> | null = null,
+): ChartFigure {
   const { values: x, unit } = lagsOf(revisit)
+  const other = otherOf(beside, chosen.kind, unit)
+  const otherShares = otherColumn(other, x)
   const others = revisit.curves.filter((curve) => curve.kind !== chosen.kind)
   const colour = kindColour(chosen.kind)
   const scale = scaleFor('bytes', Math.max(1, ...chosen.at_risk_bytes))
@@ -131,6 +188,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
       ...bandOf(chosen, x, colour),
       ...others.flatMap((curve) => pieces(curve, x, false)),
       ...pieces(chosen, x, true),
+      ...otherTraces(other),
       {
         type: 'bar',
         name: 'at risk',
@@ -186,6 +244,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
           `${curve.kind}, upper (ratio)`,
           `${curve.kind}, at risk (B)`,
         ]),
+        ...otherShares.map(({ label }) => label),
       ],
       rows: revisit.lags.map((lag, index) => [
         lag,
@@ -196,6 +255,7 @@ export function revisitFigure(revisit: Shown, chosen: RevisitCurve, idle: number
           curve.hi[index] ?? null,
           curve.at_risk_bytes[index] ?? null,
         ]),
+        ...otherShares.map(({ values }) => values[index] ?? null),
       ]),
     },
   }

@@ -4,6 +4,7 @@ import { kindColour } from '../../lib/palette'
 import { formatCount } from '../../lib/units/units'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import type { Beside } from '../ghost'
 import { sensitivityFigure } from './figure'
 
 interface SensitivityChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls'> {
@@ -11,14 +12,15 @@ interface SensitivityChartProps extends Pick<ChartPanelProps, 'load' | 'height' 
   kind: 'anon' | 'file'
   /** Host names by id. */
   hosts: Map<string, string>
+  beside?: Beside<Sensitivity> | null
 }
 
 /** Throughput against memory in DRAM, for looking at: the estimate itself comes from changes. */
-export function SensitivityChart({ sensitivity, kind, hosts, ...panel }: SensitivityChartProps) {
+export function SensitivityChart({ sensitivity, kind, hosts, beside = null, ...panel }: SensitivityChartProps) {
   const theme = useChartTheme()
   const figure = useMemo(
-    () => (sensitivity === undefined ? null : sensitivityFigure(sensitivity, kind, hosts, theme)),
-    [sensitivity, kind, hosts, theme],
+    () => (sensitivity === undefined ? null : sensitivityFigure(sensitivity, kind, hosts, theme, beside)),
+    [sensitivity, kind, hosts, theme, beside],
   )
   const fitted = sensitivity?.fit.some((fit) => fit.kind === kind) ?? false
   const shown = sensitivity?.scatter.length ?? 0
@@ -35,6 +37,7 @@ export function SensitivityChart({ sensitivity, kind, hosts, ...panel }: Sensiti
           : `${formatCount(shown)} of ${formatCount(sensitivity?.scatter_of ?? shown)} host-intervals; ${fitted ? 'the line is fitted to levels' : 'no line is fitted'}`
       }
       figure={figure}
+      ghost={beside}
       evidence={sensitivity?.kinds.find((found) => found.kind === kind)?.elasticity}
       empty={
         sensitivity !== undefined && shown === 0

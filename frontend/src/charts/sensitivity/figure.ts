@@ -6,6 +6,7 @@ import { formatUtc } from '../../lib/units/time'
 import { formatBytes, formatQuantity, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
 type Shown = Pick<Sensitivity, 'scatter' | 'fit'>
 type Kind = 'anon' | 'file'
@@ -23,30 +24,66 @@ export function fitEnds(answer: Shown, kind: Kind): { bytes: number; throughput:
   }))
 }
 
-/** Throughput against the memory of one kind that DRAM serves: one point per host and interval, with the fitted line. */
+interface FitLine {
+  name: string
+  colour: string
+  dash: 'solid' | 'dash'
+  opacity: number
+}
+
+function fitOf(answer: Shown, kind: Kind, divisor: number, { name, colour, dash, opacity }: FitLine): Data[] {
+  const ends = fitEnds(answer, kind)
+  if (ends.length === 0) return []
+  return [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      name,
+      opacity,
+      x: ends.map(({ bytes }) => bytes / divisor),
+      y: ends.map(({ throughput }) => throughput),
+      hoverinfo: 'skip',
+      line: { color: colour, width: 1.5, dash },
+    },
+  ]
+}
+
+/**
+ * Throughput against the memory of one kind that DRAM serves: one point per host and interval, with the fitted line.
+ * The other side's points are rings, its line is dashed.
+ */
 export function sensitivityFigure(
   answer: Shown,
   kind: Kind,
   hosts: Map<string, string>,
   theme: ChartTheme,
+  beside: Beside<Shown> | null = null,
 ): ChartFigure {
   const colour = kindColour(kind)
   const points = answer.scatter
-  const scale = scaleFor('bytes', Math.max(1, ...points.map((point) => bytesOf(point, kind))))
-  const ends = fitEnds(answer, kind)
+  const others = beside?.answer?.scatter ?? []
+  const scale = scaleFor('bytes', Math.max(1, ...[...points, ...others].map((point) => bytesOf(point, kind))))
   const name = (point: ScatterPoint): string => hosts.get(point.host_id) ?? point.host_id
-  const fit: Data[] =
-    ends.length === 0
+  const texts = (shown: ScatterPoint[]) =>
+    shown.map(
+      (point) =>
+        `${plotText(name(point))}, ${formatUtc(new Date(point.at))}<br>${formatBytes(bytesOf(point, kind))} ${kind}, ${formatQuantity(point.throughput, 'count_per_s')}`,
+    )
+  const otherName = plotText(beside?.label ?? '')
+  const rings: Data[] =
+    others.length === 0
       ? []
       : [
           {
             type: 'scatter',
-            mode: 'lines',
-            name: 'fit',
-            x: ends.map(({ bytes }) => bytes / scale.divisor),
-            y: ends.map(({ throughput }) => throughput),
-            hoverinfo: 'skip',
-            line: { color: theme.text, width: 1.5 },
+            mode: 'markers',
+            name: otherName,
+            x: others.map((point) => bytesOf(point, kind) / scale.divisor),
+            y: others.map((point) => point.throughput),
+            customdata: texts(others).map((text) => `${otherName}: ${text}`),
+            hovertemplate: '%{customdata}<extra></extra>',
+            opacity: besideOpacity,
+            marker: { size: 5, color: theme.text, symbol: 'circle-open' },
           },
         ]
   return {
@@ -57,14 +94,20 @@ export function sensitivityFigure(
         name: kind,
         x: points.map((point) => bytesOf(point, kind) / scale.divisor),
         y: points.map((point) => point.throughput),
-        customdata: points.map(
-          (point) =>
-            `${plotText(name(point))}, ${formatUtc(new Date(point.at))}<br>${formatBytes(bytesOf(point, kind))} ${kind}, ${formatQuantity(point.throughput, 'count_per_s')}`,
-        ),
+        customdata: texts(points),
         hovertemplate: '%{customdata}<extra></extra>',
         marker: { size: 5, color: translucent(colour, points.length > 300 ? 0.4 : 0.7) },
       },
-      ...fit,
+      ...rings,
+      ...fitOf(answer, kind, scale.divisor, { name: 'fit', colour: theme.text, dash: 'solid', opacity: 1 }),
+      ...(beside === null || beside.answer === null
+        ? []
+        : fitOf(beside.answer, kind, scale.divisor, {
+            name: `fit, ${otherName}`,
+            colour: theme.text,
+            dash: 'dash',
+            opacity: besideOpacity,
+          })),
     ],
     layout: {
       ...baseLayout(theme),
@@ -85,8 +128,12 @@ export function sensitivityFigure(
       },
     },
     table: {
-      columns: ['host', 'time (UTC)', 'anon in DRAM (B)', 'file in DRAM (B)', 'throughput (/s)'],
-      rows: points.map((point) => [
+      columns: ['side', 'host', 'time (UTC)', 'anon in DRAM (B)', 'file in DRAM (B)', 'throughput (/s)'],
+      rows: [
+        ...points.map((point) => ({ side: 'here', point })),
+        ...others.map((point) => ({ side: beside?.label ?? '', point })),
+      ].map(({ side, point }) => [
+        side,
         name(point),
         formatUtc(new Date(point.at)),
         point.anon_bytes,

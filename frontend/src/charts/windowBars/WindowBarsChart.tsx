@@ -1,21 +1,32 @@
 import { useMemo } from 'react'
 import type { WindowHeat } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
+import { heatColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import type { Beside } from '../ghost'
 import { windowBarsFigure } from './figure'
 
 interface WindowBarsChartProps {
   windows: WindowHeat[] | undefined
+  beside?: Beside<WindowHeat[]> | null
   load: LoadState
   height: number
 }
 
+/** Whether any window has a share. */
+export function hasShares(windows: WindowHeat[]): boolean {
+  return windows.some((window) => window.active_ratio.value !== null)
+}
+
 /** How much memory is touched within 1, 2, 5 and 10 intervals. */
-export function WindowBarsChart({ windows, load, height }: WindowBarsChartProps) {
+export function WindowBarsChart({ windows, beside = null, load, height }: WindowBarsChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (windows === undefined ? null : windowBarsFigure(windows, theme)), [windows, theme])
-  const drawable = windows?.some((window) => window.active_ratio.value !== null) ?? false
+  const figure = useMemo(
+    () => (windows === undefined ? null : windowBarsFigure(windows, theme, beside)),
+    [windows, theme, beside],
+  )
+  const drawable = windows !== undefined && hasShares(windows)
   const reason = windows?.find((window) => window.active_ratio.reason !== null)?.active_ratio.reason
   return (
     <ChartPanel
@@ -26,6 +37,8 @@ export function WindowBarsChart({ windows, load, height }: WindowBarsChartProps)
       hint="Whiskers: bounds or confidence interval."
       load={load}
       figure={figure}
+      ghost={beside}
+      legend={[{ label: 'accessed', colour: heatColours.hot }]}
       height={height}
       evidence={windows?.[0]?.active_ratio}
       empty={

@@ -1,12 +1,46 @@
 import type { Data } from 'plotly.js'
 import type { WindowHeat } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
+import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
-/** Share of resident bytes active within 1, 2, 5 and 10 intervals, with its bounds; windows without a value stay empty. */
-export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): ChartFigure {
+/** The other side's shares as open marks, by the number of intervals. */
+function besideMarks(beside: Beside<WindowHeat[]> | null, windows: WindowHeat[], theme: ChartTheme): Data[] {
+  if (beside === null || beside.answer === null) return []
+  const found = windows.map(({ intervals }) => besideShare(beside, intervals))
+  return [
+    {
+      type: 'scatter',
+      mode: 'markers',
+      name: plotText(beside.label),
+      x: windows.map((window) => `last ${window.intervals}`),
+      y: found.map((share) => (share === null ? null : share * 100)),
+      customdata: found.map(
+        (share) => `${share === null ? 'no value' : formatRatio(share)}, ${plotText(beside.label)}`,
+      ),
+      hovertemplate: '%{customdata}<extra></extra>',
+      opacity: besideOpacity,
+      marker: { symbol: 'line-ew-open', size: 40, color: theme.text, line: { width: 2 } },
+    },
+  ]
+}
+
+function besideShare(beside: Beside<WindowHeat[]>, intervals: number): number | null {
+  return beside.answer?.find((window) => window.intervals === intervals)?.active_ratio.value ?? null
+}
+
+/**
+ * Share of resident bytes active within 1, 2, 5 and 10 intervals, with its bounds; windows without a value stay empty.
+ * The other side's shares are lines across the bars.
+ */
+export function windowBarsFigure(
+  windows: WindowHeat[],
+  theme: ChartTheme,
+  beside: Beside<WindowHeat[]> | null = null,
+): ChartFigure {
   const labels = windows.map((window) => `last ${window.intervals}`)
   const percent = (value: number | null): number | null => (value === null ? null : value * 100)
   const values = windows.map((window) => window.active_ratio.value)
@@ -39,7 +73,7 @@ export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): Char
     hovertemplate: '%{customdata}<extra></extra>',
   }
   return {
-    data: [bars],
+    data: [bars, ...besideMarks(beside, windows, theme)],
     layout: {
       ...baseLayout(theme),
       hovermode: 'x',
@@ -61,12 +95,19 @@ export function windowBarsFigure(windows: WindowHeat[], theme: ChartTheme): Char
       },
     },
     table: {
-      columns: ['window (intervals)', 'accessed (ratio)', 'lower (ratio)', 'upper (ratio)'],
+      columns: [
+        'window (intervals)',
+        'accessed (ratio)',
+        'lower (ratio)',
+        'upper (ratio)',
+        ...(beside?.answer ? [`accessed, ${beside.label} (ratio)`] : []),
+      ],
       rows: windows.map(({ intervals, active_ratio: figure }) => [
         intervals,
         figure.value,
         figure.interval?.lo ?? null,
         figure.interval?.hi ?? null,
+        ...(beside?.answer ? [besideShare(beside, intervals)] : []),
       ]),
     },
   }

@@ -56,7 +56,7 @@ export interface Box {
   r1: number
 }
 
-/** Parameters of a page whose charts over time can be compared. */
+/** Parameters of a page whose charts can be compared. */
 interface ComparedSearch extends TimeSearch {
   /** With what: `-1h`, `-1d`, `-7d`, `host:<id>`, `service:<id>` or `event:<id>`. */
   compare?: string | undefined
@@ -106,7 +106,7 @@ export interface ListSearch extends TimeSearch {
 }
 
 /** Parameters of the fleet page: its list, and how the hosts' tiles are grouped, coloured and of which moment. */
-export interface FleetSearch extends ListSearch {
+export interface FleetSearch extends ListSearch, ComparedSearch {
   group?: string | undefined
   colour?: 'cold' | 'psi' | 'drift' | undefined
   at?: string | undefined
@@ -223,6 +223,7 @@ export function readFleetSearch(raw: RawSearch): FleetSearch {
   const at = text(raw, 'at', 40)
   return {
     ...readListSearch(raw),
+    ...readComparedSearch(raw),
     group: text(raw, 'group', 100),
     colour: oneOf(raw, 'colour', ['cold', 'psi', 'drift']),
     at: at !== undefined && isTime(at) ? at : undefined,

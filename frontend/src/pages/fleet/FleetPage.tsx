@@ -1,7 +1,8 @@
 import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMemo, type ReactNode } from 'react'
+import type { FleetOverview } from '../../api/_generated/schema'
 import { alertsQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { fleetQuery } from '../../api/queries/fleet/fleet'
@@ -21,7 +22,9 @@ import { ToneTag } from '../../ui/tags/ToneTag'
 import { ServicesTable } from '../services/ServicesTable'
 import { NoteTimeContext } from '../../charts/noteTime'
 import { EventsControl } from '../shell/time/EventsControl'
+import { SubjectCompare } from '../shell/time/SubjectCompare'
 import { useEventMarks } from '../shell/time/useEventMarks'
+import { askOther, useGhost, useTimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { useListSearch } from '../shell/useListSearch'
 import { CausesPanel } from './CausesPanel'
@@ -37,6 +40,16 @@ function moveColour(key: string): string {
   return key.startsWith('demot') ? moveColours.demotion : moveColours.other
 }
 
+const route = getRouteApi('/')
+
+function movesOf(fleet: FleetOverview) {
+  return { axis: fleet.moves_axis, lines: fleet.moves }
+}
+
+function pressureOf(fleet: FleetOverview) {
+  return { axis: fleet.moves_axis, lines: fleet.psi }
+}
+
 /** The whole installation on one screen: how hot, what moves, where it hurts. */
 export function FleetPage(): ReactNode {
   const { range, zoomTo } = useTimeRange()
@@ -46,6 +59,12 @@ export function FleetPage(): ReactNode {
   const load = loadStateOf(query)
   const fleet = query.data
   const events = useEventMarks('fleet')
+  const { compare } = route.useSearch()
+  const comparison = useTimeComparison(compare, 'fleet', events.events)
+  const other = askOther(comparison, '', range)
+  const earlier = useQuery({ ...fleetQuery(other.range), ...other.options })
+  const movesGhost = useGhost(comparison, earlier, movesOf)
+  const pressureGhost = useGhost(comparison, earlier, pressureOf)
   const openService = (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } })
   const moves = useMemo(() => (fleet?.moves ?? []).map((line) => ({ ...line, colour: moveColour(line.key) })), [fleet])
   const pressure = useMemo(() => fleet?.psi ?? [], [fleet])
@@ -67,6 +86,7 @@ export function FleetPage(): ReactNode {
           aside={
             <>
               <FiringAlerts refreshMs={range.refreshMs} />
+              <SubjectCompare noun="fleet" compare={compare} comparison={comparison} events={events.events} />
               <EventsControl events={events} />
             </>
           }
@@ -104,6 +124,7 @@ export function FleetPage(): ReactNode {
                 load={load}
                 axis={fleet?.moves_axis}
                 lines={moves}
+                ghost={movesGhost}
                 marks={events.marks}
                 height={200}
                 evidence={fleet?.promotion_pages_per_s}
@@ -120,6 +141,7 @@ export function FleetPage(): ReactNode {
                 load={load}
                 axis={fleet?.moves_axis}
                 lines={pressure}
+                ghost={pressureGhost}
                 marks={events.marks}
                 height={200}
                 evidence={fleet?.psi_memory_some_ratio}

@@ -5,7 +5,7 @@ import type { KindDensity, Ratio, Curve } from '../../api/_generated/schema'
 import { curveQuery } from '../../api/queries/curve'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { ratioQuery } from '../../api/queries/ratio'
-import { CurveChart } from '../../charts/curve/CurveChart'
+import { CurveChart, hasServed } from '../../charts/curve/CurveChart'
 import { measuredBy } from '../../lib/units/figure'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import { pageKinds } from '../../lib/url/urlState'
@@ -17,6 +17,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
 import { StateNote } from '../../ui/states/StateNote'
 import { ToneTag } from '../../ui/tags/ToneTag'
+import { askOther, useBeside, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { NotesList } from '../../ui/text/NotesList'
 import { Columns } from '../../ui/layout/Columns'
@@ -82,13 +83,21 @@ const densityColumns: Column<KindDensity>[] = [
   },
 ]
 
+function drawnOf(curve: Curve): Curve | null {
+  return hasServed(curve) ? curve : null
+}
+
 /** How much of the accesses a smaller DRAM would still serve. */
-export function CurveTab({ serviceId }: { serviceId: string }) {
+export function CurveTab({ serviceId, comparison }: { serviceId: string; comparison: TimeComparison | null }) {
   const { kind } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
   const { choice } = useRatioChoice()
   const query = useQuery(curveQuery(serviceId, kind, range))
+  const other = askOther(comparison, serviceId, range)
+  const drawn = useQuery(curveQuery(serviceId, kind, other.ownRange))
+  const otherQuery = useQuery({ ...curveQuery(other.id, kind, other.range), ...other.options })
+  const beside = useBeside(comparison, otherQuery, drawnOf)
   // The advice is drawn upon the curve; without it the curve stands alone.
   const ratio = useQuery(ratioQuery(serviceId, choice, range))
   const curve = query.data
@@ -113,9 +122,10 @@ export function CurveTab({ serviceId }: { serviceId: string }) {
         </StateNote>
       )}
       <CurveChart
-        curve={curve}
+        curve={drawn.data}
         advice={advice}
-        load={loadStateOf(query)}
+        beside={beside}
+        load={loadStateOf(drawn)}
         height={400}
         hint={
           kind !== undefined

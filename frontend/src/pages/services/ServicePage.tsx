@@ -38,8 +38,8 @@ const tabLabels = {
   advice: 'Advice',
 } as const
 
-/** Tabs whose charts over time are compared by the choice above them; the heatmap has its own. */
-const comparedTabs: string[] = ['overview', 'moves']
+/** Tabs whose charts are compared by the choice above them; the heatmap has its own. */
+const comparedTabs: string[] = ['overview', 'revisit', 'curve', 'sensitivity', 'moves']
 
 /** One service: how hot its memory is, where, and what moves. */
 export function ServicePage(): ReactNode {
@@ -113,13 +113,13 @@ export function ServicePage(): ReactNode {
             <HeatmapTab serviceId={serviceId} service={service} events={events} />
           </Tabs.Panel>
           <Tabs.Panel value="revisit">
-            <RevisitTab serviceId={serviceId} marks={events.marks} />
+            <RevisitTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
           </Tabs.Panel>
           <Tabs.Panel value="curve">
-            <CurveTab serviceId={serviceId} />
+            <CurveTab serviceId={serviceId} comparison={comparison} />
           </Tabs.Panel>
           <Tabs.Panel value="sensitivity">
-            <SensitivityTab serviceId={serviceId} marks={events.marks} />
+            <SensitivityTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
           </Tabs.Panel>
           <Tabs.Panel value="advice">
             <AdviceTab serviceId={serviceId} />

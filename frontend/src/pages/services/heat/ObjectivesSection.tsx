@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Comparison } from '../../../api/_generated/schema'
+import type { Comparison, Objectives, Series } from '../../../api/_generated/schema'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { objectivesQuery } from '../../../api/queries/heat/revisit'
 import type { ChartMark } from '../../../charts/eventMarks'
@@ -15,6 +15,8 @@ import { Stat } from '../../../ui/figures/Stat'
 import { StatStrip } from '../../../ui/figures/StatStrip'
 import { Term } from '../../../ui/text/Term'
 import { ToneTag } from '../../../ui/tags/ToneTag'
+import { narrowGhost } from '../../../charts/ghost'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { NotesList } from '../../../ui/text/NotesList'
 import { Columns } from '../../../ui/layout/Columns'
@@ -51,17 +53,33 @@ function TargetTag({ meets }: { meets: boolean | null }) {
   )
 }
 
+interface ObjectivesSectionProps {
+  serviceId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
+function linesWith(objectives: Objectives | undefined, start: string): Series[] {
+  return objectives?.series.filter((line) => line.key.startsWith(start)) ?? []
+}
+
+function keysOf(lines: Series[]): string[] {
+  return lines.map(({ key }) => key)
+}
+
 /** Service levels for cold memory: how often it comes back, and what share of accesses and bytes slow memory has. */
-export function ObjectivesSection({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+export function ObjectivesSection({ serviceId, marks, comparison }: ObjectivesSectionProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(objectivesQuery(serviceId, range))
+  const other = askOther(comparison, serviceId, range)
+  const otherQuery = useQuery({ ...objectivesQuery(other.id, other.range), ...other.options })
+  const ghost = useGhost(comparison, otherQuery, seriesOf)
   const objectives = query.data
   const load = loadStateOf(query)
-  const rate = useMemo(
-    () => (objectives?.series ?? []).filter((line) => line.key.startsWith('promotion_rate')),
-    [objectives],
-  )
-  const shares = useMemo(() => (objectives?.series ?? []).filter((line) => line.key.startsWith('slow_')), [objectives])
+  const rate = useMemo(() => linesWith(objectives, 'promotion_rate'), [objectives])
+  const shares = useMemo(() => linesWith(objectives, 'slow_'), [objectives])
+  const rateGhost = useMemo(() => narrowGhost(ghost, keysOf(rate)), [ghost, rate])
+  const sharesGhost = useMemo(() => narrowGhost(ghost, keysOf(shares)), [ghost, shares])
   const target = objectives?.target_per_min
   const service = objectives?.service_class
   return (
@@ -101,6 +119,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
           load={load}
           axis={objectives?.axis}
           lines={rate}
+          ghost={rateGhost}
           limit={target === undefined ? undefined : { value: target, label: 'target' }}
           marks={marks}
           height={200}
@@ -128,6 +147,7 @@ export function ObjectivesSection({ serviceId, marks }: { serviceId: string; mar
           load={load}
           axis={objectives?.axis}
           lines={shares}
+          ghost={sharesGhost}
           marks={marks}
           height={200}
           evidence={objectives?.slow_access_ratio}

@@ -10,6 +10,7 @@ import { intervalWords, measuredBy } from '../../../lib/units/figure'
 import { pageKinds, revisitClocks } from '../../../lib/url/urlState'
 import { Stat } from '../../../ui/figures/Stat'
 import { StatStrip } from '../../../ui/figures/StatStrip'
+import { askOther, useBeside, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { NotesList } from '../../../ui/text/NotesList'
 import { ObjectivesSection } from './ObjectivesSection'
@@ -20,12 +21,29 @@ const route = getRouteApi('/services/$serviceId')
 const lagsShown = [1, 2, 5, 10, 20]
 const idleChoices = [1, 2, 3, 5, 10, 20, 40]
 
+interface RevisitTabProps {
+  serviceId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
+function drawnOf(revisit: Revisit): Revisit | null {
+  return revisit.curves.length > 0 ? revisit : null
+}
+
 /** How soon idle memory comes back: what a page that is demoted too early would cost. */
-export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+export function RevisitTab({ serviceId, marks, comparison }: RevisitTabProps) {
   const { clock = 'last_access', idle = 2, kind = 'all' } = route.useSearch()
   const navigate = route.useNavigate()
   const { range } = useTimeRange()
   const query = useQuery(revisitQuery(serviceId, { clock, idleIntervals: idle }, range))
+  const other = askOther(comparison, serviceId, range)
+  const drawn = useQuery(revisitQuery(serviceId, { clock, idleIntervals: idle }, other.ownRange))
+  const otherQuery = useQuery({
+    ...revisitQuery(other.id, { clock, idleIntervals: idle }, other.range),
+    ...other.options,
+  })
+  const beside = useBeside(comparison, otherQuery, drawnOf)
   const revisit = query.data
   const chosen = revisit?.curves.find((curve) => curve.kind === kind) ?? revisit?.curves[0]
   const set = (next: { clock?: typeof clock; idle?: number; kind?: typeof kind }) =>
@@ -75,10 +93,11 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
         </StatStrip>
       )}
       <RevisitChart
-        revisit={revisit}
+        revisit={drawn.data}
         kind={kind}
         idle={idle}
-        load={loadStateOf(query)}
+        beside={beside}
+        load={loadStateOf(drawn)}
         height={380}
         hint={
           chosen === undefined
@@ -98,7 +117,7 @@ export function RevisitTab({ serviceId, marks }: { serviceId: string; marks: Cha
         }
       />
       <NotesList notes={revisit?.notes} />
-      <ObjectivesSection serviceId={serviceId} marks={marks} />
+      <ObjectivesSection serviceId={serviceId} marks={marks} comparison={comparison} />
     </Stack>
   )
 }

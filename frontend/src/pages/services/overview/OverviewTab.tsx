@@ -4,17 +4,17 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { ServiceDetail, ServiceHeat } from '../../../api/_generated/schema'
 import { heatQuery } from '../../../api/queries/heat/heat'
 import { loadStateOf } from '../../../api/queries/base/loadState'
-import { AgeHistogramChart } from '../../../charts/ageHistogram/AgeHistogramChart'
+import { AgeHistogramChart, hasBytes } from '../../../charts/ageHistogram/AgeHistogramChart'
 import { ClassTimeChart } from '../../../charts/classTime/ClassTimeChart'
 import type { ChartMark } from '../../../charts/eventMarks'
-import { WindowBarsChart } from '../../../charts/windowBars/WindowBarsChart'
+import { hasShares, WindowBarsChart } from '../../../charts/windowBars/WindowBarsChart'
 import { measuredBy } from '../../../lib/units/figure'
 import { formatCount } from '../../../lib/units/units'
 import { pageKinds, type PageKindName, type SchemeName } from '../../../lib/url/urlState'
 import { NotesList } from '../../../ui/text/NotesList'
 import { Panel } from '../../../ui/layout/Panel'
 import { ProblemState } from '../../../ui/states/ProblemState'
-import { askOther, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
+import { askOther, seriesOf, useBeside, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { BesidePanel } from './BesidePanel'
 import { HeatStats } from './HeatStats'
@@ -40,6 +40,14 @@ interface OverviewTabProps {
   comparison: TimeComparison | null
 }
 
+function agesOf(heat: ServiceHeat): ServiceHeat['age_histogram'] | null {
+  return hasBytes(heat.age_histogram) ? heat.age_histogram : null
+}
+
+function windowsOf(heat: ServiceHeat): ServiceHeat['by_window'] | null {
+  return hasShares(heat.by_window) ? heat.by_window : null
+}
+
 /** How hot the service is: classes by scheme, over time, by kind, by age, by host. */
 export function OverviewTab({ serviceId, service, marks, comparison }: OverviewTabProps) {
   const { scheme = 'recency', threshold, kind } = route.useSearch()
@@ -53,6 +61,14 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
     ...other.options,
   })
   const ghost = useGhost(comparison, otherHeat, seriesOf)
+  // Ages and windows are of all kinds, whichever is drawn over time, and after an event where that is compared.
+  const whole = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, other.ownRange))
+  const otherWhole = useQuery({
+    ...heatQuery(other.id, { scheme, threshold, max_hosts: mostHosts }, other.range),
+    ...other.options,
+  })
+  const otherAges = useBeside(comparison, otherWhole, agesOf)
+  const otherWindows = useBeside(comparison, otherWhole, windowsOf)
   const load = loadStateOf(query)
   const heat = query.data
   const setScheme = (next: SchemeName, nextThreshold: number | undefined) =>
@@ -97,14 +113,15 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
       <ServiceMetricsCharts serviceId={serviceId} marks={marks} comparison={comparison} />
       <Columns>
         <AgeHistogramChart
-          buckets={heat?.age_histogram}
-          scheme={heat?.scheme}
-          evidence={heat?.classes[0]?.bytes}
-          load={load}
+          buckets={whole.data?.age_histogram}
+          beside={otherAges}
+          scheme={whole.data?.scheme}
+          evidence={whole.data?.classes[0]?.bytes}
+          load={loadStateOf(whole)}
           height={230}
           hint="Bytes by intervals since last access."
         />
-        <WindowBarsChart windows={heat?.by_window} load={load} height={230} />
+        <WindowBarsChart windows={whole.data?.by_window} beside={otherWindows} load={loadStateOf(whole)} height={230} />
       </Columns>
       <Columns>
         <Panel title="By page kind" flush>

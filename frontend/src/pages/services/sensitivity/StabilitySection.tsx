@@ -16,6 +16,7 @@ import { Prose } from '../../../ui/text/Prose'
 import { Term } from '../../../ui/text/Term'
 import { Timestamp } from '../../../ui/text/Timestamp'
 import { ToneTag, type Tone } from '../../../ui/tags/ToneTag'
+import { askOther, seriesOf, useGhost, type TimeComparison } from '../../shell/time/useTimeComparison'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import { NotesList } from '../../../ui/text/NotesList'
 import { Columns } from '../../../ui/layout/Columns'
@@ -89,10 +90,19 @@ function withWarmUp(stability: Stability | undefined, marks: ChartMark[]): Chart
   return [...marks, { atSeconds: Date.parse(at) / 1000, text: 'warm since', kind: 'warm_up' }]
 }
 
+interface StabilitySectionProps {
+  serviceId: string
+  marks: ChartMark[]
+  comparison: TimeComparison | null
+}
+
 /** How steady the mix of memory and the hot set are: advice from a service that still changes would not last. */
-export function StabilitySection({ serviceId, marks }: { serviceId: string; marks: ChartMark[] }) {
+export function StabilitySection({ serviceId, marks, comparison }: StabilitySectionProps) {
   const { range, zoomTo } = useTimeRange()
   const query = useQuery(stabilityQuery(serviceId, range))
+  const other = askOther(comparison, serviceId, range)
+  const otherQuery = useQuery({ ...stabilityQuery(other.id, other.range), ...other.options })
+  const ghost = useGhost(comparison, otherQuery, seriesOf)
   const stability = query.data
   const lines = useMemo(
     () => (stability?.series ?? []).map((line) => ({ ...line, colour: kindColour(line.key.replace('_ratio', '')) })),
@@ -122,6 +132,7 @@ export function StabilitySection({ serviceId, marks }: { serviceId: string; mark
         load={loadStateOf(query)}
         axis={stability?.axis}
         lines={lines}
+        ghost={ghost}
         marks={allMarks}
         height={230}
         evidence={stability?.kinds[0]?.iqr}

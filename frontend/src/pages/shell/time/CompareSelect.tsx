@@ -1,7 +1,7 @@
 import { Button, Select, type ComboboxData } from '@mantine/core'
 import { earlierChoices, writeComparison } from '../../../lib/comparison'
 import { formatLocal } from '../../../lib/units/time'
-import { eventName } from './useTimeComparison'
+import { eventName, type ComparedNoun } from './useTimeComparison'
 
 /** Another host or service to compare with. */
 export interface OtherChoice {
@@ -12,7 +12,7 @@ export interface OtherChoice {
 interface CompareSelectProps {
   /** What it is compared with, as the URL has it. */
   compare: string | undefined
-  noun: 'host' | 'service'
+  noun: ComparedNoun
   /** Others of the same noun, by their id. */
   others: OtherChoice[]
   events: { id: string; at: string; kind: string; text: string }[]
@@ -31,7 +31,10 @@ const mostShown = 100
 
 function choices({ compare, noun, others, events, unlisted }: CompareSelectProps): ComboboxData {
   const earlier = earlierChoices.map(({ value, label }) => ({ value, label: `vs ${label}` }))
-  const named = others.map(({ value, label }) => ({ value: writeComparison(noun, value), label: `vs ${label}` }))
+  const named =
+    noun === 'fleet'
+      ? []
+      : others.map(({ value, label }) => ({ value: writeComparison(noun, value), label: `vs ${label}` }))
   const before = [...events].reverse().map((event) => ({
     value: writeComparison('event', event.id),
     label: `vs before ${eventName(event)}, ${formatLocal(new Date(event.at))}`,

@@ -5,19 +5,19 @@ import type { EventItem } from '../../../api/_generated/schema'
 import { hostsQuery } from '../../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../../api/queries/fleet/services'
 import { CompareSelect } from './CompareSelect'
-import type { TimeComparison } from './useTimeComparison'
+import type { ComparedNoun, TimeComparison } from './useTimeComparison'
 
 interface SubjectCompareProps {
-  noun: 'host' | 'service'
-  /** The page's own host or service. */
-  id: string
+  noun: ComparedNoun
+  /** The page's own host or service; the fleet has none. */
+  id?: string
   /** What it is compared with, as the URL has it, and as it was read. */
   compare: string | undefined
   comparison: TimeComparison | null
   events: EventItem[]
 }
 
-/** With what the charts of a host's or service's page are compared; the address keeps it. */
+/** With what the charts of a page are compared; the address keeps it. */
 export function SubjectCompare({ noun, id, compare, comparison, events }: SubjectCompareProps) {
   const navigate = useNavigate()
   // The others are asked for once somebody looks.

@@ -5,7 +5,7 @@ import { loadStateOf } from '../../../api/queries/base/loadState'
 import type { TimeRange } from '../../../api/queries/base/range'
 import { hostQuery } from '../../../api/queries/fleet/hosts'
 import { serviceQuery } from '../../../api/queries/fleet/services'
-import { moveGhost, type Ghost } from '../../../charts/ghost'
+import { missingWords, moveGhost, type Beside, type Ghost } from '../../../charts/ghost'
 import {
   comparisonWords,
   earlierTime,
@@ -20,6 +20,9 @@ import { resolveRange } from '../../../lib/url/timeRange'
 import { useNow } from './useNow'
 import { useTimeRange } from './useTimeRange'
 
+/** What a page is of, whose charts are compared. */
+export type ComparedNoun = 'host' | 'service' | 'fleet'
+
 /** The other side that a page's charts over time are compared with. */
 export interface TimeComparison {
   words: ComparisonWords
@@ -28,6 +31,8 @@ export interface TimeComparison {
   why: string | null
   /** Its time range as queries take it. */
   range: TimeRange
+  /** The time range that it is set beside: the page's, or what follows the event. */
+  ownRange: TimeRange
   /** The id of the other host or service; undefined where it is the page's own. */
   id: string | undefined
 }
@@ -40,6 +45,12 @@ const sidelessWords = {
 /** The text of an event after "before". */
 export function eventName(event: Pick<EventItem, 'kind' | 'text'>): string {
   return `${event.kind}: ${event.text.length > 40 ? `${event.text.slice(0, 39)}…` : event.text}`
+}
+
+/** What follows an event, to be set beside as much time before it; the page's time range without one. */
+function ownRangeOf(comparison: Comparison, range: TimeRange, side: OtherSide | null, end: number): TimeRange {
+  if (side === null || comparison.kind !== 'event') return range
+  return { from: toRfc3339(side.fromSeconds), to: toRfc3339(end), refreshMs: null }
 }
 
 function rangeOf(comparison: Comparison, range: TimeRange, side: OtherSide | null, end: number): TimeRange {
@@ -56,11 +67,11 @@ function rangeOf(comparison: Comparison, range: TimeRange, side: OtherSide | nul
 
 /**
  * What the charts of a page are compared with, from its address; null where with nothing. `noun` is what the page is of:
- * that alone can be compared with another of its kind.
+ * that alone can be compared with another of its kind, and the fleet with itself.
  */
 export function useTimeComparison(
   compare: string | undefined,
-  noun: 'host' | 'service',
+  noun: ComparedNoun,
   events: EventItem[],
 ): TimeComparison | null {
   const { range } = useTimeRange()
@@ -84,6 +95,7 @@ export function useTimeComparison(
       side,
       why: side !== null ? null : fits ? sidelessWords.event : sidelessWords.other,
       range: rangeOf(comparison, range, side, window.end),
+      ownRange: ownRangeOf(comparison, range, side, window.end),
       id: id === '' ? undefined : id,
     }
   }, [comparison, noun, events, found, id, range, minute])
@@ -91,12 +103,14 @@ export function useTimeComparison(
 
 /**
  * What to ask for the other side: whose data, by default the page's own, of which range, and the options of its queries:
- * asked where there is another side, and never what another one answered.
+ * asked where there is another side, and never what another one answered. Charts that are not over time ask for this
+ * side by `ownRange`.
  */
 export function askOther(comparison: TimeComparison | null, ownId: string, ownRange: TimeRange) {
   return {
     id: comparison?.id ?? ownId,
     range: comparison?.range ?? ownRange,
+    ownRange: comparison?.ownRange ?? ownRange,
     options: { enabled: comparison !== null && comparison.side !== null, placeholderData: undefined },
   }
 }
@@ -115,8 +129,35 @@ export function useGhost<T>(
     const nothing = { label: words.other, times: [], stepSeconds: null, lines: [] }
     if (side === null) return { ...nothing, missing: why }
     if (answer !== undefined) return moveGhost(words.other, linesOf(answer), side)
-    return problem === undefined ? null : { ...nothing, missing: `Not compared with “${words.other}”: ${problem}.` }
+    return problem === undefined ? null : { ...nothing, missing: notCompared(words.other, problem) }
   }, [comparison, answer, problem, linesOf])
+}
+
+/**
+ * What a chart that is not over time draws of the other side: `partOf` its answer, null where that holds nothing to draw.
+ * The function must not change between renders.
+ */
+export function useBeside<T, P>(
+  comparison: TimeComparison | null,
+  query: UseQueryResult<T>,
+  partOf: (answer: T) => P | null,
+): Beside<P> | null {
+  const answer = query.data
+  const problem = loadStateOf(query).problem?.title
+  return useMemo(() => {
+    if (comparison === null) return null
+    const { words, side, why } = comparison
+    const label = words.other
+    if (side === null) return { label, answer: null, missing: why }
+    if (answer === undefined)
+      return problem === undefined ? null : { label, answer: null, missing: notCompared(label, problem) }
+    const part = partOf(answer)
+    return { label, answer: part, missing: part === null ? missingWords(label) : null }
+  }, [comparison, answer, problem, partOf])
+}
+
+function notCompared(label: string, problem: string): string {
+  return `Not compared with “${label}”: ${problem}.`
 }
 
 /** What a ledger's chart draws of the other side. */
