@@ -97,6 +97,7 @@ class SimulationTrace:
         row_page: Words,
         row_accesses: Words,
         row_written: Bools,
+        tenants: Bytes | None = None,
     ) -> None: ...
     @staticmethod
     def of_recording(recording: PageTrace) -> SimulationTrace:
@@ -121,11 +122,13 @@ class SimulationTrace:
         seed: int | None = None,
         group: Sequence[tuple[int, int, int | None]] = (),
         with_swap: bool = False,
+        tenants: Sequence[tuple[int, int | None]] = (),
     ) -> SimulationOutcome:
         """Replay the trace. Raises ValueError for settings that cannot be.
 
         `group`: what is asked of the service's control group: interval, units to reclaim, limit of its units.
         `with_swap`: remember what pages do on swap.
+        `tenants`: of each its `memory.low` and its limit of DRAM, in units; with none, the trace is one service's.
         """
 
 class SimulationOutcome:
@@ -145,6 +148,9 @@ class SimulationOutcome:
         """Resident by tier (DRAM, slower) and kind, [intervals, 2, 3]."""
     def swap_traffic(self) -> list[Words] | None:
         """Interval, page from 0, and 0 out, 1 in or 2 stale, of base pages in order; None unless asked for."""
+    @property
+    def tenants(self) -> Ints:
+        """By tenant: accesses by place, resident by tier, demoted, [intervals, tenants, 6]."""
     def figures(self) -> list[tuple[str, Floats]]:
         """The other figures by name, [intervals] each."""
 

@@ -126,6 +126,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/sensitivity": "read:fleet",
     "GET /v1/services/{service_id}/fairness": "read:fleet",
     "GET /v1/hosts/{host_id}/fairness": "read:fleet",
+    "GET /v1/hosts/{host_id}/fairness/limits": "read:fleet",
     "GET /v1/services/{service_id}/stability": "read:fleet",
     "GET /v1/services/{service_id}/ping-pong": "read:fleet",
     "GET /v1/services/{service_id}/tiles": "read:tiles",

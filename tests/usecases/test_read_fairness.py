@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
 from factories import batches
 from factories.derived import drain
-from factories.installations import enrol, store
+from factories.tenants import CGROUPS, GIB, MIB, MINUTES, NAMES, PAGE, SERVICES, STEP, rows, send
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Settings
@@ -18,93 +17,14 @@ from tierscope.storage.base.subjects import services_of_host
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fairness.answers import FairShare, HostFairness, TenantKind, TenantShare
 from tierscope.usecases.fairness.reads import FairnessReads
-from tierscope.wire._generated import batch_pb2, heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-MIB, GIB, PAGE = 1 << 20, 1 << 30, 4096
-MINUTES = 60
-STEP = 16 * MIB
-NAMES = ("demo/batch", "demo/cache")
-CGROUPS = {"demo/batch": "cgroup:/batch", "demo/cache": "cgroup:/cache"}
 
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         yield opened
-
-
-def memory(minute: int) -> dict[str, tuple[int, int]]:
-    """Bytes on the top tier and on the slow one: every third minute batch grows by a step and cache makes room."""
-    grown = STEP * (minute // 3)
-    return {"demo/batch": (GIB + grown, GIB), "demo/cache": (4 * GIB - grown, GIB + grown)}
-
-
-def rows(
-    scopes: dict[str, str], settings: dict[str, int | None], *, counted: bool = True
-) -> dict[str, list[int | None]]:
-    """Counters by key, a value for each minute."""
-    out: dict[str, list[int | None]] = {
-        "host|vmstat|pgdemote_kswapd": [STEP // PAGE * (minute // 3) for minute in range(MINUTES)],
-        "host|vmstat|pgpromote_success": [0] * MINUTES,
-        "node:0|vmstat|nr_active_anon": [sum(top for top, _ in memory(m).values()) // PAGE for m in range(MINUTES)],
-    }
-    for name, scope in scopes.items():
-        out[f"{scope}|memory.numa_stat|anon[N0]"] = [memory(minute)[name][0] for minute in range(MINUTES)]
-        out[f"{scope}|memory.numa_stat|anon[N1]"] = [memory(minute)[name][1] for minute in range(MINUTES)]
-        for node in (0, 1):
-            out[f"{scope}|memory.numa_stat|file[N{node}]"] = [0] * MINUTES
-        if counted:
-            moved = STEP // PAGE if name == "demo/cache" else 0
-            out[f"{scope}|memory.stat|pgdemote_kswapd"] = [moved * (minute // 3) for minute in range(MINUTES)]
-            out[f"{scope}|memory.stat|pgpromote_success"] = [0] * MINUTES
-        for setting, value in settings.items():
-            out[f"{scope}|memory.{setting}|{setting}"] = [value if name == "demo/cache" else None] * MINUTES
-    return out
-
-
-def add_heat(batch: batch_pb2.Batch, end_ns: int, hot_bytes: dict[str, int]) -> None:
-    """A minute of heat of each service, all pages seen."""
-    n = len(hot_bytes)
-
-    def packed(width: int, place: int) -> bytes:
-        cells = np.zeros((n, width), "<i8")
-        cells[:, 0], cells[:, place] = list(hot_bytes.values()), [4 * GIB - hot for hot in hot_bytes.values()]
-        return cells.tobytes()
-
-    batch.heat.add(
-        backend=heat_pb2.HEAT_BACKEND_ABIT_WALK,
-        granularity=heat_pb2.GRANULARITY_PAGE,
-        interval_ns=batches.MINUTE_NS,
-        end_wall_ns=[end_ns] * n,
-        service_ref=[batches.intern(batch, name) for name in hot_bytes],
-        group_ref=[batches.intern(batch, "server")] * n,
-        kind=[heat_pb2.PAGE_KIND_ANON] * n,
-        page_size_bytes=[PAGE] * n,
-        tier_ref=[batches.intern(batch, "dram")] * n,
-        validity=[(1 << 64) - 1] * n,
-        resident_bytes=[4 * GIB] * n,
-        age_bytes=packed(9, 8),
-        never_bytes=np.zeros((n, 9), "<i8").tobytes(),
-        active_count_bytes=packed(11, 10),
-        active_lo_bytes=np.repeat(list(hot_bytes.values()), 4).astype("<i8").tobytes(),
-        active_hi_bytes=np.repeat(list(hot_bytes.values()), 4).astype("<i8").tobytes(),
-    )
-
-
-def send(database: Database, counters: dict[str, list[int | None]], hot_bytes: dict[str, int] | None = None) -> str:
-    """Stores an hour of a host with 8 GiB of DRAM and 24 GiB of slow memory; its id."""
-    host = enrol(database)
-    batch = batches.make_batch(host_id=host.id)
-    keys = sorted(counters)
-    batches.add_counters(batch, [[counters[key][m] for key in keys] for m in range(MINUTES)], keys=keys)
-    batches.add_inventory(batch, services=("batch", "cache"))
-    batch.inventory.nodes[0].memory_bytes = 8 * GIB
-    batch.inventory.nodes[1].memory_bytes = 24 * GIB
-    if hot_bytes:
-        add_heat(batch, batch.sealed_wall_ns, hot_bytes)
-    assert not isinstance(store(database, host, [batch])[0], Exception)
-    return host.id
 
 
 def reads(database: Database) -> FairnessReads:
@@ -123,9 +43,6 @@ def tenant(found: HostFairness, name: str) -> TenantShare:
 
 def fair(found: HostFairness, name: str, basis: Basis) -> FairShare:
     return next(share for share in tenant(found, name).fair if share.basis == basis)
-
-
-SERVICES = {name: f"service:{name}" for name in NAMES}
 
 
 def test_shares_by_resident_memory_add_up_and_carry_how_they_varied(database: Database) -> None:

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_engine::{
     GroupEvent, HintTime, HotPageSelection, Interleave, Interval, Kswapd, Memory, Offload, Pages,
-    Params, Policy, Rows, Scan, Swap, SwapDevice, SwapEvent, Tpp, Trace, Watermarks,
-    oracle_accesses, simulate, simulate_with_swap,
+    Params, Policy, Rows, Scan, Swap, SwapDevice, SwapEvent, Tenant, TenantInterval, Tpp, Trace,
+    Watermarks, oracle_accesses, simulate, simulate_with_swap,
 };
 
 use crate::sampled_trace::PageTrace;
@@ -27,14 +27,14 @@ pub(crate) struct SimulationTrace {
 #[pymethods]
 impl SimulationTrace {
     /// A trace from columns: pages with their kind, size in base pages, first and last interval; rows in order of
-    /// interval. Raises `ValueError` that names the row or the page.
+    /// interval. `tenants`: whose each page is, from 0. Raises `ValueError` that names the row or the page.
     #[new]
     #[allow(
         clippy::needless_pass_by_value,
         clippy::too_many_arguments,
         reason = "arguments from Python are owned, one for each column"
     )]
-    #[pyo3(signature = (intervals, *, kinds, units, first, last, row_interval, row_page, row_accesses, row_written))]
+    #[pyo3(signature = (intervals, *, kinds, units, first, last, row_interval, row_page, row_accesses, row_written, tenants = None))]
     fn new(
         py: Python<'_>,
         intervals: usize,
@@ -46,12 +46,17 @@ impl SimulationTrace {
         row_page: PyReadonlyArray1<'_, u32>,
         row_accesses: PyReadonlyArray1<'_, u32>,
         row_written: PyReadonlyArray1<'_, bool>,
+        tenants: Option<PyReadonlyArray1<'_, u8>>,
     ) -> PyResult<Self> {
         let pages = Pages {
             kinds: kinds.as_slice()?,
             units: units.as_slice()?,
             first: first.as_slice()?,
             last: last.as_slice()?,
+            tenants: match &tenants {
+                Some(some) => some.as_slice()?,
+                None => &[],
+            },
         };
         let rows = Rows {
             interval: row_interval.as_slice()?,
@@ -109,11 +114,13 @@ impl SimulationTrace {
     /// Replays the trace. `policy` and `settings` are those of `domain/simulate`; one seed gives one result.
     ///
     /// `group`: what is asked of the service's control group, in order: interval, units to reclaim, limit of its units.
+    /// `tenants`: of each its protection (`memory.low`) and its limit of DRAM, in units; with none, the trace is one's.
     /// `with_swap`: remember what pages do on swap.
-    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new(), with_swap = false))]
+    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new(), tenants = Vec::new(), with_swap = false))]
     #[allow(
         clippy::needless_pass_by_value,
-        reason = "arguments from Python are owned"
+        clippy::too_many_arguments,
+        reason = "arguments from Python are owned, and named"
     )]
     fn simulate(
         &self,
@@ -122,6 +129,7 @@ impl SimulationTrace {
         settings: HashMap<String, f64>,
         seed: Option<u64>,
         group: Vec<(u32, u64, Option<u64>)>,
+        tenants: Vec<(u64, Option<u64>)>,
         with_swap: bool,
     ) -> PyResult<SimulationOutcome> {
         let events = group
@@ -133,6 +141,13 @@ impl SimulationTrace {
             });
         let params = Params {
             group: events.collect(),
+            tenants: tenants
+                .iter()
+                .map(|&(low_units, dram_max_units)| Tenant {
+                    low_units,
+                    dram_max_units,
+                })
+                .collect(),
             ..Settings(&settings).params(policy, seed)?
         };
         let replay = || {
@@ -146,6 +161,7 @@ impl SimulationTrace {
         Ok(SimulationOutcome {
             intervals: outcome.intervals,
             swap,
+            tenants: outcome.tenants,
         })
     }
 }
@@ -189,6 +205,7 @@ fn from_recording(recording: &PageTrace) -> Result<SimulationTrace, String> {
         last: &vec![(intervals.len() as u32).saturating_sub(1); kinds.len()],
         kinds: &kinds,
         first: &first,
+        tenants: &[],
     };
     let rows = Rows {
         interval: &row_interval,
@@ -284,6 +301,7 @@ impl Settings<'_> {
             kswapd,
             cache_trim_mode: self.is_on("cache_trim_mode")?,
             group: Vec::new(),
+            tenants: Vec::new(),
             policy: self.policy(policy)?,
             memory: self.memory()?,
             offload,
@@ -308,6 +326,7 @@ impl Settings<'_> {
 pub(crate) struct SimulationOutcome {
     intervals: Vec<Interval>,
     swap: Option<[Vec<u32>; 3]>,
+    tenants: Vec<TenantInterval>,
 }
 
 /// Interval, page and step of each event, by base page; pages are numbered in the order in which they went to swap.
@@ -403,6 +422,17 @@ impl SimulationOutcome {
             swap.each_ref()
                 .map(|column| column.clone().into_pyarray(py)),
         )
+    }
+
+    /// By tenant: accesses by place, resident base pages by tier, demoted ones, int64 [intervals, tenants, 6].
+    #[getter]
+    fn tenants<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<i64>>> {
+        let flat = self.tenants.iter().flat_map(|at| {
+            let places = at.accesses.into_iter().chain(at.used);
+            places.chain([at.demoted])
+        });
+        let tenants = self.tenants.len() / self.intervals.len().max(1);
+        integers(py, flat).reshape([self.intervals.len(), tenants, 6])
     }
 
     /// The other figures by name, float64 [intervals] each.

@@ -1563,6 +1563,27 @@ class HostLabels(TypedDict):
     set_labels: dict[str, str]
 
 
+class HostLimits(TypedDict):
+    """What limits of the top tier and `memory.low` would do to the services of a host, by replay of all together.
+    Always simulated: `origin` says where the page samples come from.
+    """
+
+    asked: bool
+    basis: Literal["hot", "resident", "protection", "limit"] | None
+    host: str
+    host_id: str
+    notes: list[str]
+    origin: Literal["live", "import", "simulated"]
+    policy: str
+    policy_label: str
+    policy_why: str
+    proposal: ProposedProtection | None
+    proposal_note: str
+    reason: str | None
+    tenants: list[TenantLimit]
+    window: Window
+
+
 class HostQuality(TypedDict):
     """A host in its window: the part of the one asked for in which it was enrolled and not retired. Intervals end once
     a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their end and
@@ -2023,6 +2044,14 @@ class LeftOut(TypedDict):
     name: str
     path: str
     why: str
+
+
+class LimitOutcome(TypedDict):
+    """What a replay makes of a service."""
+
+    local_ratio: Figure
+    loss_ratio: Figure
+    top_bytes: Figure
 
 
 class LinkLogin(TypedDict):
@@ -2873,6 +2902,14 @@ class Problem(TypedDict):
     status: int
     title: str
     type: str
+
+
+class ProposedProtection(TypedDict):
+    """The smallest `memory.low` with which the service that lacks most would hold its fair share."""
+
+    id: str
+    low_bytes: float
+    name: str
 
 
 class PublishedSaving(TypedDict):
@@ -4472,6 +4509,19 @@ class TeamRequest(TypedDict):
     members: NotRequired[list[str]]
     name: str
     services: NotRequired[list[str]]
+
+
+class TenantLimit(TypedDict):
+    """A service in the replay without settings and in the one with them."""
+
+    after: LimitOutcome
+    before: LimitOutcome
+    fair_bytes: Figure
+    id: str
+    local_change: Figure
+    low_bytes: float | None
+    name: str
+    top_max_bytes: float | None
 
 
 class TenantShare(TypedDict):

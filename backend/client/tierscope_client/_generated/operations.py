@@ -1308,6 +1308,28 @@ class Client(Transport):
             ),
         )
 
+    def read_host_limits(
+        self,
+        host_id: str,
+        *,
+        protect: list[str] | None = None,
+        limit: list[str] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> models.HostLimits:
+        """What limits would do on a host. The host's services replayed together, before and after: without settings,
+        under the protection proposed.
+        """
+        return cast(
+            "models.HostLimits",
+            self._json(
+                "GET",
+                f"/v1/hosts/{quote(host_id, safe='')}/fairness/limits",
+                query={"protect": protect, "limit": limit, "basis": basis, "from": from_, "to": to},
+            ),
+        )
+
     def read_host_ping_pong(
         self, host_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.PingPongHistory:

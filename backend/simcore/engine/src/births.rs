@@ -32,7 +32,11 @@ impl State<'_> {
     pub(crate) fn find_room(&mut self, page: u32) -> Option<Tier> {
         let units = self.trace.size(page) as i64;
         self.wake_for_allocation();
-        let first = self.first_choice(page);
+        let first = if self.is_limited(page) {
+            Tier::Slow
+        } else {
+            self.first_choice(page)
+        };
         let second = if first == Tier::Dram {
             Tier::Slow
         } else {

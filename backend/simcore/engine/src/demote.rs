@@ -9,6 +9,7 @@ impl State<'_> {
     /// Brings DRAM back to what the policy keeps free, after promotions.
     pub(crate) fn demote(&mut self, candidates: u64) {
         self.begin_demotions();
+        self.enforce_limits();
         let marks = self.params.memory.watermarks;
         match self.params.policy {
             Policy::Tpp(tpp) if tpp.decoupled => {
@@ -39,6 +40,9 @@ impl State<'_> {
     /// Pages of this interval have been touched: they are looked through anew.
     pub(crate) fn begin_demotions(&mut self) {
         self.demotable.begin();
+        for group in &mut self.groups {
+            group.demotable.begin();
+        }
         self.evictable.iter_mut().for_each(Victims::begin);
     }
 
@@ -72,6 +76,9 @@ impl State<'_> {
     }
 
     pub(crate) fn next_demotable(&mut self, with_current: bool) -> Option<Victim> {
+        if !self.groups.is_empty() {
+            return self.next_of_tenants(with_current);
+        }
         let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
@@ -80,6 +87,7 @@ impl State<'_> {
             with_current,
             with_anon: true,
             file_first: self.params.cache_trim_mode,
+            tenant: None,
         };
         self.demotable.next(wanted)
     }
@@ -88,13 +96,18 @@ impl State<'_> {
     pub(crate) fn demote_or_evict(&mut self, victim: Victim, with_current: bool) -> bool {
         if self.free(Tier::Slow) >= self.trace.size(victim.page) as i64 {
             let was_active = self.pages[victim.page as usize].is(ACTIVE);
-            self.move_down(victim);
-            if victim.interval == self.now && was_active {
-                self.demotable.move_hand(victim.page);
-            }
+            self.lower(victim, was_active);
             return true;
         }
         self.evict_next(Tier::Dram, with_current)
+    }
+
+    /// Moves a victim of reclaim down; the hand stands behind one that was used in this interval.
+    pub(crate) fn lower(&mut self, victim: Victim, was_active: bool) {
+        self.move_down(victim);
+        if victim.interval == self.now && was_active {
+            self.demotable_of(victim.page).move_hand(victim.page);
+        }
     }
 
     pub(crate) fn move_down(&mut self, victim: Victim) {
@@ -110,6 +123,9 @@ impl State<'_> {
         state.demoted = self.now;
         self.evictable[Tier::Slow as usize].put_back(victim, self.now);
         self.out.demoted[self.trace.kind(page)] += units;
+        if let Some(group) = self.group_of(page) {
+            group.out.demoted += units;
+        }
     }
 
     /// Takes the latest promotions back while DRAM holds more than it has: nothing else was left to go.
@@ -121,7 +137,7 @@ impl State<'_> {
             let Some(&page) = self.promoted.last() else {
                 return;
             };
-            let (kind, units) = (self.trace.kind(page), self.trace.size(page));
+            let units = self.trace.size(page);
             if self.free(Tier::Slow) < units as i64 {
                 let Some(lowered) = self.lowered.pop() else {
                     return;
@@ -130,12 +146,18 @@ impl State<'_> {
                 continue;
             }
             self.promoted.pop();
-            self.leave(page, Tier::Absent);
-            self.enter(page, Tier::Slow);
-            self.pages[page as usize].flags &= !PROMOTED;
-            self.out.promoted[kind] -= units;
-            self.out.failed_promotions += units;
+            self.undo_promotion(page);
         }
+    }
+
+    /// Takes a page of `promoted` back that found no room.
+    pub(crate) fn undo_promotion(&mut self, page: u32) {
+        let (kind, units) = (self.trace.kind(page), self.trace.size(page));
+        self.leave(page, Tier::Absent);
+        self.enter(page, Tier::Slow);
+        self.pages[page as usize].flags &= !PROMOTED;
+        self.out.promoted[kind] -= units;
+        self.out.failed_promotions += units;
     }
 
     fn undo_demotion(&mut self, lowered: Lowered) {
@@ -144,9 +166,14 @@ impl State<'_> {
         self.enter(victim.page, Tier::Dram);
         self.pages[victim.page as usize] = before;
         self.pages[victim.page as usize].tier = Tier::Dram;
-        self.demotable.put_back(victim, self.now);
+        let now = self.now;
+        self.demotable_of(victim.page).put_back(victim, now);
         self.evictable[Tier::Dram as usize].put_back(victim, self.now);
         self.coldest.put_back(victim, self.now);
-        self.out.demoted[self.trace.kind(victim.page)] -= self.trace.size(victim.page);
+        let units = self.trace.size(victim.page);
+        self.out.demoted[self.trace.kind(victim.page)] -= units;
+        if let Some(group) = self.group_of(victim.page) {
+            group.out.demoted -= units;
+        }
     }
 }

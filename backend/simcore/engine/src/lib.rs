@@ -20,6 +20,8 @@ mod run;
 mod scanner;
 mod state;
 mod swap;
+mod tenant;
+mod tenants;
 mod trace;
 mod victims;
 
@@ -32,6 +34,7 @@ pub use params::{
 };
 pub use run::{IdentityError, simulate, simulate_with_swap};
 pub use swap::{offload_units, writes_of_evictions};
+pub use tenant::{Tenant, TenantInterval};
 pub use trace::{Pages, Rows, Trace, TraceError};
 
 pub use hints::{adjusted_threshold, expected_hint_seconds};

@@ -3,6 +3,7 @@
 use tierscope_swapdev::Step;
 
 use crate::page::KINDS;
+use crate::tenant::TenantInterval;
 
 /// Where accesses found their page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +105,8 @@ pub struct SwapEvent {
 pub struct Outcome {
     /// Its intervals.
     pub intervals: Vec<Interval>,
+    /// Its intervals by tenant, all tenants of an interval together; none where tenants are not told apart.
+    pub tenants: Vec<TenantInterval>,
 }
 
 impl Outcome {

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::tenant::{MAX_TENANTS, Tenant};
+
 /// How long after the scan a page is first touched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HintTime {
@@ -218,6 +220,8 @@ pub struct Params {
     pub cache_trim_mode: bool,
     /// Reclaim of the service's control group, in order of interval.
     pub group: Vec<GroupEvent>,
+    /// Services that share the memory, by their number in the trace; none: the trace is one service.
+    pub tenants: Vec<Tenant>,
     /// How hint faults are timed.
     pub hint_time: HintTime,
     /// Longest distance, in intervals, of a demotion and a promotion that make a round trip; a short and a long one.
@@ -233,6 +237,14 @@ pub struct ParamsError {
 }
 
 impl Params {
+    /// Refuses settings that leave tenants of a trace out.
+    pub(crate) fn check_tenants(&self, of_trace: usize) -> Result<(), ParamsError> {
+        if !self.tenants.is_empty() && self.tenants.len() < of_trace {
+            return refuse("settings of tenants", "as many as tenants in the trace");
+        }
+        Ok(())
+    }
+
     /// Refuses what no machine has.
     ///
     /// # Errors
@@ -259,6 +271,9 @@ impl Params {
         }
         if !self.group.is_sorted_by_key(|event| event.interval) {
             return refuse("events of the control group", "in order of interval");
+        }
+        if self.tenants.len() > MAX_TENANTS {
+            return refuse("tenants", "at most 64");
         }
         self.memory.check()?;
         self.policy.check(self.memory.dram_units)?;

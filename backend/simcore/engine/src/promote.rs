@@ -103,6 +103,7 @@ impl State<'_> {
     /// Whether demotion might find too few victims for all of these, so that their order decides which stay.
     fn may_undo(&self, faults: &[Fault]) -> bool {
         !self.trace.is_uniform()
+            || !self.groups.is_empty()
             || faults.len() as u64 * self.trace.size(0) > self.capacity(Tier::Dram)
     }
 
@@ -210,6 +211,7 @@ impl State<'_> {
             with_current: false,
             with_anon: true,
             file_first: false,
+            tenant: None,
         };
         self.coldest
             .next_before((self.now + 1).saturating_sub(SCORED), wanted)

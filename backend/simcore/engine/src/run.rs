@@ -33,6 +33,7 @@ pub enum IdentityError {
 /// A setting that cannot be.
 pub fn simulate(trace: &Trace, params: Params) -> Result<Outcome, IdentityError> {
     params.check()?;
+    params.check_tenants(trace.tenants())?;
     run(&mut State::new(trace, params))
 }
 
@@ -46,6 +47,7 @@ pub fn simulate_with_swap(
     params: Params,
 ) -> Result<(Outcome, Vec<SwapEvent>), IdentityError> {
     params.check()?;
+    params.check_tenants(trace.tenants())?;
     let mut state = State::new(trace, params);
     state.swap_log = Some(Vec::new());
     let outcome = run(&mut state)?;
@@ -56,12 +58,14 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
     let trace = state.trace;
     let mut faults = Vec::new();
     let mut intervals: Vec<Interval> = Vec::with_capacity(trace.intervals());
+    let mut tenants = Vec::with_capacity(trace.intervals() * state.groups.len());
     for now in 0..trace.intervals() {
         state.now = now as u32;
         state.out = Interval {
             threshold_s: state.threshold_s,
             ..Interval::default()
         };
+        state.begin_tenants();
         state.scanner.advance(state.now);
         state.bury();
         let left_s = state.bear();
@@ -81,8 +85,9 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
         state.adjust_threshold(candidates);
         state.close(intervals.last())?;
         intervals.push(state.out);
+        tenants.extend(state.groups.iter().map(|group| group.out));
     }
-    Ok(Outcome { intervals })
+    Ok(Outcome { intervals, tenants })
 }
 
 impl State<'_> {
@@ -124,7 +129,7 @@ impl State<'_> {
             _ => return self.access_away(row, kind),
         };
         self.pages[page as usize].touch(self.now);
-        self.out.accesses[kind][place as usize] += count;
+        self.score(row.page, kind, place, count);
         if row.written && before.is(SLOT | COPIED) {
             self.copy_is_stale(page);
         }
@@ -141,12 +146,18 @@ impl State<'_> {
                 Place::Away
             }
         };
-        let accesses = &mut self.out.accesses[kind];
-        accesses[Place::Away as usize] += 1;
-        accesses[place as usize] += u64::from(row.accesses) - 1;
+        self.score(row.page, kind, Place::Away, 1);
+        self.score(row.page, kind, place, u64::from(row.accesses) - 1);
         self.pages[row.page as usize].touch(self.now);
         if row.written {
             self.note_write_in_memory(row.page);
+        }
+    }
+
+    fn score(&mut self, page: u32, kind: usize, place: Place, count: u64) {
+        self.out.accesses[kind][place as usize] += count;
+        if let Some(group) = self.group_of(page) {
+            group.out.accesses[place as usize] += count;
         }
     }
 

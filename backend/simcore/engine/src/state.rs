@@ -4,6 +4,7 @@ use crate::metrics::{Interval, SwapEvent};
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
 use crate::params::{MOST_UNITS, Params, Policy};
 use crate::scanner::Scanner;
+use crate::tenant::{Group, make_groups};
 use crate::trace::Trace;
 use crate::victims::{Victim, Victims};
 
@@ -45,6 +46,8 @@ pub(crate) struct State<'t> {
     /// `memory.high` of the control group, and how many of its events have been.
     pub group_high_units: Option<u64>,
     pub group_events_done: usize,
+    /// Tenants, each with its own list of next demotions in place of `demotable`; none: not told apart.
+    pub groups: Vec<Group>,
     pub threshold_s: f64,
     /// Candidates since the threshold was last looked at.
     pub threshold_candidates: u64,
@@ -71,6 +74,7 @@ impl<'t> State<'t> {
             kswapd: Awake::default(),
             group_high_units: None,
             group_events_done: 0,
+            groups: make_groups(&params.tenants, trace.intervals()),
             params,
             pages: vec![Page::UNBORN; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],
@@ -108,14 +112,22 @@ impl<'t> State<'t> {
 
     /// Puts a page that lies nowhere on a tier of memory.
     pub(crate) fn enter(&mut self, page: u32, tier: Tier) {
-        self.used[tier as usize][self.trace.kind(page)] += self.trace.size(page);
+        let units = self.trace.size(page);
+        self.used[tier as usize][self.trace.kind(page)] += units;
+        if let Some(group) = self.group_of(page) {
+            group.out.used[tier as usize] += units;
+        }
         self.pages[page as usize].tier = tier;
     }
 
     /// Takes a page off its tier of memory, to lie on `to`.
     pub(crate) fn leave(&mut self, page: u32, to: Tier) {
         let from = self.pages[page as usize].tier as usize;
-        self.used[from][self.trace.kind(page)] -= self.trace.size(page);
+        let units = self.trace.size(page);
+        self.used[from][self.trace.kind(page)] -= units;
+        if let Some(group) = self.group_of(page) {
+            group.out.used[from] -= units;
+        }
         self.pages[page as usize].tier = to;
     }
 

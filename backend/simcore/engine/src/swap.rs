@@ -38,6 +38,7 @@ impl State<'_> {
             with_current,
             with_anon,
             file_first: self.params.cache_trim_mode,
+            tenant: None,
         };
         self.evictable[tier as usize].next(wanted)
     }

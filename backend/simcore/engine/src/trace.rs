@@ -20,6 +20,8 @@ pub struct Pages<'a> {
     pub first: &'a [u32],
     /// Last interval.
     pub last: &'a [u32],
+    /// Whose they are, from 0; empty: all of one service.
+    pub tenants: &'a [u8],
 }
 
 /// Rows as they come, in order of interval: so many accesses of a page in an interval, and whether some were stores.
@@ -78,6 +80,8 @@ pub(crate) struct Row {
 pub struct Trace {
     kinds: Vec<u8>,
     units: Vec<u32>,
+    /// Empty where all pages are one service's.
+    tenants: Vec<u8>,
     /// Pages born before interval t: those born in it are `births[t]..births[t + 1]`.
     births: Vec<u32>,
     /// Pages that are gone when interval t begins: `dead[death_ends[t]..death_ends[t + 1]]`.
@@ -120,6 +124,10 @@ impl Trace {
             units: order
                 .iter()
                 .map(|&page| pages.units[page as usize])
+                .collect(),
+            tenants: order
+                .iter()
+                .filter_map(|&page| pages.tenants.get(page as usize).copied())
                 .collect(),
             births,
             death_ends,
@@ -182,6 +190,20 @@ impl Trace {
 
     pub(crate) fn kind(&self, page: u32) -> usize {
         usize::from(self.kinds[page as usize])
+    }
+
+    /// Whose a page is, from 0.
+    pub(crate) fn tenant(&self, page: u32) -> usize {
+        let found = self.tenants.get(page as usize);
+        found.map_or(0, |&tenant| usize::from(tenant))
+    }
+
+    /// Tenants up to the last that has a page.
+    pub(crate) fn tenants(&self) -> usize {
+        self.tenants
+            .iter()
+            .max()
+            .map_or(1, |&last| usize::from(last) + 1)
     }
 
     pub(crate) fn size(&self, page: u32) -> u64 {
@@ -287,7 +309,9 @@ impl Trace {
 
 fn check_shapes(intervals: usize, pages: Pages<'_>, rows: Rows<'_>) -> Result<(), TraceError> {
     let n = pages.kinds.len();
-    if [pages.units.len(), pages.first.len(), pages.last.len()] != [n; 3] {
+    if [pages.units.len(), pages.first.len(), pages.last.len()] != [n; 3]
+        || ![0, n].contains(&pages.tenants.len())
+    {
         return Err(TraceError::Lengths("pages"));
     }
     if [rows.page.len(), rows.accesses.len(), rows.written.len()] != [rows.interval.len(); 3] {

@@ -58,6 +58,8 @@ pub(crate) struct VictimFilter<'a> {
     pub with_anon: bool,
     /// Inactive files go before all others.
     pub file_first: bool,
+    /// Pages of this tenant alone.
+    pub tenant: Option<usize>,
 }
 
 impl VictimFilter<'_> {
@@ -66,6 +68,9 @@ impl VictimFilter<'_> {
         state.tier == self.tier
             && state.last == interval
             && !state.is(PROMOTED)
+            && self
+                .tenant
+                .is_none_or(|tenant| self.trace.tenant(page) == tenant)
             && (self.with_anon || self.trace.kind(page) == Kind::File as usize)
     }
 }

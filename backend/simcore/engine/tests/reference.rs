@@ -6,14 +6,15 @@
     reason = "a failed unwrap is a failed test; exact results are compared"
 )]
 
+mod shared_memory;
 mod traces;
 
 use proptest::prelude::*;
 use tierscope_engine::{Memory, Params, Place, Policy, expected_hint_seconds, simulate};
-use traces::{Columns, columns, groups, kswapds, machines, policies, scans};
+use traces::{Columns, columns, groups, kswapds, machines, policies, scans, tenants};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum At {
+pub(crate) enum At {
     Dram,
     Slow,
     Dropped,
@@ -34,7 +35,7 @@ struct Page {
     touched: [bool; 8],
 }
 
-struct Simple<'a> {
+pub(crate) struct Simple<'a> {
     columns: &'a Columns,
     memory: Memory,
     policy: Policy,
@@ -47,7 +48,10 @@ struct Simple<'a> {
     awake: bool,
     kswapd_s: f64,
     high_units: Option<u64>,
-    hand: usize,
+    /// By tenant; the last for pages of one service.
+    hands: [usize; 3],
+    /// What was demoted of each tenant in this interval.
+    lowered: [u64; 2],
     pages: Vec<Page>,
     now: u32,
     turn: u32,
@@ -95,16 +99,6 @@ impl Simple<'_> {
         found
     }
 
-    /// Those of DRAM as demotion takes them: of active pages of this interval the ones behind the hand first.
-    fn demotable(&self, with_current: bool) -> Vec<usize> {
-        let mut found = self.victims(At::Dram, with_current, false);
-        found.sort_by_key(|&page| {
-            let was_used = self.is_active(page) && self.pages[page].last == self.now;
-            (was_used, was_used && self.pages[page].birth < self.hand)
-        });
-        found
-    }
-
     /// Demotes the next page, or drops a file where the slower tier is full. Says whether it was demoted.
     fn lower_next(&mut self, with_current: bool) -> Option<bool> {
         let next = self.demotable(with_current).first().copied()?;
@@ -116,10 +110,7 @@ impl Simple<'_> {
             self.pages[dropped].at = At::Dropped;
             return Some(false);
         }
-        if self.is_active(next) && self.pages[next].last == self.now {
-            self.hand = self.pages[next].birth + 1;
-        }
-        self.lower(next);
+        self.lower_victim(next);
         Some(true)
     }
 
@@ -217,7 +208,7 @@ impl Simple<'_> {
             }
         };
         let left = self.free(At::Dram);
-        let first = match self.policy {
+        let mut first = match self.policy {
             Policy::FirstTouch | Policy::NumaBalancing | Policy::HotPageSelection(_) => {
                 above(marks.low, left)
             }
@@ -234,6 +225,9 @@ impl Simple<'_> {
             }
             Policy::AllDram => unreachable!("not modelled"),
         };
+        if self.is_limited(page) {
+            first = At::Slow;
+        }
         self.turn += 1;
         let second = if first == At::Dram {
             At::Slow
@@ -254,6 +248,10 @@ impl Simple<'_> {
     }
 
     fn lower(&mut self, page: usize) {
+        let tenant = self.tenant(page);
+        if let Some(lowered) = self.lowered.get_mut(tenant) {
+            *lowered += 1;
+        }
         self.pages[page].at = At::Slow;
         self.pages[page].active = false;
         self.pages[page].armed = None;
@@ -323,6 +321,7 @@ impl Simple<'_> {
 
     fn interval(&mut self) -> Found {
         let now = self.now;
+        self.lowered = [0; 2];
         self.arm();
         for page in &mut self.pages {
             page.touched.rotate_right(1);
@@ -396,15 +395,16 @@ impl Simple<'_> {
             a.0.total_cmp(&b.0)
                 .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
         });
-        let (promoted, candidates, exchanged) = self.promote(&faults, left_s);
-        let mut demoted = exchanged + self.demote(candidates) + self.kswapd_demoted;
+        let (mut promoted, candidates, exchanged) = self.promote(&faults, left_s);
+        self.promoted_in_pass |= !promoted.is_empty();
+        let limited = self.enforce_limits(&mut promoted);
+        let mut demoted = exchanged + limited + self.demote(candidates) + self.kswapd_demoted;
         let mut kept = promoted.len();
         while self.free(At::Dram) < 0 {
             kept -= 1;
             self.pages[promoted[kept]].at = At::Slow;
             self.pages[promoted[kept]].promoted = false;
         }
-        self.promoted_in_pass |= !promoted.is_empty();
         demoted += self.reclaim_group();
         for page in &mut self.pages {
             page.promoted = false;
@@ -577,6 +577,7 @@ proptest! {
         kswapd in kswapds(),
         cache_trim_mode in any::<bool>(),
         group in groups(),
+        tenants in tenants(),
     ) {
         memory.swap = None;
         let params = Params {
@@ -587,6 +588,7 @@ proptest! {
             kswapd,
             cache_trim_mode,
             group,
+            tenants,
             scan,
             hint_time: tierscope_engine::HintTime::Expected,
             round_trip_intervals: [1, 10],
@@ -617,7 +619,8 @@ proptest! {
             awake: false,
             kswapd_s: 0.0,
             high_units: None,
-            hand: 0,
+            hands: [0; 3],
+            lowered: [0; 2],
             kswapd_demoted: 0,
             pages,
             now: 0,
@@ -637,6 +640,10 @@ proptest! {
                 interval.demoted.iter().sum(),
             );
             prop_assert_eq!(found, simple.interval(), "interval {}", now);
+            for (tenant, counted) in outcome.tenants.chunks(2).nth(now).into_iter().flatten().enumerate() {
+                let held = [simple.held(tenant, At::Dram), simple.held(tenant, At::Slow)];
+                prop_assert_eq!((counted.used, counted.demoted), (held, simple.lowered[tenant]), "interval {}", now);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use tierscope_engine::{
     HintTime, HotPageSelection, Interleave, Memory, Offload, Outcome, Pages, Params, Place, Policy,
-    Rows, Scan, SwapDevice, Tpp, Trace, Watermarks, adjusted_threshold, offload_units,
+    Rows, Scan, SwapDevice, Tenant, Tpp, Trace, Watermarks, adjusted_threshold, offload_units,
     oracle_accesses, simulate, writes_of_evictions,
 };
 
@@ -21,6 +21,10 @@ const A: u32 = 2;
 const B: u32 = 3;
 
 fn example() -> Trace {
+    example_of([])
+}
+
+fn example_of<const N: usize>(tenants: [u8; N]) -> Trace {
     let rows = [
         (0, C, 10),
         (0, D, 10),
@@ -41,6 +45,7 @@ fn example() -> Trace {
         units: &[1; 4],
         first: &[0; 4],
         last: &[3; 4],
+        tenants: &tenants,
     };
     let rows = Rows {
         interval: &column(|row| row.0),
@@ -56,6 +61,7 @@ fn params(policy: Policy) -> Params {
         kswapd: None,
         cache_trim_mode: false,
         group: Vec::new(),
+        tenants: Vec::new(),
         policy,
         memory: Memory {
             dram_units: 2,
@@ -223,6 +229,7 @@ fn a_page_that_goes_round_is_counted_once_at_its_promotion() {
             units: &[1; 2],
             first: &[0; 2],
             last: &[n - 1; 2],
+            tenants: &[],
         },
         Rows {
             interval: &interval,
@@ -264,4 +271,66 @@ fn hot_pages_wait_for_free_memory_where_promotion_needs_it() {
         .map(|at| at.failed_promotions)
         .collect();
     assert_eq!(refused, [0, 2, 1, 1]);
+}
+
+/// The example with c and d of one tenant and a and b of another, under TPP.
+fn shared(tenants: [Tenant; 2]) -> Outcome {
+    let mut settings = params(tpp(false));
+    settings.tenants = tenants.to_vec();
+    simulate(&example_of([0, 0, 1, 1]), settings).unwrap()
+}
+
+/// DRAM that each tenant holds at the end of each interval.
+fn held(outcome: &Outcome) -> Vec<[u64; 2]> {
+    let by_interval = outcome.tenants.chunks(2);
+    by_interval
+        .map(|pair| [pair[0].used[0], pair[1].used[0]])
+        .collect()
+}
+
+#[test]
+fn a_protected_tenant_stays_until_nothing_else_is_left() {
+    let free = Tenant::default();
+    let protected = Tenant {
+        low_units: 2,
+        ..free
+    };
+    // a and b push c and d out at the end of interval 2; protected they do as well, as DRAM holds nothing else.
+    assert_eq!(
+        held(&shared([free, free])),
+        [[2, 0], [2, 0], [0, 2], [0, 2]]
+    );
+    assert_eq!(
+        held(&shared([protected, free])),
+        held(&shared([free, free]))
+    );
+    let outcome = shared([free, free]);
+    let sums = |at: usize| -> Vec<u64> {
+        outcome
+            .tenants
+            .chunks(2)
+            .map(|pair| pair[at].accesses.iter().sum())
+            .collect()
+    };
+    assert_eq!(sums(0), [20, 5, 0, 5]);
+    assert_eq!(sums(1), [20, 80, 80, 80]);
+}
+
+#[test]
+fn a_tenant_at_its_limit_makes_room_among_its_own_pages() {
+    let most = |units| Tenant {
+        dram_max_units: Some(units),
+        ..Tenant::default()
+    };
+    // One page of c and d is left in DRAM, so that there is room for one of a and b from the start.
+    let outcome = shared([most(1), Tenant::default()]);
+    assert!(held(&outcome).iter().all(|pair| pair[0] <= 1));
+    assert_eq!(outcome.intervals[1].accesses[0][0], 50);
+    // Nothing of a and b may be in DRAM: what they promote goes back.
+    let outcome = shared([Tenant::default(), most(0)]);
+    assert_eq!(held(&outcome)[3], [2, 0]);
+    assert_eq!(
+        held(&shared([most(2), most(2)])),
+        held(&shared([Tenant::default(); 2]))
+    );
 }

@@ -34,6 +34,7 @@ from tierscope.usecases.curve.reaccess import RevisitReads
 from tierscope.usecases.curve.reads import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
+from tierscope.usecases.fairness.limits import LimitReads
 from tierscope.usecases.fairness.reads import FairnessReads
 from tierscope.usecases.fleet.agent_plans import AgentPlans
 from tierscope.usecases.fleet.agent_versions import AgentVersionReads
@@ -107,6 +108,7 @@ class _Reads:
         self.curve = CurveReads(context)
         self.objectives = ObjectiveReads(context)
         self.fairness = FairnessReads(context)
+        self.fairness_limits = LimitReads(context)
         self.tiles = TileReads(context)
         self.services = ServiceReads(context)
         self.service_metrics = ServiceMetricReads(context)

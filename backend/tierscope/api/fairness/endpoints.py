@@ -10,11 +10,17 @@ from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.use_cases import use
 from tierscope.domain.fairness.shares import Basis
 from tierscope.usecases.fairness.answers import HostFairness, ServiceFairness, TenantKind
+from tierscope.usecases.fairness.limit_answers import HostLimits
+from tierscope.usecases.fairness.limits import LimitReads, WantedLimits
 from tierscope.usecases.fairness.reads import FairnessReads
 
 router = APIRouter(prefix="/v1", tags=["fairness"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[FairnessReads, Depends(use(lambda held: held.fairness))]
+Limits = Annotated[LimitReads, Depends(use(lambda held: held.fairness_limits))]
+MAX_SETTINGS = 32
+REPLAYED_SECONDS = 300.0
+"""A replay is used again for that long: page samples come by the hour."""
 FairBy = Annotated[
     Basis | None,
     Query(description="What is fair. Default `hot` where heat of all tenants is measured, else `resident`."),
@@ -40,6 +46,33 @@ def read_host_fairness(
         from_,
         to,
         lambda: reads.host(host_id, by=by, basis=basis, from_=from_, to=to, max_points=max_points),
+    )
+
+
+@router.get("/hosts/{host_id}/fairness/limits", summary="What limits would do on a host")
+def read_host_limits(
+    request: Request,
+    reads: Limits,
+    host_id: str,
+    protect: Annotated[
+        list[str], Query(max_length=MAX_SETTINGS, description="`memory.low` of a service, as SERVICE=BYTES.")
+    ] = [],  # noqa: B006 - never changed
+    limit: Annotated[
+        list[str], Query(max_length=MAX_SETTINGS, description="Most of the top tier for a service, as SERVICE=BYTES.")
+    ] = [],  # noqa: B006 - never changed
+    basis: FairBy = None,
+    from_: From = None,
+    to: To = None,
+) -> Answer[HostLimits]:
+    """The host's services replayed together, before and after: without settings, under the protection proposed."""
+    wanted = WantedLimits.parse(protect, limit)
+    return answer_reused(
+        request,
+        HostLimits,
+        from_,
+        to,
+        lambda: reads.host(host_id, wanted, basis=basis, from_=from_, to=to),
+        at_least_seconds=REPLAYED_SECONDS,
     )
 
 

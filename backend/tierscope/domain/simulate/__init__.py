@@ -12,7 +12,7 @@ from tierscope.domain.simulate.policies import (
     parse_settings,
 )
 from tierscope.domain.simulate.presets import WORKLOADS, Workload, find_workload
-from tierscope.domain.simulate.replay import Figures, GroupEvent, Outcome, Totals, replay
+from tierscope.domain.simulate.replay import Figures, GroupEvent, Outcome, TenantSetting, Totals, replay
 from tierscope.domain.simulate.service_workloads import (
     SERVICES,
     WORKLOAD_INTERVALS,
@@ -54,6 +54,7 @@ __all__ = [
     "Service",
     "SettingsError",
     "Stall",
+    "TenantSetting",
     "TimedSample",
     "Totals",
     "TraceColumns",

@@ -31,7 +31,8 @@ class Figures:
     `accesses` [t, kinds, places DRAM, slower tier, away]; `promoted`, `demoted` [t, kinds]; `used` [t, tiers DRAM and
     slower, kinds]. `others` by name, [t] each, among them `round_trips_short` (within a minute), `round_trips_long`
     (within ten), `failed_promotions`, `limited`, `candidates`, `hint_faults`, `major_faults`, `swap_written`,
-    `dram_free`. Those of the oracle are empty: it moves pages for nothing.
+    `dram_free`. Those of the oracle are empty: it moves pages for nothing. `tenants` [t, n, 6] of n tenants, none where
+    they are not told apart: accesses by place, used of DRAM and of the slower tier, demoted.
     """
 
     accesses: Ints
@@ -39,6 +40,19 @@ class Figures:
     demoted: Ints
     used: Ints
     others: Mapping[str, Floats]
+    tenants: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSetting:
+    """What is set for a tenant's control group, in base pages.
+
+    `low_pages`: `memory.low`, which the kernel compares with all memory of the group. `dram_max_pages`: most of DRAM,
+    for which mainline has no setting; None for no limit.
+    """
+
+    low_pages: int = 0
+    dram_max_pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +137,13 @@ def replay(
     seed: int | None = None,
     fault_s: float = SWAP_FAULT_SECONDS,
     group: Sequence[GroupEvent] = (),
+    tenants: Sequence[TenantSetting] = (),
     with_swap: bool = False,
 ) -> Outcome:
     """Replay a trace. One seed gives one result; without one, hint faults come at their expected time.
 
-    `group`: events of the service's control group, in order of interval. `with_swap`: keep the traffic of swap.
+    `group`: events of the service's control group, in order of interval. `tenants`: of each tenant of the trace what is
+    set for it; without them, the trace is one service's. `with_swap`: keep the traffic of swap.
 
     Raises:
         ValueError: the machine or a setting cannot be.
@@ -139,9 +155,11 @@ def replay(
         return Outcome(policy, equipped, interval_s, seed, _oracle_figures(trace, equipped.dram_pages))
     settings = policy.loop_settings(equipped, interval_s=interval_s, fault_s=fault_s)
     events = [(event.interval, event.reclaim_pages, event.high_pages) for event in group]
+    limits = [(tenant.low_pages, tenant.dram_max_pages) for tenant in tenants]
     with_swap = with_swap and equipped.swap is not None
-    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events, with_swap=with_swap)
-    figures = Figures(found.accesses, found.promoted, found.demoted, found.used, dict(found.figures()))
+    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events, tenants=limits, with_swap=with_swap)
+    others = dict(found.figures())
+    figures = Figures(found.accesses, found.promoted, found.demoted, found.used, others, found.tenants)
     columns = found.swap_traffic()
     traffic = None if columns is None else SwapTraffic(*columns)
     return Outcome(policy, equipped, interval_s, seed, figures, traffic)
@@ -155,7 +173,7 @@ def _oracle_figures(trace: "SimulationTrace", dram_pages: int) -> Figures:
     accesses[:, 0, DRAM] = np.rint(served)
     accesses[:, 0, SLOW] = np.rint(all_dram) - np.rint(served)
     nothing = np.zeros((t, kinds), np.int64)
-    return Figures(accesses, nothing, nothing, np.zeros((t, 2, kinds), np.int64), {})
+    return Figures(accesses, nothing, nothing, np.zeros((t, 2, kinds), np.int64), {}, np.zeros((t, 0, 6), np.int64))
 
 
 def _totals(outcome: Outcome, first: int) -> Totals:

@@ -212,8 +212,17 @@ def _lead(columns: TraceColumns) -> TraceColumns:
 
 
 def _shuffle(columns: TraceColumns) -> TraceColumns:
-    """The pages in random order, the same for the same trace; rows of an interval stay in order of page."""
-    order = np.random.default_rng(0).permutation(len(columns.kinds))
+    """The pages in random order, the same for the same trace."""
+    return order_pages(columns, random_order(columns))
+
+
+def random_order(columns: TraceColumns) -> Ints:
+    """A random order of the trace's pages, the same for the same trace."""
+    return np.random.default_rng(0).permutation(len(columns.kinds))
+
+
+def order_pages(columns: TraceColumns, order: Ints) -> TraceColumns:
+    """The pages in this order; rows of an interval stay in order of page."""
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     pages = place[columns.row_page]

@@ -43,8 +43,8 @@ class TraceColumns:
     row_written: Bools
 
 
-def compile_trace(columns: TraceColumns) -> "SimulationTrace":
-    """The trace as the compiled loop replays it.
+def compile_trace(columns: TraceColumns, tenants: Ints | None = None) -> "SimulationTrace":
+    """The trace as the compiled loop replays it. `tenants` [m]: whose each page is, from 0; None: all of one service.
 
     Raises:
         ValueError: names the row or the page that cannot be.
@@ -70,6 +70,7 @@ def compile_trace(columns: TraceColumns) -> "SimulationTrace":
         row_page=columns.row_page.astype(np.uint32),
         row_accesses=counts.astype(np.uint32),
         row_written=np.ascontiguousarray(columns.row_written),
+        tenants=None if tenants is None else tenants.astype(np.uint8),
     )
     return compiled
 

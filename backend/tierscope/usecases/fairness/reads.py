@@ -44,7 +44,7 @@ _ABSENT = "No memory of a tenant of this host is known by node or tier in this w
 
 
 @dataclass(frozen=True, slots=True)
-class _Shares:
+class Shares:
     """Tenants of a host, judged by one definition of fair, which rests on `claims`."""
 
     found: HostTenants
@@ -77,11 +77,11 @@ class FairnessReads:
             BadRequest: the window cannot be read, or is longer than eight days.
         """
         now = self._context.clock()
-        window = _window(from_, to, now)
+        window = fairness_window(from_, to, now)
         with self._context.database.read() as session:
             host = require_subject_host(session, host_id)
             found = read_tenants(session, host, by, window, now=now, max_points=max_points)
-        shares = _judge(found, window, basis)
+        shares = judge(found, window, basis)
         series, notes = share_series(found, shares.claims), _notes(found)
         pushes: tuple[Push, ...] = ()
         if found.tenants:
@@ -113,13 +113,13 @@ class FairnessReads:
             BadRequest: the window cannot be read, or is longer than eight days.
         """
         now = self._context.clock()
-        window = _window(from_, to, now)
+        window = fairness_window(from_, to, now)
         with self._context.database.read() as session:
             service, hosts = require_service_hosts(session, service_id)
             judged = [(host, _read(session, host, window, now)) for host in hosts[:MAX_HOSTS]]
         having = [(host, found) for host, found in judged if any(one.id == service_id for one in found.tenants)]
         picked = basis or _common_basis([found for _, found in having])
-        shown = [_of_host(host, _judge(found, window, picked), service_id) for host, found in having]
+        shown = [_of_host(host, judge(found, window, picked), service_id) for host, found in having]
         shown.sort(key=lambda one: -(_share_of(one.tenant, picked).over_bytes.value or 0.0))
         left_out = len(hosts) - len(hosts[:MAX_HOSTS])
         return ServiceFairness(
@@ -139,7 +139,12 @@ def _read(session: ReadSession, host: SubjectHost, window: Window, now: datetime
     return read_tenants(session, host, "service", window, now=now, max_points=500)
 
 
-def _window(from_: str | None, to: str | None, now: datetime) -> Window:
+def fairness_window(from_: str | None, to: str | None, now: datetime) -> Window:
+    """The window asked for.
+
+    Raises:
+        BadRequest: it cannot be read, or is longer than eight days.
+    """
     window = parse_window(from_, to, now=now)
     if window.end - window.start > LONGEST:
         raise BadRequest(
@@ -148,10 +153,11 @@ def _window(from_: str | None, to: str | None, now: datetime) -> Window:
     return window
 
 
-def _judge(found: HostTenants, window: Window, wanted: Basis | None) -> _Shares:
+def judge(found: HostTenants, window: Window, wanted: Basis | None) -> Shares:
+    """Shares and fair shares by the definition asked for, or the default one."""
     claims = {basis: find_claims(found, basis) for basis in BASES}
     basis, note = choose_basis(found, claims, wanted)
-    return _Shares(found, basis, note, claims[basis], view_tenants(found, window, claims))
+    return Shares(found, basis, note, claims[basis], view_tenants(found, window, claims))
 
 
 def _common_basis(hosts: list[HostTenants]) -> Basis:
@@ -206,7 +212,7 @@ def _share_of(tenant: TenantShare, basis: Basis) -> FairShare:
     return next(share for share in tenant.fair if share.basis == basis)
 
 
-def _of_host(host: SubjectHost, shares: _Shares, service_id: str) -> HostTenant:
+def _of_host(host: SubjectHost, shares: Shares, service_id: str) -> HostTenant:
     own = next(tenant for tenant in shares.tenants if tenant.id == service_id)
     below = [
         (over, tenant.name)

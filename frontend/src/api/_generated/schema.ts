@@ -1027,6 +1027,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/fairness/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What limits would do on a host
+         * @description The host's services replayed together, before and after: without settings, under the protection proposed.
+         */
+        get: operations["read_host_limits_v1_hosts__host_id__fairness_limits_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}/knob-advice": {
         parameters: {
             query?: never;
@@ -6035,6 +6055,58 @@ export interface components {
             };
         };
         /**
+         * HostLimits
+         * @description What limits of the top tier and `memory.low` would do to the services of a host, by replay of all together.
+         *
+         *     Always simulated: `origin` says where the page samples come from.
+         */
+        HostLimits: {
+            /**
+             * Asked
+             * @description Whether settings were asked for; else the proposal is replayed.
+             */
+            asked: boolean;
+            /**
+             * Basis
+             * @description The definition of fair; null without an answer.
+             */
+            basis: ("hot" | "resident" | "protection" | "limit") | null;
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /** Notes */
+            notes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /**
+             * Policy
+             * @description What was replayed: what the host's kernel runs, or what stands in for it.
+             */
+            policy: string;
+            /** Policy Label */
+            policy_label: string;
+            /** Policy Why */
+            policy_why: string;
+            proposal: components["schemas"]["ProposedProtection"] | null;
+            /**
+             * Proposal Note
+             * @description What is proposed, or why nothing is.
+             */
+            proposal_note: string;
+            /**
+             * Reason
+             * @description Why there is no answer, and what is missing.
+             */
+            reason: string | null;
+            /** Tenants */
+            tenants: components["schemas"]["TenantLimit"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
          * HostQuality
          * @description A host in its window: the part of the one asked for in which it was enrolled and not retired.
          *
@@ -6887,6 +6959,18 @@ export interface components {
             path: string;
             /** Why */
             why: string;
+        };
+        /**
+         * LimitOutcome
+         * @description What a replay makes of a service.
+         */
+        LimitOutcome: {
+            /** @description Share of its accesses that the top tier serves. */
+            local_ratio: components["schemas"]["Figure"];
+            /** @description Expected loss of throughput against all of its memory in the top tier. */
+            loss_ratio: components["schemas"]["Figure"];
+            /** @description What it holds of the top tier, mean. */
+            top_bytes: components["schemas"]["Figure"];
         };
         /**
          * LinkLogin
@@ -8515,6 +8599,18 @@ export interface components {
             title: string;
             /** Type */
             type: string;
+        };
+        /**
+         * ProposedProtection
+         * @description The smallest `memory.low` with which the service that lacks most would hold its fair share.
+         */
+        ProposedProtection: {
+            /** Id */
+            id: string;
+            /** Low Bytes */
+            low_bytes: number;
+            /** Name */
+            name: string;
         };
         /**
          * PublishedSaving
@@ -11761,6 +11857,31 @@ export interface components {
             services: string[];
         };
         /**
+         * TenantLimit
+         * @description A service in the replay without settings and in the one with them.
+         */
+        TenantLimit: {
+            after: components["schemas"]["LimitOutcome"];
+            before: components["schemas"]["LimitOutcome"];
+            fair_bytes: components["schemas"]["Figure"];
+            /** Id */
+            id: string;
+            /** @description Local share after less before; what both replays share cancels. */
+            local_change: components["schemas"]["Figure"];
+            /**
+             * Low Bytes
+             * @description `memory.low` in the replay with settings; null: none.
+             */
+            low_bytes: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Top Max Bytes
+             * @description Most of the top tier in the replay with settings; null: no limit.
+             */
+            top_max_bytes: number | null;
+        };
+        /**
          * TenantShare
          * @description A service or control group of a host: what it holds of the top tier, against what is fair.
          */
@@ -12643,6 +12764,7 @@ export type HostHeat = components['schemas']['HostHeat'];
 export type HostKnobAdvice = components['schemas']['HostKnobAdvice'];
 export type HostLabel = components['schemas']['HostLabel'];
 export type HostLabels = components['schemas']['HostLabels'];
+export type HostLimits = components['schemas']['HostLimits'];
 export type HostQuality = components['schemas']['HostQuality'];
 export type HostRef = components['schemas']['HostRef'];
 export type HostService = components['schemas']['HostService'];
@@ -12686,6 +12808,7 @@ export type Ledger = components['schemas']['Ledger'];
 export type LedgerColumn = components['schemas']['LedgerColumn'];
 export type LedgerReset = components['schemas']['LedgerReset'];
 export type LeftOut = components['schemas']['LeftOut'];
+export type LimitOutcome = components['schemas']['LimitOutcome'];
 export type LinkLogin = components['schemas']['LinkLogin'];
 export type LoadedPoint = components['schemas']['LoadedPoint'];
 export type LoginMethods = components['schemas']['LoginMethods'];
@@ -12770,6 +12893,7 @@ export type PriceDocument = components['schemas']['PriceDocument'];
 export type PriceRequest = components['schemas']['PriceRequest'];
 export type PricesDocument = components['schemas']['PricesDocument'];
 export type Problem = components['schemas']['Problem'];
+export type ProposedProtection = components['schemas']['ProposedProtection'];
 export type PublishedSaving = components['schemas']['PublishedSaving'];
 export type Purge = components['schemas']['Purge'];
 export type PurgeRequest = components['schemas']['PurgeRequest'];
@@ -12901,6 +13025,7 @@ export type TcoRequest = components['schemas']['TcoRequest'];
 export type Team = components['schemas']['Team'];
 export type TeamRef = components['schemas']['TeamRef'];
 export type TeamRequest = components['schemas']['TeamRequest'];
+export type TenantLimit = components['schemas']['TenantLimit'];
 export type TenantShare = components['schemas']['TenantShare'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestRequest = components['schemas']['TestRequest'];
@@ -15005,6 +15130,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HostFairness"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_host_limits_v1_hosts__host_id__fairness_limits_get: {
+        parameters: {
+            query?: {
+                /** @description `memory.low` of a service, as SERVICE=BYTES. */
+                protect?: string[];
+                /** @description Most of the top tier for a service, as SERVICE=BYTES. */
+                limit?: string[];
+                /** @description What is fair. Default `hot` where heat of all tenants is measured, else `resident`. */
+                basis?: ("hot" | "resident" | "protection" | "limit") | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostLimits"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

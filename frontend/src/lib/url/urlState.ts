@@ -32,6 +32,8 @@ type HostTab = (typeof hostTabs)[number]
 export const fairBases = ['hot', 'resident', 'protection', 'limit'] as const
 export type FairBasis = (typeof fairBases)[number]
 export type TenantKind = 'service' | 'cgroup'
+export const limitKinds = ['proposal', 'low', 'max'] as const
+export type LimitKind = (typeof limitKinds)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
@@ -96,6 +98,10 @@ export interface HostSearch extends ComparedSearch {
   /** Whose shares of the top tier are compared, and what is fair. */
   by?: TenantKind | undefined
   basis?: FairBasis | undefined
+  /** What is replayed: the proposed protection, or so many MiB of `memory.low` or of the top tier for a service. */
+  replay?: LimitKind | undefined
+  tenant?: string | undefined
+  mib?: number | undefined
 }
 
 /** Parameters of a list page. */
@@ -210,6 +216,9 @@ export function readHostSearch(raw: RawSearch): HostSearch {
     view: oneOf(raw, 'view', ['rate', 'value']),
     by: oneOf(raw, 'by', ['service', 'cgroup']),
     basis: oneOf(raw, 'basis', fairBases),
+    replay: oneOf(raw, 'replay', limitKinds),
+    tenant: text(raw, 'tenant', 100),
+    mib: whole(raw, 'mib', 2 ** 30),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FairShare, HostFairness, TenantShare } from '../../api/_generated/schema'
+import type { FairShare, HostFairness, HostLimits, LimitOutcome, TenantShare } from '../../api/_generated/schema'
 import { figure, mockWindow, nothing, timeAxis, wave } from '../figures'
 
 const count = 72
@@ -98,5 +98,54 @@ export function hostFairness(hostId: string): HostFairness {
       },
     ],
     notes: ['Demotions of cgroups are counted; for whom pages left is not.'],
+  }
+}
+
+function outcome(held: number, local: number): LimitOutcome {
+  const around = (value: number) =>
+    ({ interval: { lo: value * 0.9, hi: value * 1.1, level: 0.95, kind: 'confidence' } }) as const
+  return {
+    top_bytes: figure('fairness.replayed_top_bytes/1', held, 'bytes'),
+    local_ratio: figure('fairness.replayed_local_ratio/1', local, 'ratio', around(local)),
+    loss_ratio: figure('fairness.replayed_loss_ratio/1', (1 - local) / 4, 'ratio', around((1 - local) / 4)),
+  }
+}
+
+/** What the proposed protection would do, as the API answers it. */
+export function hostLimits(hostId: string): HostLimits {
+  const redis = { id: 'svc-redis', name: 'demo/redis', low_bytes: 44 * gib }
+  const setting = { top_max_bytes: null, local_change: figure('fairness.replayed_local_change/1', 0.1, 'ratio') }
+  return {
+    host_id: hostId,
+    host: 'db-001',
+    origin: 'simulated',
+    window: mockWindow,
+    policy: 'tpp',
+    policy_label: 'TPP',
+    policy_why: 'numa_balancing is 2, demotion is on, and the kernel has TPP',
+    basis: 'hot',
+    asked: false,
+    tenants: [
+      {
+        ...redis,
+        ...setting,
+        fair_bytes: figure('fairness.fair_bytes/1', 36 * gib, 'bytes'),
+        before: outcome(20 * gib, 0.7),
+        after: outcome(36 * gib, 0.9),
+      },
+      {
+        id: 'svc-batch',
+        name: 'demo/batch',
+        low_bytes: null,
+        ...setting,
+        fair_bytes: figure('fairness.fair_bytes/1', 18 * gib, 'bytes'),
+        before: outcome(34 * gib, 0.95),
+        after: outcome(18 * gib, 0.85),
+      },
+    ],
+    proposal: redis,
+    proposal_note: 'memory.low of 45,056 MiB is the smallest with which demo/redis holds its fair share.',
+    reason: null,
+    notes: ['Simulated: 120 intervals (120 min) in which all these services were sampled.'],
   }
 }

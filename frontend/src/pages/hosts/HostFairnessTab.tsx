@@ -18,6 +18,7 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
+import { HostLimitsPanel } from './HostLimitsPanel'
 
 const route = getRouteApi('/hosts/$hostId')
 
@@ -107,6 +108,9 @@ export function HostFairnessTab({ hostId, marks }: { hostId: string; marks: Char
         </Panel>
       )}
       <PushesChart answer={answer} load={load} />
+      {by === 'service' && answer !== undefined && answer.tenants.length > 1 && (
+        <HostLimitsPanel hostId={hostId} tenants={answer.tenants} />
+      )}
       <NotesList notes={answer?.notes} />
     </Stack>
   )

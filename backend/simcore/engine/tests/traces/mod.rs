@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use tierscope_engine::{
     GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Pages, Params,
-    Policy, Rows, Scan, Swap, SwapDevice, Tpp, Trace, Watermarks,
+    Policy, Rows, Scan, Swap, SwapDevice, Tenant, Tpp, Trace, Watermarks,
 };
 
 /// Columns of a trace.
@@ -16,6 +16,8 @@ pub(crate) struct Columns {
     pub(crate) units: Vec<u32>,
     pub(crate) first: Vec<u32>,
     pub(crate) last: Vec<u32>,
+    /// Of every third page the first one is one tenant's, the others another's.
+    pub(crate) tenants: Vec<u8>,
     /// Interval, page, accesses, written.
     pub(crate) rows: Vec<(u32, u32, u32, bool)>,
 }
@@ -31,6 +33,7 @@ impl Columns {
             units: &self.units,
             first: &self.first,
             last: &self.last,
+            tenants: &self.tenants,
         };
         let rows = Rows {
             interval: &column(|row| row.0),
@@ -60,6 +63,9 @@ pub(crate) fn columns(most_units: u32) -> impl Strategy<Value = Columns> {
                 units: described.iter().map(|page| page.1).collect(),
                 first: described.iter().map(|page| page.2.min(page.3)).collect(),
                 last: described.iter().map(|page| page.2.max(page.3)).collect(),
+                tenants: (0..described.len())
+                    .map(|page| u8::from(page % 3 != 0))
+                    .collect(),
                 rows: Vec::new(),
             };
             for now in 0..intervals as u32 {
@@ -210,6 +216,16 @@ pub(crate) fn groups() -> impl Strategy<Value = Vec<GroupEvent>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
+/// Two tenants with a protection and a limit, or one service alone.
+pub(crate) fn tenants() -> impl Strategy<Value = Vec<Tenant>> {
+    let limit = prop_oneof![Just(None), (0_u64..8).prop_map(Some)];
+    let tenant = (0_u64..12, limit).prop_map(|(low_units, dram_max_units)| Tenant {
+        low_units,
+        dram_max_units,
+    });
+    prop_oneof![Just(Vec::new()), proptest::collection::vec(tenant, 2)]
+}
+
 /// Any simulation.
 pub(crate) fn params() -> impl Strategy<Value = Params> {
     let offload = prop_oneof![
@@ -225,19 +241,22 @@ pub(crate) fn params() -> impl Strategy<Value = Params> {
         Just(HintTime::Expected),
         any::<u64>().prop_map(|seed| HintTime::Drawn { seed })
     ];
-    let reclaim = (kswapds(), any::<bool>(), groups());
+    let reclaim = (kswapds(), any::<bool>(), groups(), tenants());
     (policies(), machines(), offload, hint, scans(), reclaim).prop_map(
-        |(policy, memory, offload, hint_time, scan, (kswapd, cache_trim_mode, group))| Params {
-            kswapd,
-            cache_trim_mode,
-            group,
-            scan,
-            policy,
-            memory,
-            offload,
-            interval_s: 60.0,
-            hint_time,
-            round_trip_intervals: [1, 10],
+        |(policy, memory, offload, hint_time, scan, (kswapd, cache_trim_mode, group, tenants))| {
+            Params {
+                tenants,
+                kswapd,
+                cache_trim_mode,
+                group,
+                scan,
+                policy,
+                memory,
+                offload,
+                interval_s: 60.0,
+                hint_time,
+                round_trip_intervals: [1, 10],
+            }
         },
     )
 }

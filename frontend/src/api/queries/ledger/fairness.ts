@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { FairBasis, TenantKind } from '../../../lib/url/urlState'
+import type { FairBasis, LimitKind, TenantKind } from '../../../lib/url/urlState'
 import { client, dataOf } from '../../client'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
 
@@ -19,5 +19,44 @@ export function hostFairnessQuery(hostId: string, range: TimeRange, by: TenantKi
       ),
     placeholderData: keepPreviousData,
     ...refreshing(range),
+  })
+}
+
+/** What is replayed of a host: the proposed protection, or a setting of one service. */
+export interface WantedLimit {
+  replay: LimitKind
+  tenant: string
+  mib: number
+}
+
+/** What limits of the top tier and `memory.low` would do to the services of a host; null asks for nothing. */
+export function hostLimitsQuery(
+  hostId: string,
+  range: TimeRange,
+  basis: FairBasis | undefined,
+  wanted: WantedLimit | null,
+) {
+  const setting = wanted === null ? [] : [`${wanted.tenant}=${wanted.mib * 2 ** 20}`]
+  return queryOptions({
+    queryKey: ['host-limits', hostId, range.from, range.to, basis, wanted],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/hosts/{host_id}/fairness/limits', {
+          params: {
+            path: { host_id: hostId },
+            query: {
+              ...rangeQuery(range),
+              ...(basis === undefined ? {} : { basis }),
+              ...(wanted?.replay === 'low' ? { protect: setting } : {}),
+              ...(wanted?.replay === 'max' ? { limit: setting } : {}),
+            },
+          },
+          signal,
+        }),
+      ),
+    enabled: wanted !== null,
+    // A replay takes seconds, and page samples come by the hour.
+    staleTime: 300_000,
+    refetchInterval: false,
   })
 }
