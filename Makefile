@@ -14,8 +14,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # One profile for tests and clippy, without debug information: half the time and a third of the disk.
 export CARGO_PROFILE_DEV_DEBUG := 0
 export CARGO_INCREMENTAL := 0
-# Node.js that was brought because the machine has none that is recent enough (deploy/dev/bring-node.sh).
-export PATH := $(CURDIR)/.build/node/bin:$(PATH)
+# Node.js and Rust that were brought because the machine has none that is recent enough (deploy/dev/bring-*.sh).
+export PATH := $(CURDIR)/.build/node/bin:$(CURDIR)/.build/rust/bin:$(PATH)
 PYTHON_PATHS := backend tests contract migrations
 # One more than the two cores of the smallest machine: tests with servers of their own wait for them.
 PYTEST_PROCESSES ?= 3
@@ -35,7 +35,7 @@ SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBU
 SIMCORE_STAMP := $(VENV)/.simcore
 SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
-.PHONY: help setup service agent simcore docs up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof release-check
+.PHONY: help setup service agent simcore docs up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -124,6 +124,9 @@ sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to
 
 dist: $(PYTHON_STAMP) $(FRONTEND) ## Make what a release consists of, in .build/dist; ARGS="wheels" selects parts
 	@deploy/dist/dist.sh $(ARGS)
+
+bare-proof: $(PYTHON_STAMP) ## Run `make up` on the last commit without root on bare Debian 12 and 13; ARGS="up-trixie"
+	@PYTHONPATH=tests $(BIN)/python -m proofs $(or $(ARGS),up-bookworm up-trixie)
 
 dist-proof: $(PYTHON_STAMP) ## Install, start, ask and remove what `make dist` made, on bare roots; ARGS="wheels"
 	@PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)

@@ -33,13 +33,19 @@ has_node() {
     command -v npm >/dev/null && command -v node >/dev/null && at_least "$(node --version | tr -d v)" "$1"
 }
 
+# The same for Rust: the machine's, rustup's, or the distribution's.
 check_rust() {
-    command -v cargo >/dev/null || [ ! -x "$HOME/.cargo/bin/cargo" ] || export PATH="$HOME/.cargo/bin:$PATH"
-    command -v cargo >/dev/null || refuse "Rust is not installed" "install it from https://rustup.rs"
-    local wanted version
+    local wanted
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' collector-agent/Cargo.toml | head -n 1)
-    version=$(rustc --version | cut -d ' ' -f 2)
-    at_least "$version" "$wanted" || refuse "Rust $version is too old" "install Rust $wanted or later: rustup update"
+    export PATH="$PWD/.build/rust/bin:$PATH:$HOME/.cargo/bin"
+    has_rust "$wanted" || deploy/dev/bring-rust.sh "$wanted" ||
+        refuse "Rust $wanted or later and a C compiler are not installed, and could not be brought from the distribution" \
+            "install a C compiler, and Rust from the distribution or https://rustup.rs"
+}
+
+has_rust() {
+    command -v cargo >/dev/null && command -v rustc >/dev/null && command -v cc >/dev/null &&
+        at_least "$(rustc --version | cut -d ' ' -f 2)" "$1"
 }
 
 for tool in "$@"; do

@@ -1,4 +1,4 @@
-"""`make dist-proof`: proves what `make dist` made; 1 where something did not hold."""
+"""`make dist-proof` proves what `make dist` made, `make bare-proof` a clone; 1 where something did not hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from factories.waiting import NeverHappenedError
-from proofs import again, debian, rpm, wheels
+from proofs import again, bare, debian, rpm, wheels
 from proofs.artefacts import NotHereError, NotProvenError, Proven
 
 PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
@@ -18,14 +18,18 @@ PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
     "bookworm": debian.prove_on("bookworm"),
     "trixie": debian.prove_on("trixie"),
     "rpm": rpm.prove,
+    "up-bookworm": bare.prove_on("bookworm"),
+    "up-trixie": bare.prove_on("trixie"),
 }
 
 
 def main() -> int:
     """Run the parts that are asked for, all of them without a word."""
     parser = argparse.ArgumentParser(prog="make dist-proof", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"out of {', '.join(PARTS)}; all of them without")
-    asked = parser.parse_args().parts or list(PARTS)
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"out of {', '.join(PARTS)}; without, those of `make dist`"
+    )
+    asked = parser.parse_args().parts or [part for part in PARTS if not part.startswith("up-")]
     if unknown := sorted(set(asked) - set(PARTS)):
         parser.error(f"no such part: {', '.join(unknown)}; use {', '.join(PARTS)}")
     # Ended from outside it still ends what it started.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,3 +64,9 @@ def run(
     if (done.returncode != 0) is not fails:
         raise NotProvenError(f"{words}: {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
     return done.stdout
+
+
+def child_cpu_seconds() -> float:
+    """CPU of all commands that have ended: what a busy machine does not change."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from factories.waiting import DEADLINE_SECONDS
 from proofs.artefacts import ROOT, NotHereError, NotProvenError, run
 
 ARCHIVES = ROOT / ".build" / "dist-roots"
@@ -31,11 +32,13 @@ class Root:
 
     path: Path
 
-    def sh(self, script: str, *, network: bool = True, fails: bool = False) -> str:
+    def sh(
+        self, script: str, *, network: bool = True, fails: bool = False, seconds: float = 4 * DEADLINE_SECONDS
+    ) -> str:
         """Run a shell script in it as root and return its stdout; without `network` it has a loopback of its own."""
         spaces = ["--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"])]
         entering: list[str | Path] = ["sh", "-c", _ENTER, "sh", self.path, "open" if network else "closed"]
-        return run(["unshare", *spaces, *entering, "sh", "-euc", script], fails=fails)
+        return run(["unshare", *spaces, *entering, "sh", "-euc", script], fails=fails, seconds=seconds)
 
     def put(self, source: Path, target: str) -> None:
         """Copy a file into it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import shutil
 import sys
 import tempfile
@@ -20,7 +19,7 @@ import httpx
 
 from factories.prometheus import exporter, prometheus
 from factories.waiting import DEADLINE_SECONDS, until
-from proofs.artefacts import DIST, NotHereError, NotProvenError, Proven, find_one, run
+from proofs.artefacts import DIST, NotHereError, NotProvenError, Proven, child_cpu_seconds, find_one, run
 
 _BUILDERS = re.compile(
     r"(?:.*-)?(?:cc|c\+\+|c8?9|gcc|g\+\+|clang|clang\+\+|ld|as|zig|rustc|cargo|rustup|go|node|nodejs|npm|npx|make|uv)(?:-?[\d.]+)?"
@@ -62,7 +61,7 @@ def prove() -> Iterator[Proven]:
         run([_base_python(), "-m", "venv", folder / "venv"], env=env)
         started = time.monotonic()
         run([python, "-m", "pip", "install", "--quiet", "--find-links", DIST / "wheels", wheel], env=env)
-        seen = f"{time.monotonic() - started:.0f} s with downloads, {_child_cpu_seconds():.0f} s of CPU"
+        seen = f"{time.monotonic() - started:.0f} s with downloads, {child_cpu_seconds():.0f} s of CPU"
         yield Proven("wheels install without compiler and Node", seen)
         with _running(Installed(python.with_name("tierscope"), env)) as (tierscope, url):
             yield Proven("`tierscope up --detach` runs", f"{url}, {time.monotonic() - started:.0f} s after the start")
@@ -153,12 +152,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "TIERSCOPE_DATA_DIR": str(folder / "data"),
         "TIERSCOPE_CONFIG": "/nonexistent",
     }
-
-
-def _child_cpu_seconds() -> float:
-    """CPU of all commands that have ended: what a busy machine does not change."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _base_python() -> str:
