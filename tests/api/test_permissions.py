@@ -156,6 +156,7 @@ ENDPOINTS: dict[str, Permission] = {
     "POST /v1/experiments/{experiment_id}/end": "write:experiments",
     "GET /v1/simulator/policies": "read:fleet",
     "GET /v1/simulator/sources": "read:fleet",
+    "GET /v1/simulator/swap-devices": "read:fleet",
     "POST /v1/simulator/uploads": "write:sweeps",
     "DELETE /v1/simulator/uploads/{upload_id}": "write:sweeps",
     "GET /v1/sweeps": "read:fleet",

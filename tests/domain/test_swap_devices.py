@@ -6,10 +6,9 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
+from tierscope.core.errors import BadRequest
 from tierscope.domain.simulate.swap_amplification import (
     MODELLED,
-    MODELLED_LOADS,
-    Drive,
     amplification_at,
     simulated_rows,
 )
@@ -18,6 +17,7 @@ from tierscope.domain.simulate.swap_devices import (
     SWAP_DEVICES,
     Load,
     SwapDeviceError,
+    SwapDeviceName,
     device_settings,
     estimate,
     interference,
@@ -25,6 +25,8 @@ from tierscope.domain.simulate.swap_devices import (
     simulate_device,
     tenants_at,
 )
+from tierscope.domain.simulate.swap_points import KEPT_LOADS, KEPT_UTILISATIONS, kept_points, simulate_point
+from tierscope.usecases.simulate.swap_devices import SwapDeviceReads, WantedDevices, compare_swap_devices
 
 SMALL = {
     "slots": 8_192.0,
@@ -124,13 +126,24 @@ def test_intervals_are_those_of_student_and_never_below_what_can_be() -> None:
     assert device_settings({"dies": 4.0})["dies"] == 4.0
 
 
-@pytest.mark.parametrize(("drive", "use"), [("block", 0.9), ("zns", 0.6)])
-def test_the_kept_table_is_what_the_model_says(drive: Drive, use: float) -> None:
-    points = [simulate_device(MODELLED[drive], use, [LOADS[name]]).write_amplification for name in MODELLED_LOADS]
-    known = [figure for figure in points if figure is not None]
-    row = next(row for row in simulated_rows(drive) if row[0] == use)
-    low, high = min(figure.lo for figure in known), max(figure.hi for figure in known)
-    assert row[1:] == tuple(round(value, 2) for value in (known[1].value, low, high))
+@pytest.mark.parametrize(
+    ("device", "load", "use"),
+    [("block_trim_coarse", "mixed", 0.9), ("zns", "read_mostly", 0.6), ("zram", "write_heavy", 0.3)],
+)
+def test_kept_points_are_what_the_model_says(device: SwapDeviceName, load: str, use: float) -> None:
+    assert simulate_point(device, load, use) == kept_points()[device, load, use]
+
+
+def test_kept_points_are_complete_and_the_command_and_the_chart_answer_with_them() -> None:
+    kept = kept_points()
+    assert len(kept) == len(SWAP_DEVICES) * len(KEPT_LOADS) * len(KEPT_UTILISATIONS)
+    chart = SwapDeviceReads().curves("write_heavy")
+    assert {one.load for one in chart.published} == {"write_heavy"}
+    assert len(chart.points) == len(SWAP_DEVICES) * len(KEPT_UTILISATIONS)
+    asked = compare_swap_devices(WantedDevices(("zns",), (0.7,), ("write_heavy",)))
+    assert asked.points == (kept["zns", "write_heavy", 0.7],)
+    with pytest.raises(BadRequest, match="no curves are kept of the load 'idle'"):
+        SwapDeviceReads().curves("idle")
 
 
 def test_amplification_lies_between_simulated_uses_and_is_held_within_them() -> None:

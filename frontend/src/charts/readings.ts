@@ -240,6 +240,14 @@ export const readings = {
     ],
     page: 'docs/method/heat.md',
   },
+  swapDevices: {
+    sentences: [
+      'To the right: how full the device is. Each line is one kind of device under the chosen load, simulated, with the interval of three seeds.',
+      'A flat line is good: the device does not mind being full. Write amplification that rises wears the drive as much faster.',
+      'Level lines are figures of the ZNSwap paper, of another machine and drive: compare their ratios, not their height.',
+    ],
+    page: 'docs/method/swap-devices.md',
+  },
   sweep: {
     sentences: [
       'To the right: DRAM as a share of memory. Upwards: the expected loss of throughput, as median and upper bound.',

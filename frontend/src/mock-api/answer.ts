@@ -23,7 +23,7 @@ import { backtest, ruleCheck, rules, vocabulary } from './alerts/rules'
 import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './fleet/serviceMetrics'
 import { serviceDetail, services } from './fleet/services'
-import { simulatorPolicies, simulatorSources } from './simulate/simulator'
+import { simulatorPolicies, simulatorSources, swapDevices } from './simulate/simulator'
 import { sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './simulate/sweeps'
 import { catalogue, status } from './status'
 import { ledger } from './ledger/tierMoves'
@@ -122,6 +122,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/notifications$/, () => json({ items: notifications, next_cursor: null })],
   [/^\/v1\/simulator\/policies$/, () => json(simulatorPolicies)],
   [/^\/v1\/simulator\/sources$/, () => json(simulatorSources)],
+  [/^\/v1\/simulator\/swap-devices$/, (_, query) => json(swapDevices(query.get('load') ?? 'mixed'))],
   [/^\/v1\/sweeps$/, () => json({ items: sweeps, next_cursor: null })],
   [/^\/v1\/sweeps\/([^/]+)$/, (id) => (sweep(id) === undefined ? notFound(`sweep ${id}`) : json(sweep(id)))],
   [/^\/v1\/sweeps\/([^/]+)\/results$/, (id) => json(sweepResults(id))],

@@ -13,6 +13,20 @@ describe('the simulator', () => {
     expect(screen.queryByTestId('new-sweep')).toBeNull()
   })
 
+  it('draws swap devices by load and quantity, which stand in the address', async () => {
+    const router = openApp('/simulator?swapShow=p99')
+    const panel = await screen.findByTestId('chart-swap-devices')
+    expect(within(panel).getByRole('combobox', { name: 'Quantity of swap devices' })).toHaveProperty(
+      'value',
+      '99th percentile of swap-in',
+    )
+    await userEvent.click(within(panel).getByRole('combobox', { name: 'Load of swap devices' }))
+    await userEvent.click(await screen.findByRole('option', { name: /Write-heavy/, hidden: true }))
+    await waitFor(() =>
+      expect(router.state.location.search).toMatchObject({ swapLoad: 'write_heavy', swapShow: 'p99' }),
+    )
+  })
+
   it('starts a sweep on a service with a searched setting, and opens it', async () => {
     const sent: unknown[] = []
     const router = openApp('/simulator?service=svc-redis', async (url, request) => {

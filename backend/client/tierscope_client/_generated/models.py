@@ -835,6 +835,35 @@ class DecisionRequest(TypedDict):
     note: NotRequired[str]
 
 
+class DevicePoint(TypedDict):
+    """A device at one use. Amplifications are null where nothing was written; `error`: why there are no figures.
+    `flash_bytes_per_s`: writes to flash; null without flash.
+    """
+
+    busy_ratio: Estimate | None
+    compression_ratio: Estimate | None
+    device: Literal[
+        "block",
+        "block_trim_fine",
+        "block_trim_coarse",
+        "zns",
+        "zns_per_core",
+        "zns_hot_cold",
+        "zns_per_tenant",
+        "zram",
+        "zswap",
+    ]
+    device_amplification: Estimate | None
+    error: str | None
+    flash_bytes_per_s: Estimate | None
+    host_amplification: Estimate | None
+    tenants: list[TenantFigures]
+    trims_per_swap_out: Estimate | None
+    used_ratio: Estimate | None
+    utilisation: float
+    write_amplification: Estimate | None
+
+
 class Difference(TypedDict):
     """A place in which scenarios differ: what each says there, in the order asked; None where it says nothing."""
 
@@ -922,6 +951,15 @@ class EnrolRequest(TypedDict):
     join_token: str
     labels: NotRequired[dict[str, str]]
     origin: NotRequired[Literal["live", "import", "simulated"]]
+
+
+class Estimate(TypedDict):
+    """Mean over seeds with the 95 % interval of that mean (Student's t); `lo` and `hi` are bounded by what can be."""
+
+    hi: float
+    lo: float
+    seeds: int
+    value: float
 
 
 class Event(TypedDict):
@@ -2912,6 +2950,14 @@ class ProposedProtection(TypedDict):
     name: str
 
 
+class Published(TypedDict):
+    """A figure of the ZNSwap paper. At which use it was measured the text does not say."""
+
+    label: str
+    load: str
+    swap_out_bytes_per_s: float
+
+
 class PublishedSaving(TypedDict):
     """A saving that somebody published, to hold a claim against."""
 
@@ -4177,6 +4223,18 @@ class SubtractedMemory(TypedDict):
     why: str
 
 
+class SwapDevices(TypedDict):
+    """Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds."""
+
+    labels: dict[str, str]
+    loads: list[str]
+    origin: Literal["simulated"]
+    points: list[DevicePoint]
+    published: list[Published]
+    seeds: list[int]
+    settings: dict[str, float]
+
+
 class SwapDocument(TypedDict):
     """A drive to swap to. `paid`: `capex` where it is bought for this, `wear` where it is there anyway; never both."""
 
@@ -4509,6 +4567,17 @@ class TeamRequest(TypedDict):
     members: NotRequired[list[str]]
     name: str
     services: NotRequired[list[str]]
+
+
+class TenantFigures(TypedDict):
+    """What a tenant sees. Null without swap-ins, or where a pool has no such figure."""
+
+    swap_in_bytes_per_s: Estimate | None
+    swap_in_p50_seconds: Estimate | None
+    swap_in_p999_seconds: Estimate | None
+    swap_in_p99_seconds: Estimate | None
+    swap_out_bytes_per_s: Estimate | None
+    written_ratio: Estimate | None
 
 
 class TenantLimit(TypedDict):

@@ -802,6 +802,14 @@ class Client(Transport):
         """What can be replayed. Services with page samples, synthetic workloads and uploaded traces."""
         return cast("models.SimulatorSources", self._json("GET", "/v1/simulator/sources"))
 
+    def list_swap_devices(
+        self, *, load: Literal["read_mostly", "mixed", "write_heavy"] | None = None
+    ) -> models.SwapDevices:
+        """Swap devices against their use. Write amplification, throughput and times of swap-in of simulated swap
+        devices, by use, under one load.
+        """
+        return cast("models.SwapDevices", self._json("GET", "/v1/simulator/swap-devices", query={"load": load}))
+
     def list_sweeps(
         self, *, service: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> models.Page_Sweep:

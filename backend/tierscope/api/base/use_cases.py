@@ -73,6 +73,7 @@ from tierscope.usecases.sensitivity.reads import SensitivityReads
 from tierscope.usecases.sensitivity.stability import StabilityReads
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.sources import SimulatorReads
+from tierscope.usecases.simulate.swap_devices import SwapDeviceReads
 from tierscope.usecases.simulate.uploads import TraceUploads
 from tierscope.usecases.simulate.writes import SweepWrites
 from tierscope.usecases.slowdown.points import SlowdownPoints
@@ -118,6 +119,7 @@ class _Reads:
         self.experiments = ExperimentReads(context)
         self.fleet_statistics = FleetStatisticsReads(context)
         self.simulator = SimulatorReads(context)
+        self.swap_devices = SwapDeviceReads()
         self.sweeps = SweepReads(context)
         self.alerts = AlertReads(context)
         self.incidents = IncidentReads(context)

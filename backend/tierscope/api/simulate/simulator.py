@@ -1,6 +1,6 @@
 """The placement-policy simulator: policies, what can be replayed, and uploaded page traces."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -11,6 +11,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
+from tierscope.usecases.simulate.swap_devices import SwapDeviceReads, SwapDevices
 from tierscope.usecases.simulate.uploads import TraceUploads
 from tierscope.usecases.simulate.views import (
     SimulatorPolicies,
@@ -22,6 +23,7 @@ router = APIRouter(prefix="/v1/simulator", tags=["simulator"])
 
 Reads = Annotated[SimulatorReads, Depends(use(lambda held: held.simulator))]
 Uploads = Annotated[TraceUploads, Depends(use(lambda held: held.trace_uploads))]
+SwapModel = Annotated[SwapDeviceReads, Depends(use(lambda held: held.swap_devices))]
 Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 
@@ -36,6 +38,16 @@ def list_policies(request: Request, reads: Reads) -> Answer[SimulatorPolicies]:
 def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
     """Services with page samples, synthetic workloads and uploaded traces."""
     return answer(request, SimulatorSources, reads.sources())
+
+
+@router.get("/swap-devices", dependencies=_READ, summary="Swap devices against their use")
+def list_swap_devices(
+    request: Request,
+    devices: SwapModel,
+    load: Annotated[Literal["read_mostly", "mixed", "write_heavy"], Query()] = "mixed",
+) -> Answer[SwapDevices]:
+    """Write amplification, throughput and times of swap-in of simulated swap devices, by use, under one load."""
+    return answer(request, SwapDevices, devices.curves(load))
 
 
 @router.post(

@@ -2395,6 +2395,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/simulator/swap-devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Swap devices against their use
+         * @description Write amplification, throughput and times of swap-in of simulated swap devices, by use, under one load.
+         */
+        get: operations["list_swap_devices_v1_simulator_swap_devices_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/simulator/uploads": {
         parameters: {
             query?: never;
@@ -4552,6 +4572,33 @@ export interface components {
             note: string;
         };
         /**
+         * DevicePoint
+         * @description A device at one use. Amplifications are null where nothing was written; `error`: why there are no figures.
+         *
+         *     `flash_bytes_per_s`: writes to flash; null without flash.
+         */
+        DevicePoint: {
+            busy_ratio: components["schemas"]["Estimate"] | null;
+            compression_ratio: components["schemas"]["Estimate"] | null;
+            /**
+             * Device
+             * @enum {string}
+             */
+            device: "block" | "block_trim_fine" | "block_trim_coarse" | "zns" | "zns_per_core" | "zns_hot_cold" | "zns_per_tenant" | "zram" | "zswap";
+            device_amplification: components["schemas"]["Estimate"] | null;
+            /** Error */
+            error: string | null;
+            flash_bytes_per_s: components["schemas"]["Estimate"] | null;
+            host_amplification: components["schemas"]["Estimate"] | null;
+            /** Tenants */
+            tenants: components["schemas"]["TenantFigures"][];
+            trims_per_swap_out: components["schemas"]["Estimate"] | null;
+            used_ratio: components["schemas"]["Estimate"] | null;
+            /** Utilisation */
+            utilisation: number;
+            write_amplification: components["schemas"]["Estimate"] | null;
+        };
+        /**
          * Difference
          * @description A place in which scenarios differ: what each says there, in the order asked; None where it says nothing.
          */
@@ -4713,6 +4760,20 @@ export interface components {
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
+        };
+        /**
+         * Estimate
+         * @description Mean over seeds with the 95 % interval of that mean (Student's t); `lo` and `hi` are bounded by what can be.
+         */
+        Estimate: {
+            /** Hi */
+            hi: number;
+            /** Lo */
+            lo: number;
+            /** Seeds */
+            seeds: number;
+            /** Value */
+            value: number;
         };
         /**
          * Event
@@ -8613,6 +8674,18 @@ export interface components {
             name: string;
         };
         /**
+         * Published
+         * @description A figure of the ZNSwap paper. At which use it was measured the text does not say.
+         */
+        Published: {
+            /** Label */
+            label: string;
+            /** Load */
+            load: string;
+            /** Swap Out Bytes Per S */
+            swap_out_bytes_per_s: number;
+        };
+        /**
          * PublishedSaving
          * @description A saving that somebody published, to hold a claim against.
          */
@@ -11138,6 +11211,42 @@ export interface components {
             why: string;
         };
         /**
+         * SwapDevices
+         * @description Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds.
+         */
+        SwapDevices: {
+            /**
+             * Labels
+             * @description Names of the devices for people.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /** Loads */
+            loads: string[];
+            /**
+             * Origin
+             * @constant
+             */
+            origin: "simulated";
+            /** Points */
+            points: components["schemas"]["DevicePoint"][];
+            /**
+             * Published
+             * @description Of the ZNSwap paper, on another machine and drive, at an unknown use.
+             */
+            published: components["schemas"]["Published"][];
+            /** Seeds */
+            seeds: number[];
+            /**
+             * Settings
+             * @description Settings of the model, the defaults too.
+             */
+            settings: {
+                [key: string]: number;
+            };
+        };
+        /**
          * SwapDocument
          * @description A drive to swap to. `paid`: `capex` where it is bought for this, `wear` where it is there anyway; never both.
          */
@@ -11855,6 +11964,18 @@ export interface components {
              * @default []
              */
             services: string[];
+        };
+        /**
+         * TenantFigures
+         * @description What a tenant sees. Null without swap-ins, or where a pool has no such figure.
+         */
+        TenantFigures: {
+            swap_in_bytes_per_s: components["schemas"]["Estimate"] | null;
+            swap_in_p50_seconds: components["schemas"]["Estimate"] | null;
+            swap_in_p999_seconds: components["schemas"]["Estimate"] | null;
+            swap_in_p99_seconds: components["schemas"]["Estimate"] | null;
+            swap_out_bytes_per_s: components["schemas"]["Estimate"] | null;
+            written_ratio: components["schemas"]["Estimate"] | null;
         };
         /**
          * TenantLimit
@@ -12705,6 +12826,7 @@ export type CxlDevice = components['schemas']['CxlDevice'];
 export type DataGap = components['schemas']['DataGap'];
 export type DataQuality = components['schemas']['DataQuality'];
 export type DecisionRequest = components['schemas']['DecisionRequest'];
+export type DevicePoint = components['schemas']['DevicePoint'];
 export type Difference = components['schemas']['Difference'];
 export type DirtyMemory = components['schemas']['DirtyMemory'];
 export type Distribution = components['schemas']['Distribution'];
@@ -12715,6 +12837,7 @@ export type Endurance = components['schemas']['Endurance'];
 export type EnduranceDocument = components['schemas']['EnduranceDocument'];
 export type EnrolAnswer = components['schemas']['EnrolAnswer'];
 export type EnrolRequest = components['schemas']['EnrolRequest'];
+export type Estimate = components['schemas']['Estimate'];
 export type Event = components['schemas']['Event'];
 export type EventItem = components['schemas']['EventItem'];
 export type EventRequest = components['schemas']['EventRequest'];
@@ -12894,6 +13017,7 @@ export type PriceRequest = components['schemas']['PriceRequest'];
 export type PricesDocument = components['schemas']['PricesDocument'];
 export type Problem = components['schemas']['Problem'];
 export type ProposedProtection = components['schemas']['ProposedProtection'];
+export type Published = components['schemas']['Published'];
 export type PublishedSaving = components['schemas']['PublishedSaving'];
 export type Purge = components['schemas']['Purge'];
 export type PurgeRequest = components['schemas']['PurgeRequest'];
@@ -12999,6 +13123,7 @@ export type StopMoving = components['schemas']['StopMoving'];
 export type StoredScenario = components['schemas']['StoredScenario'];
 export type Subtracted = components['schemas']['Subtracted'];
 export type SubtractedMemory = components['schemas']['SubtractedMemory'];
+export type SwapDevices = components['schemas']['SwapDevices'];
 export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
 export type Sweep = components['schemas']['Sweep'];
@@ -13025,6 +13150,7 @@ export type TcoRequest = components['schemas']['TcoRequest'];
 export type Team = components['schemas']['Team'];
 export type TeamRef = components['schemas']['TeamRef'];
 export type TeamRequest = components['schemas']['TeamRequest'];
+export type TenantFigures = components['schemas']['TenantFigures'];
 export type TenantLimit = components['schemas']['TenantLimit'];
 export type TenantShare = components['schemas']['TenantShare'];
 export type TestAnswer = components['schemas']['TestAnswer'];
@@ -18064,6 +18190,42 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_swap_devices_v1_simulator_swap_devices_get: {
+        parameters: {
+            query?: {
+                load?: "read_mostly" | "mixed" | "write_heavy";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwapDevices"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };

@@ -9,12 +9,23 @@ import {
   type TimeSearch,
 } from './urlState'
 
+/** Loads of which curves of swap devices are kept. */
+export const swapLoads = ['read_mostly', 'mixed', 'write_heavy'] as const
+export type SwapLoad = (typeof swapLoads)[number]
+
+/** What of swap devices can be drawn against their use. */
+export const swapQuantityNames = ['amplification', 'swapIn', 'swapOut', 'p99'] as const
+export type SwapQuantity = (typeof swapQuantityNames)[number]
+
 /** Parameters of the simulator's first page: the list's order, and the form for a new sweep. */
 export interface SimulatorSearch extends ListSearch {
   /** Whether the form is open. */
   new?: 'on' | undefined
   /** The service whose sample is replayed. */
   service?: string | undefined
+  /** The load of swap devices, and what of them is drawn. */
+  swapLoad?: SwapLoad | undefined
+  swapShow?: SwapQuantity | undefined
 }
 
 /** Parameters of a sweep: what the grid shows, the cell and the search that are opened. */
@@ -27,7 +38,13 @@ export interface SweepPageSearch extends TimeSearch {
 
 /** The simulator's part of a URL. */
 export function readSimulatorSearch(raw: RawSearch): SimulatorSearch {
-  return { ...readListSearch(raw), new: oneOf(raw, 'new', ['on']), service: text(raw, 'service') }
+  return {
+    ...readListSearch(raw),
+    new: oneOf(raw, 'new', ['on']),
+    service: text(raw, 'service'),
+    swapLoad: oneOf(raw, 'swapLoad', swapLoads),
+    swapShow: oneOf(raw, 'swapShow', swapQuantityNames),
+  }
 }
 
 /** A sweep's part of a URL. */

@@ -13,6 +13,7 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { NewSweepForm } from './newSweep/NewSweepForm'
 import { SimulatedTag } from './SimulatedTag'
+import { SwapDevicesPanel } from './SwapDevicesPanel'
 import { SweepsTable } from './SweepsTable'
 
 const route = getRouteApi('/simulator')
@@ -73,6 +74,7 @@ export function SimulatorPage(): ReactNode {
             }
           />
         </Panel>
+        <SwapDevicesPanel />
       </Stack>
     </div>
   )

@@ -1,5 +1,6 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { client, dataOf, doneBy } from '../../client'
+import type { SwapLoad } from '../../../lib/url/simulatorUrl'
 
 /** The policies that can be simulated, with their settings. */
 export function policiesQuery() {
@@ -16,6 +17,16 @@ export function sourcesQuery() {
     queryKey: ['simulator-sources'],
     queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/sources', { signal })),
     staleTime: 30_000,
+  })
+}
+
+/** Swap devices against their use under one load: kept results of a model, which change with the product alone. */
+export function swapDevicesQuery(load: SwapLoad) {
+  return queryOptions({
+    queryKey: ['swap-devices', load],
+    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/swap-devices', { params: { query: { load } }, signal })),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
   })
 }
 

@@ -1,0 +1,43 @@
+import { useMemo, type ReactNode } from 'react'
+import type { SwapDevices } from '../../api/_generated/schema'
+import type { LoadState } from '../../lib/loadState'
+import type { SwapQuantity } from '../../lib/url/simulatorUrl'
+import { useChartTheme } from '../../ui/theme/useChartTheme'
+import { ChartPanel } from '../ChartPanel'
+import { deviceLines, swapDevicesFigure, swapQuantities } from './figure'
+
+interface SwapDevicesChartProps {
+  answer: SwapDevices | undefined
+  quantity: SwapQuantity
+  load: LoadState
+  controls: ReactNode
+}
+
+/** Swap devices against their use: one quantity of each, simulated. */
+export function SwapDevicesChart({ answer, quantity, load, controls }: SwapDevicesChartProps) {
+  const theme = useChartTheme()
+  const figure = useMemo(
+    () => (answer === undefined ? null : swapDevicesFigure(answer, quantity, theme)),
+    [answer, quantity, theme],
+  )
+  const lines = useMemo(() => (answer === undefined ? [] : deviceLines(answer, quantity)), [answer, quantity])
+  return (
+    <ChartPanel
+      chart="swapDevices"
+      name="swap-devices"
+      title="Swap devices"
+      label={`${swapQuantities[quantity].label} of swap devices against their use`}
+      hint="Simulated. Solid: block SSDs. Dashed: zoned SSDs. Dotted: compressed memory. Whiskers: 95 % interval of three seeds."
+      load={load}
+      figure={figure}
+      height={340}
+      controls={controls}
+      legend={lines.map(({ label, colour, device }) => ({ label, colour, dashed: !device.startsWith('block') }))}
+      empty={
+        answer !== undefined && lines.length === 0
+          ? { title: 'No device has this figure', next: 'Choose another quantity or load.' }
+          : null
+      }
+    />
+  )
+}
