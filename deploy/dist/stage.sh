@@ -31,6 +31,7 @@ main()
 SCRIPT
 chmod 0755 "$home/bin/tierscope"
 ln -s ../lib/tierscope/bin/tierscope "$tree/usr/bin/tierscope"
+.venv/bin/python deploy/sbom/carried.py service "$site" "$home"
 find "$tree" -name __pycache__ -prune -exec rm -rf {} +
 find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 echo "$tree"

