@@ -93,7 +93,7 @@ test-quick: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Run what answers within two
 	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow and not rates" $(QUICK) $(PYTEST_ARGS)
 	$(WEB) npm test -- --project functions --reporter=dot
 
-nightly: $(PYTHON_STAMP) simcore ## Run property tests with a new seed and more examples, and keep what they find; SEED=1
+nightly: $(PYTHON_STAMP) $(FRONTEND) simcore ## Run property tests with a new seed and more examples, then make and prove a release; SEED=1
 	@deploy/dev/check-tools.sh rust
 	@deploy/dev/nightly.sh
 

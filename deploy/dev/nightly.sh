@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Property tests with a seed drawn anew and more examples. What they find is written beside the tests, to be committed.
+# Then what a release consists of is made, and proven as far as this machine can. NIGHTLY="properties" or "release" does one.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
@@ -17,11 +18,24 @@ try() {
 rust() { (cd collector-agent && PROPTEST_RNG_SEED=$seed PROPTEST_CASES=${CASES:-1280} cargo test --workspace --locked --no-fail-fast); }
 python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" --hypothesis-profile=nightly "$@"; }
 
-try "Rust" rust
-try "Python" python -m hypothesis
-try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates tests/domain
-try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
-    --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
+properties() {
+    try "Rust" rust
+    try "Python" python -m hypothesis
+    try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates tests/domain
+    try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
+        --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
+}
+
+# Bounded: a proof that hangs is one that failed.
+release() {
+    try "Files of a release" timeout 2h deploy/dist/dist.sh
+    try "Service of the version before" timeout 1h deploy/dist/before.sh
+    try "Proofs" timeout 3h env PYTHONPATH=tests .venv/bin/python -m proofs
+}
+
+for part in ${NIGHTLY:-properties release}; do
+    "$part"
+done
 
 found=$(git status --porcelain --untracked-files=all -- "${kept[@]}")
 echo "==> nightly: seed $seed; the same again: make nightly SEED=$seed"

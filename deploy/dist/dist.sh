@@ -2,7 +2,7 @@
 # `make dist`: what a release consists of, in .build/dist. dist.sh [PART...], all of them without a word.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
-parts=(wheels packages chart)
+parts=(wheels packages chart images)
 wanted=("$@")
 [ ${#wanted[@]} -gt 0 ] || wanted=("${parts[@]}")
 for part in "${wanted[@]}"; do

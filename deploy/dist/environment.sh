@@ -9,6 +9,8 @@ MACHINE=$(uname -m)
 OUT=$PWD/.build/dist
 STAGE=$PWD/.build/dist-stage
 TOOLS=$PWD/.build/dist-tools
+# Images are kept apart from those of the account.
+BUILDAH=(buildah --root "$PWD/.build/containers/storage" --runroot "$PWD/.build/containers/run")
 mkdir -p "$OUT" "$STAGE"
 export PATH="$TOOLS/bin:$PATH"
 

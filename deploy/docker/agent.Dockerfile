@@ -1,17 +1,20 @@
-# The agent alone: one static program, for deploy/kubernetes/agent-daemonset.yaml. It runs as the user that the manifest
-# names, with the capabilities that `tierscope-agent explain` lists for the collectors in use; without any, it reads
-# counters.
-ARG RUST_IMAGE=rust:1-alpine
-
-FROM ${RUST_IMAGE} AS build
-RUN apk add --no-cache musl-dev
-WORKDIR /build
-COPY collector-agent collector-agent
-COPY backend/simcore backend/simcore
-RUN cd collector-agent && cargo build --locked --release --package tierscope-agent
+# The agent alone, as its package installs it, with the few libraries that it loads: no shell, no package manager. For
+# deploy/kubernetes/agent-daemonset.yaml. It runs as the user that the manifest names, with the capabilities that
+# `tierscope-agent explain` lists for the collectors in use; without any, it reads counters. Before:
+# `make dist ARGS="wheels packages"`.
+ARG BASE=debian:trixie-slim
+FROM ${BASE} AS unpacked
+RUN --mount=type=bind,source=.build/dist/packages,target=/packages \
+    dpkg --extract /packages/tierscope-agent_*"_$(dpkg --print-architecture).deb" /package \
+    && mkdir --parents /image \
+    && cd /package && cp --archive --parents usr/bin usr/share/doc /image \
+    && ldd usr/bin/tierscope-agent | grep --only-matching '/[^ ]*' | xargs cp --dereference --parents --target-directory /image \
+    && mkdir --parents /image/var/lib/dpkg/status.d \
+    && for name in libc6 libgcc-s1; do dpkg-query --status $name >/image/var/lib/dpkg/status.d/$name; done \
+    && cp --parents /usr/share/doc/libc6/copyright /usr/share/doc/libgcc-s1/copyright /image
 
 FROM scratch
-COPY --from=build /build/collector-agent/target/release/tierscope-agent /usr/bin/tierscope-agent
+COPY --from=unpacked /image /
 USER 65534:65534
 ENTRYPOINT ["/usr/bin/tierscope-agent"]
 CMD ["run", "--config", "/etc/tierscope/agent.toml"]

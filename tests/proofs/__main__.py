@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from factories.waiting import NeverHappenedError
-from proofs import again, bare, debian, rpm, wheels
+from proofs import again, bare, debian, images, rpm, systemd, wheels
 from proofs.artefacts import NotHereError, NotProvenError, Proven
 
 PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
@@ -17,7 +17,9 @@ PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
     "wheels": wheels.prove,
     "bookworm": debian.prove_on("bookworm"),
     "trixie": debian.prove_on("trixie"),
+    "systemd": systemd.prove,
     "rpm": rpm.prove,
+    "images": images.prove,
     "up-bookworm": bare.prove_on("bookworm"),
     "up-trixie": bare.prove_on("trixie"),
 }

@@ -1,6 +1,6 @@
-"""The .rpm packages in a root of their own: unpacked, compared with what they list, removed.
+"""The .rpm packages in a root of their own: unpacked, compared with what they list, removed; and with their scripts.
 
-No Enterprise Linux is reached from here, so that neither dependencies nor scripts run.
+No Enterprise Linux is reached from here: the scripts run in a bare Debian, without the dependencies.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proofs.artefacts import NotHereError, NotProvenError, Proven, find_one, run
+from proofs.roots import bare_root
 
 
 def prove() -> Iterator[Proven]:
@@ -32,4 +33,26 @@ def prove() -> Iterator[Proven]:
         if left:
             raise NotProvenError(f"left after rpm --erase: {left[:20]}")
         yield Proven("rpm --erase leaves nothing", "no file of that name")
-    yield Proven("scripts and dependencies", "not run here, because no Enterprise Linux is reached")
+    yield from _with_scripts(packages)
+    yield Proven("dependencies", "not resolved here, because no Enterprise Linux is reached")
+
+
+def _with_scripts(packages: list[Path]) -> Iterator[Proven]:
+    """Install, upgrade to itself and erase by rpm with the shell, the accounts and the tools of a bare root."""
+    with bare_root("trixie") as root:
+        root.sh("{ apt-get update -qq && apt-get install -qq --no-install-recommends rpm passwd; } >&2")
+        for package in packages:
+            root.put(package, f"/put/{package.name}")
+        names = " ".join(f"/put/{package.name}" for package in packages)
+        root.sh(f"rpm --install --nodeps {names}")
+        account = root.sh("getent passwd tierscope").strip()
+        owner = root.sh("stat --format %U:%G:%a /etc/tierscope/tierscope.toml").strip()
+        if owner != "root:tierscope:640":
+            raise NotProvenError(f"/etc/tierscope/tierscope.toml is {owner}")
+        yield Proven("scripts of the .rpm make the account and guard the settings", f"{account}; {owner}")
+        root.sh(f"rpm --upgrade --force --nodeps {names}")
+        root.sh("rpm --erase --nodeps tierscope tierscope-agent")
+        left = [path for path in root.named("tierscope") if not path.startswith("/var/lib/rpm")]
+        if left:
+            raise NotProvenError(f"left after rpm --erase: {left[:20]}")
+        yield Proven("scripts pass at an upgrade and at rpm --erase", "no file of that name")

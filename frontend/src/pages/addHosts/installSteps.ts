@@ -132,9 +132,10 @@ function kubernetesSteps({ server, token, programs }: InstallInputs): InstallSte
     {
       title: 'Build the image once',
       where: clone,
-      note: 'No image is published: deploy/docker/agent.Dockerfile holds the static agent alone. Set your registry; nodes pull the image by the digest that the registry checks.',
+      note: 'No image is published: deploy/docker/agent.Dockerfile holds the agent of the package alone. Set your registry; nodes pull the image by the digest that the registry checks.',
       text: [
         'image=registry.example/tierscope/agent:0.1.0   # your registry',
+        'make dist ARGS="wheels packages"',
         'docker build -t "$image" -f deploy/docker/agent.Dockerfile . && docker push "$image"',
       ].join('\n'),
     },
@@ -153,7 +154,7 @@ function kubernetesSteps({ server, token, programs }: InstallInputs): InstallSte
       note: 'deploy/kubernetes/agent-daemonset.yaml runs the agent on every node, without privileged mode and without rights in Kubernetes. Heat is measured of containers with `env: [{name: TIERSCOPE_HEAT, value: "1"}]`.',
       text: [
         `sed -e ${edits.join(' \\\n    -e ')} \\`,
-        '    -e "s|image: tierscope-agent:0.1.0|image: $image|" deploy/kubernetes/agent-daemonset.yaml | kubectl apply -f -',
+        '    -e "s|image: tierscope/agent:0.1.0|image: $image|" deploy/kubernetes/agent-daemonset.yaml | kubectl apply -f -',
         'kubectl -n tierscope rollout status daemonset/tierscope-agent',
       ].join('\n'),
     },
