@@ -82,6 +82,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/revisit/objectives": "read:fleet",
     "GET /v1/services/{service_id}/curve": "read:fleet",
     "GET /v1/services/{service_id}/ratio": "read:fleet",
+    "GET /v1/services/{service_id}/swap-tier": "read:fleet",
+    "GET /v1/hosts/{host_id}/swap-tier": "read:fleet",
     "GET /v1/rules": "read:fleet",
     "POST /v1/rules": "write:rules",
     "GET /v1/rules/vocabulary": "read:fleet",

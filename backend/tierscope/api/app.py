@@ -37,7 +37,7 @@ from tierscope.api.fleet import overview as fleet
 from tierscope.api.heat import endpoints as heat
 from tierscope.api.ingest import batches as ingest
 from tierscope.api.ingest import remote_write, series
-from tierscope.api.knobs import advice
+from tierscope.api.knobs import advice, swap_tier
 from tierscope.api.knobs import endpoints as knobs
 from tierscope.api.knobs import plan as change_plan
 from tierscope.api.ledger import ping_pong, tier_moves
@@ -84,6 +84,7 @@ ROUTERS = (
     fleet_statistics.router,
     hosts.router,
     knobs.router,
+    swap_tier.router,
     services.router,
     service_metrics.router,
     counters.router,

@@ -1703,6 +1703,14 @@ class HostSummary(TypedDict):
     verdict: str
 
 
+class HostSwapTier(TypedDict):
+    """Services of a host by their verdict; those to keep out of its swap first."""
+
+    host_id: str
+    keep_out: list[str]
+    services: list[ServiceSwapTier]
+
+
 class HostTenant(TypedDict):
     """A service as a tenant of one host."""
 
@@ -3568,6 +3576,14 @@ class SavedView(TypedDict):
     shared: bool
 
 
+class Saving(TypedDict):
+    """Money a year; negative where swap costs more."""
+
+    currency: str
+    interval: Interval
+    value: float
+
+
 class ScatterFit(TypedDict):
     """A straight line through the levels of one kind: throughput = intercept + slope x bytes."""
 
@@ -3885,6 +3901,24 @@ class ServiceSummary(TypedDict):
     resident_bytes: Figure
     verdict: str
     warm_ratio: Figure
+
+
+class ServiceSwapTier(TypedDict):
+    """Whether swap pays as a tier below DRAM for a service; null with the reason where heat says too little."""
+
+    ages: list[SwapAgeView]
+    assumptions: list[SwapTierAssumption]
+    best: SwapAgeView | None
+    binding: Literal["loss", "latency", "price", "endurance", "uncertainty", "none"] | None
+    loss_target: float
+    name: str
+    origin: Literal["live", "import", "simulated"]
+    prices: list[Price]
+    reason: str | None
+    sentence: str
+    service_id: str
+    verdict: Literal["pays", "may_pay", "does_not_pay", "keep_out"] | None
+    window: Window
 
 
 class Session(TypedDict):
@@ -4223,6 +4257,17 @@ class SubtractedMemory(TypedDict):
     why: str
 
 
+class SwapAgeView(TypedDict):
+    """What happens where memory goes to swap once it was cold for so long."""
+
+    age_seconds: float
+    back_bytes_per_s: Figure
+    drive_life_years: Figure
+    loss_ratio: Figure
+    out_bytes: Figure
+    saving_per_year: Saving
+
+
 class SwapDevices(TypedDict):
     """Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds."""
 
@@ -4257,6 +4302,14 @@ class SwapInfo(TypedDict):
     size_bytes: int
     used_bytes: int
     zoned: str | None
+
+
+class SwapTierAssumption(TypedDict):
+    """What was not measured, and why the value was taken."""
+
+    name: str
+    value: str
+    why: str
 
 
 class Sweep(TypedDict):

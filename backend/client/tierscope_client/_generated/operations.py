@@ -1351,6 +1351,21 @@ class Client(Transport):
             ),
         )
 
+    def read_host_swap_tier(
+        self, host_id: str, *, loss_target: float | None = None, from_: str | None = None, to: str | None = None
+    ) -> models.HostSwapTier:
+        """Which services of a host to keep out of swap. The services of a host, those to keep out of its swap first;
+        each is judged over all hosts that run it.
+        """
+        return cast(
+            "models.HostSwapTier",
+            self._json(
+                "GET",
+                f"/v1/hosts/{quote(host_id, safe='')}/swap-tier",
+                query={"loss_target": loss_target, "from": from_, "to": to},
+            ),
+        )
+
     def read_incident(self, alert_id: str, *, max_points: int | None = None) -> models.Incident:
         """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
         axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
@@ -1675,6 +1690,27 @@ class Client(Transport):
                 "GET",
                 f"/v1/services/{quote(service_id, safe='')}/ping-pong",
                 query={"from": from_, "to": to, "max_points": max_points},
+            ),
+        )
+
+    def read_service_swap_tier(
+        self,
+        service_id: str,
+        *,
+        loss_target: float | None = None,
+        cores: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> models.ServiceSwapTier:
+        """Whether swap pays below DRAM for a service. By how long memory was cold: bytes on swap, loss, life of the
+        drive and saving; the best age, and what binds.
+        """
+        return cast(
+            "models.ServiceSwapTier",
+            self._json(
+                "GET",
+                f"/v1/services/{quote(service_id, safe='')}/swap-tier",
+                query={"loss_target": loss_target, "cores": cores, "from": from_, "to": to},
             ),
         )
 

@@ -54,6 +54,7 @@ from tierscope.usecases.knobs.canaries import Canaries
 from tierscope.usecases.knobs.drift import SettingDrifts
 from tierscope.usecases.knobs.plan import ChangePlans
 from tierscope.usecases.knobs.reads import KnobReads
+from tierscope.usecases.knobs.swap_tier import SwapTierReads
 from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 from tierscope.usecases.ledger.reads import LedgerReads
 from tierscope.usecases.notifications.reads import NotificationLog
@@ -100,6 +101,7 @@ class _Reads:
         self.reaccess = RevisitReads(context)
         self.ratio = RatioReads(context)
         self.knobs = KnobReads(context)
+        self.swap_tiers = SwapTierReads(context)
         self.change_plans = ChangePlans(context)
         self.canaries = Canaries(context)
         self.setting_drifts = SettingDrifts(context)

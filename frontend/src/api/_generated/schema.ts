@@ -1151,6 +1151,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/swap-tier": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which services of a host to keep out of swap
+         * @description The services of a host, those to keep out of its swap first; each is judged over all hosts that run it.
+         */
+        get: operations["read_host_swap_tier_v1_hosts__host_id__swap_tier_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ingest/batches": {
         parameters: {
             query?: never;
@@ -2235,6 +2255,26 @@ export interface paths {
          * @description Shares of page kinds over time with trend and spread, the end of warm-up, and the overlap of hot sets.
          */
         get: operations["read_stability_v1_services__service_id__stability_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/swap-tier": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether swap pays below DRAM for a service
+         * @description By how long memory was cold: bytes on swap, loss, life of the drive and saving; the best age, and what binds.
+         */
+        get: operations["read_service_swap_tier_v1_services__service_id__swap_tier_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6310,6 +6350,21 @@ export interface components {
             verdict: string;
         };
         /**
+         * HostSwapTier
+         * @description Services of a host by their verdict; those to keep out of its swap first.
+         */
+        HostSwapTier: {
+            /** Host Id */
+            host_id: string;
+            /**
+             * Keep Out
+             * @description Names of services to keep out of swap.
+             */
+            keep_out: string[];
+            /** Services */
+            services: components["schemas"]["ServiceSwapTier"][];
+        };
+        /**
          * HostTenant
          * @description A service as a tenant of one host.
          */
@@ -9992,6 +10047,17 @@ export interface components {
             shared: boolean;
         };
         /**
+         * Saving
+         * @description Money a year; negative where swap costs more.
+         */
+        Saving: {
+            /** Currency */
+            currency: string;
+            interval: components["schemas"]["Interval"];
+            /** Value */
+            value: number;
+        };
+        /**
          * ScatterFit
          * @description A straight line through the levels of one kind: throughput = intercept + slope x bytes.
          */
@@ -10660,6 +10726,46 @@ export interface components {
             warm_ratio: components["schemas"]["Figure"];
         };
         /**
+         * ServiceSwapTier
+         * @description Whether swap pays as a tier below DRAM for a service; null with the reason where heat says too little.
+         */
+        ServiceSwapTier: {
+            /** Ages */
+            ages: components["schemas"]["SwapAgeView"][];
+            /** Assumptions */
+            assumptions: components["schemas"]["SwapTierAssumption"][];
+            /** @description At the age that saves most within the loss target. */
+            best: components["schemas"]["SwapAgeView"] | null;
+            /**
+             * Binding
+             * @description What keeps swap from paying, or from paying more.
+             */
+            binding: ("loss" | "latency" | "price" | "endurance" | "uncertainty" | "none") | null;
+            /** Loss Target */
+            loss_target: number;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Prices */
+            prices: components["schemas"]["Price"][];
+            /** Reason */
+            reason: string | null;
+            /** Sentence */
+            sentence: string;
+            /** Service Id */
+            service_id: string;
+            /**
+             * Verdict
+             * @description Null: not known; `reason` says why.
+             */
+            verdict: ("pays" | "may_pay" | "does_not_pay" | "keep_out") | null;
+            window: components["schemas"]["Window"];
+        };
+        /**
          * Session
          * @description Who is asking, and what they may do.
          */
@@ -11211,6 +11317,23 @@ export interface components {
             why: string;
         };
         /**
+         * SwapAgeView
+         * @description What happens where memory goes to swap once it was cold for so long.
+         */
+        SwapAgeView: {
+            /** Age Seconds */
+            age_seconds: number;
+            /** @description Memory that comes back, and was written before. */
+            back_bytes_per_s: components["schemas"]["Figure"];
+            /** @description At most 100: beyond that writes do not wear it. */
+            drive_life_years: components["schemas"]["Figure"];
+            /** @description Time that swap-ins take, over the time of the busy processors. */
+            loss_ratio: components["schemas"]["Figure"];
+            /** @description Memory on swap, of all hosts of the service. */
+            out_bytes: components["schemas"]["Figure"];
+            saving_per_year: components["schemas"]["Saving"];
+        };
+        /**
          * SwapDevices
          * @description Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds.
          */
@@ -11298,6 +11421,18 @@ export interface components {
             used_bytes: number;
             /** Zoned */
             zoned: string | null;
+        };
+        /**
+         * SwapTierAssumption
+         * @description What was not measured, and why the value was taken.
+         */
+        SwapTierAssumption: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: string;
+            /** Why */
+            why: string;
         };
         /**
          * Sweep
@@ -12893,6 +13028,7 @@ export type HostRef = components['schemas']['HostRef'];
 export type HostService = components['schemas']['HostService'];
 export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
+export type HostSwapTier = components['schemas']['HostSwapTier'];
 export type HostTenant = components['schemas']['HostTenant'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
@@ -13069,6 +13205,7 @@ export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
 export type SavedView = components['schemas']['SavedView'];
+export type Saving = components['schemas']['Saving'];
 export type ScatterFit = components['schemas']['ScatterFit'];
 export type ScatterPoint = components['schemas']['ScatterPoint'];
 export type ScenarioChange = components['schemas']['ScenarioChange'];
@@ -13095,6 +13232,7 @@ export type ServiceMetrics = components['schemas']['ServiceMetrics'];
 export type ServiceNeed = components['schemas']['ServiceNeed'];
 export type ServiceState = components['schemas']['ServiceState'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
+export type ServiceSwapTier = components['schemas']['ServiceSwapTier'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
 export type SettingDrift = components['schemas']['SettingDrift'];
@@ -13123,9 +13261,11 @@ export type StopMoving = components['schemas']['StopMoving'];
 export type StoredScenario = components['schemas']['StoredScenario'];
 export type Subtracted = components['schemas']['Subtracted'];
 export type SubtractedMemory = components['schemas']['SubtractedMemory'];
+export type SwapAgeView = components['schemas']['SwapAgeView'];
 export type SwapDevices = components['schemas']['SwapDevices'];
 export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
+export type SwapTierAssumption = components['schemas']['SwapTierAssumption'];
 export type Sweep = components['schemas']['Sweep'];
 export type SweepCell = components['schemas']['SweepCell'];
 export type SweepCost = components['schemas']['SweepCost'];
@@ -15562,6 +15702,49 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_host_swap_tier_v1_hosts__host_id__swap_tier_get: {
+        parameters: {
+            query?: {
+                /** @description Largest loss of throughput wanted. */
+                loss_target?: number;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostSwapTier"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     ingest_batch_v1_ingest_batches_post: {
         parameters: {
             query?: never;
@@ -17832,6 +18015,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stability"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_service_swap_tier_v1_services__service_id__swap_tier_get: {
+        parameters: {
+            query?: {
+                /** @description Largest loss of throughput wanted. */
+                loss_target?: number;
+                /** @description Busy processors of all hosts; left out: one for each host. */
+                cores?: number | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceSwapTier"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

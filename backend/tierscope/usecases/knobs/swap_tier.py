@@ -1,0 +1,315 @@
+"""Swap as a tier below DRAM: whether it pays for a service, what binds, and which services of a host to keep out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Interval, Origin, Window
+from tierscope.domain.knobs.machine import read_swap_drives
+from tierscope.domain.knobs.swap_tier import (
+    FAULT_S,
+    Binding,
+    ColdMemory,
+    SwapAge,
+    SwapTerms,
+    SwapTier,
+    Verdict,
+    judge_swap_tier,
+)
+from tierscope.domain.simulate.swap_amplification import Drive
+from tierscope.domain.tco.published import PRESET_CURRENCY, PriceItem
+from tierscope.domain.tco.scenario import Finance, Range
+from tierscope.storage.base.subjects import hosts_of_service, newest_inventories
+from tierscope.storage.fleet.services import list_services
+from tierscope.storage.tco.prices import prices_in_force
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service, require_subject_host
+from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.counters.service_metrics import ServiceMetricReads
+from tierscope.usecases.curve.reaccess import RevisitCurve, RevisitReads
+from tierscope.usecases.heat.services import read_heat_now, service_figures
+from tierscope.usecases.ratio.service_class import latency_of
+from tierscope.usecases.tco.prices import Price, preset_views, view_in_force
+from tierscope.usecases.tco.scenario_documents import FinanceDocument
+
+IDLE_INTERVALS = 2
+"""Cold: not accessed for two intervals, as everywhere."""
+MIN_LAGS = 3
+LATENCY_POINTS = 500
+MOST_SERVICES = 50
+UNKNOWN_FACTOR = 2.0
+"""Re-access without a band (one host, pages not counted) is taken to be wrong by so much either way [A]."""
+_GROUNDING = "A steady state; S amplification of swap devices, docs/method/swap-devices.md"
+_SENTENCES: dict[Verdict, str] = {
+    "pays": "Swap pays below DRAM for memory that was cold for {age}: it frees {gib} GiB.",
+    "may_pay": "Swap may pay for memory that was cold for {age}: the interval of what it saves holds zero.",
+    "does_not_pay": "Swap does not pay: {why}.",
+    "keep_out": "Keep this service out of swap (`memory.swap.max` 0): {why}.",
+}
+_WHY: dict[Binding, str] = {
+    "loss": "memory comes back so soon that no age keeps the loss target",
+    "latency": "its p99 latency is shorter than ten swap-ins, so that single ones show",
+    "endurance": "the drive wears out before the host",
+    "price": "the drive costs more than the DRAM that it frees",
+    "uncertainty": "",
+    "none": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Money a year; negative where swap costs more."""
+
+    value: float
+    interval: Interval
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwapAgeView:
+    """What happens where memory goes to swap once it was cold for so long."""
+
+    age_seconds: float
+    out_bytes: Annotated[Figure, Described("Memory on swap, of all hosts of the service.")]
+    back_bytes_per_s: Annotated[Figure, Described("Memory that comes back, and was written before.")]
+    loss_ratio: Annotated[Figure, Described("Time that swap-ins take, over the time of the busy processors.")]
+    drive_life_years: Annotated[Figure, Described("At most 100: beyond that writes do not wear it.")]
+    saving_per_year: Saving
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTierAssumption:
+    """What was not measured, and why the value was taken."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSwapTier:
+    """Whether swap pays as a tier below DRAM for a service; null with the reason where heat says too little."""
+
+    service_id: str
+    name: str
+    origin: Origin
+    window: Window
+    verdict: Annotated[Verdict | None, Described("Null: not known; `reason` says why.")]
+    binding: Annotated[Binding | None, Described("What keeps swap from paying, or from paying more.")]
+    sentence: str
+    reason: str | None
+    best: Annotated[SwapAgeView | None, Described("At the age that saves most within the loss target.")]
+    ages: tuple[SwapAgeView, ...]
+    loss_target: float
+    prices: tuple[Price, ...]
+    assumptions: tuple[SwapTierAssumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostSwapTier:
+    """Services of a host by their verdict; those to keep out of its swap first."""
+
+    host_id: str
+    keep_out: Annotated[tuple[str, ...], Described("Names of services to keep out of swap.")]
+    services: tuple[ServiceSwapTier, ...]
+
+
+class SwapTierReads:
+    """Advice on swap below DRAM."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def service(
+        self, service_id: str, *, loss_target: float, cores: float | None, from_: str | None, to: str | None
+    ) -> ServiceSwapTier:
+        """The advice with what it rests on.
+
+        Raises:
+            NotFound: no such service.
+            BadRequest: the window cannot be read.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        revisit = RevisitReads(self._context).service(
+            service_id,
+            clock="turned_cold",
+            idle_intervals=IDLE_INTERVALS,
+            host=None,
+            method=None,
+            from_=from_,
+            to=to,
+        )
+        latency = latency_of(
+            ServiceMetricReads(self._context).read(
+                service_id, from_=window.start.isoformat(), to=window.end.isoformat(), max_points=LATENCY_POINTS
+            )
+        )
+        with self._context.database.read() as session:
+            service = require_service(session, service_id)
+            hosts = [host.id for host in hosts_of_service(session, service.id)]
+            heat = read_heat_now(session, now=now, service_id=service.id).get(service.id)
+            cold = service_figures(heat, None, now=now).cold_in_dram_bytes
+            prices = [_price(session, item) for item in ("dram", "ssd")]
+            drive, why_drive = _drive(session, hosts, window)
+        curve = next(iter(revisit.curves), None)
+        missing = None if revisit.missing is None else revisit.missing.reason
+        memory, reason = _cold_memory(cold, curve, revisit.interval_seconds, missing)
+        busy = float(max(len(hosts), 1)) if cores is None else cores
+        assumptions = _assumptions(drive, why_drive, cores, busy, prices)
+        finance = FinanceDocument()
+        terms = SwapTerms(
+            dram=_range(prices[0]),
+            ssd=_range(prices[1]),
+            finance=Finance(finance.life_years, finance.discount_rate, finance.method),
+            drive=drive,
+            cores=busy,
+            loss_target=loss_target,
+            latency_p99_s=None if latency.value is None else latency.value / 1e9,
+        )
+        name = "/".join(part for part in (service.namespace, service.name) if part)
+        unknown = ServiceSwapTier(
+            service_id=service_id,
+            name=name,
+            origin=service.origin,
+            window=window,
+            verdict=None,
+            binding=None,
+            sentence="Whether swap pays is not known.",
+            reason=reason,
+            best=None,
+            ages=(),
+            loss_target=loss_target,
+            prices=tuple(prices),
+            assumptions=assumptions,
+        )
+        return unknown if memory is None else _judged(unknown, judge_swap_tier(memory, terms), cold)
+
+    def host(self, host_id: str, *, loss_target: float, from_: str | None, to: str | None) -> HostSwapTier:
+        """The services that a host runs or ran, each judged over all its hosts.
+
+        Raises:
+            NotFound: no such host.
+            BadRequest: the window cannot be read.
+        """
+        with self._context.database.read() as session:
+            require_subject_host(session, host_id)
+            rows = list_services(session, origin=None, host=host_id, after=None, limit=MOST_SERVICES)
+        found = [self.service(row.public_id, loss_target=loss_target, cores=None, from_=from_, to=to) for row in rows]
+        found.sort(key=lambda one: (one.verdict != "keep_out", one.verdict is None, one.name))
+        return HostSwapTier(host_id, tuple(one.name for one in found if one.verdict == "keep_out"), tuple(found))
+
+
+def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceSwapTier:
+    """The answer with what was found."""
+    views = {age.age_seconds: _view(age, cold, unknown.prices[0].currency) for age in found.ages}
+    return replace(
+        unknown,
+        verdict=found.verdict,
+        binding=found.binding,
+        sentence=_sentence(found.verdict, found.binding, found.best),
+        best=views[found.best.age_seconds],
+        ages=tuple(views.values()),
+    )
+
+
+def _cold_memory(
+    cold: Figure, curve: RevisitCurve | None, interval_s: float | None, missing: str | None
+) -> tuple[ColdMemory | None, str | None]:
+    """What heat says; else the reason why it says too little."""
+    if curve is None or interval_s is None:
+        return None, missing or "How soon cold memory is accessed again was not measured."
+    if cold.value is None:
+        return None, cold.reason
+    known = curve.last_known_lag
+    share, lo, hi = (np.array(one[:known], np.float64) for one in (curve.share, curve.lo, curve.hi))
+    if known < MIN_LAGS or not np.isfinite(share).all() or cold.value <= 0.0:
+        return None, (
+            f"Cold memory was watched for {known} intervals; {MIN_LAGS} are needed. Choose a longer window."
+            if cold.value > 0.0
+            else "No cold memory lies in DRAM: there is nothing to put on swap."
+        )
+    ends = (cold.value, cold.value) if cold.interval is None else (cold.interval.lo, cold.interval.hi)
+    lo = np.where(np.isfinite(lo), np.minimum(lo, share), share / UNKNOWN_FACTOR)
+    hi = np.where(np.isfinite(hi), np.maximum(hi, share), np.minimum(share * UNKNOWN_FACTOR, 1.0))
+    return ColdMemory(Range(cold.value, *ends), interval_s, share, lo, hi), None
+
+
+def _price(session: ReadSession, item: PriceItem) -> Price:
+    """The price in force, else the newest published one."""
+    row = prices_in_force(session, PRESET_CURRENCY).get(item)
+    return max(preset_views(item), key=lambda price: price.date) if row is None else view_in_force(row)
+
+
+def _range(price: Price) -> Range:
+    return Range(price.value, price.low, price.high)
+
+
+def _drive(session: ReadSession, hosts: Sequence[int], window: Window) -> tuple[Drive, str]:
+    """What the hosts swap to, and how that is known."""
+    bodies = newest_inventories(session, list(hosts), window.end).values()
+    drives = [drive for body in bodies for drive in read_swap_drives(body) if drive.kind != "zram"]
+    if drives and all(drive.is_zoned for drive in drives):
+        return "zns", "the hosts swap to zoned devices"
+    if any(drive.is_block_flash for drive in drives):
+        return "block", "hosts swap to a solid-state drive without zones"
+    return "block", "no host reports a solid-state swap device: a block SSD stands for the one to buy"
+
+
+def _assumptions(
+    drive: Drive, why_drive: str, cores: float | None, busy: float, prices: Sequence[Price]
+) -> tuple[SwapTierAssumption, ...]:
+    found = [
+        SwapTierAssumption("drive", drive, why_drive),
+        SwapTierAssumption("swap_in", f"{FAULT_S.value * 1e6:.0f} us", "one read of flash; ends 70 and 250 us"),
+        SwapTierAssumption("device_use", "50 %", "above half Linux writes pages again that come back unchanged"),
+        SwapTierAssumption("reaccess_band", "half to twice", "where a single host gives no band"),
+        SwapTierAssumption("rating", "1 drive size a day for 5 years", "read-intensive class"),
+    ]
+    if cores is None:
+        why = "one for each host: with more the loss is as many times smaller"
+        found.append(SwapTierAssumption("busy_cores", f"{busy:g}", why))
+    found += [
+        SwapTierAssumption(f"price_{price.item}", f"{price.value:g} {price.currency} {price.unit}", "published")
+        for price in prices
+        if price.preset and not price.in_force
+    ]
+    return tuple(found)
+
+
+def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
+    def figure(name: str, unit: str, found: Range) -> Figure:
+        return Figure(
+            f"swap_tier.{name}/1",
+            "ok",
+            found.value,
+            unit,
+            method=cold.method,
+            window=cold.window,
+            n_hosts=cold.n_hosts,
+            n_intervals=cold.n_intervals,
+            coverage=cold.coverage,
+            interval=Interval(found.low, found.high, None, "range"),
+            grade="early",
+            grounding=_GROUNDING,
+        )
+
+    money = age.saving_per_year
+    return SwapAgeView(
+        age_seconds=age.age_seconds,
+        out_bytes=figure("out_bytes", "bytes", age.out_bytes),
+        back_bytes_per_s=figure("back_bytes_per_s", "bytes_per_s", age.back_bytes_per_s),
+        loss_ratio=figure("loss_ratio", "ratio", age.loss),
+        drive_life_years=figure("drive_life_years", "years", age.drive_life_years),
+        saving_per_year=Saving(money.value, Interval(money.low, money.high, None, "range"), currency),
+    )
+
+
+def _sentence(verdict: Verdict, binding: Binding, best: SwapAge) -> str:
+    minutes = best.age_seconds / 60.0
+    age = f"{minutes:.0f} more minutes" if minutes else "two intervals"
+    return _SENTENCES[verdict].format(age=age, gib=f"{best.out_bytes.value / 2**30:,.1f}", why=_WHY[binding])

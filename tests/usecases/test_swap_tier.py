@@ -1,0 +1,145 @@
+"""Swap below DRAM as read: verdicts from measured cold memory and re-access, and what is missing."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from tierscope.core.database import Database
+from tierscope.core.errors import NotFound
+from tierscope.core.settings import Settings
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapTierReads
+from tierscope.wire._generated import batch_pb2, heat_pb2
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+MINUTE = batches.MINUTE_NS
+GIB = 1 << 30
+WALK, PAGE = heat_pb2.HEAT_BACKEND_ABIT_WALK, heat_pb2.GRANULARITY_PAGE
+ANON = heat_pb2.PAGE_KIND_ANON
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def packed(rows: object) -> bytes:
+    return np.array(rows, float).astype("<i8").tobytes()
+
+
+def add_heat(batch: batch_pb2.Batch, now: int, *, hot: float, cold: float) -> None:
+    """Ten minutes of bytes in DRAM that are hot, or were idle for long."""
+    ages = [hot, 0, 0, 0, 0, cold, 0, 0, 0]
+    n = 10
+    batch.heat.add(
+        backend=WALK,
+        granularity=PAGE,
+        interval_ns=MINUTE,
+        end_wall_ns=[now - at * MINUTE for at in range(n)],
+        service_ref=[batches.intern(batch, "demo/cache")] * n,
+        group_ref=[batches.intern(batch, "server")] * n,
+        kind=[ANON] * n,
+        page_size_bytes=[4096] * n,
+        tier_ref=[batches.intern(batch, "dram")] * n,
+        validity=[(1 << 64) - 1] * n,
+        resident_bytes=[int(hot + cold)] * n,
+        age_bytes=packed([ages] * n),
+        never_bytes=packed([[0] * 9] * n),
+        active_count_bytes=packed([[cold, hot, *[0] * 9]] * n),
+        active_lo_bytes=packed([[hot] * 4] * n),
+        active_hi_bytes=packed([[hot] * 4] * n),
+    )
+
+
+def send(database: Database, host: Enrolled, now: int, closed: Mapping[int, float], open_: Mapping[int, float]) -> None:
+    """Heat with 64 GiB of cold memory in DRAM, and gaps by length in minutes, in shares of that."""
+
+    def lengths(found: Mapping[int, float]) -> bytes:
+        row = np.zeros(63)
+        for length, share in found.items():
+            row[length - 1] = share * 64 * GIB
+        return packed(row)
+
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    add_heat(batch, now, hot=4.0 * GIB, cold=64.0 * GIB)
+    for ago in range(4):
+        batch.gaps.add(
+            backend=WALK,
+            granularity=PAGE,
+            interval_ns=MINUTE,
+            end_wall_ns=now - ago * 10 * MINUTE,
+            intervals=10,
+            service_ref=[batches.intern(batch, "demo/cache")],
+            group_ref=[batches.intern(batch, "server")],
+            kind=[ANON],
+            closed_bytes=lengths(closed),
+            freed_bytes=lengths({}),
+            open_bytes=lengths(open_),
+        )
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+
+
+def reads_at(database: Database, now: int) -> SwapTierReads:
+    at = datetime.fromtimestamp(now / 1e9, tz=UTC)
+    return SwapTierReads(ReadContext(database, lambda: at, Settings(_env_file=None)))
+
+
+def read(database: Database, now: int, cores: float | None = None) -> ServiceSwapTier:
+    with database.read() as session:
+        service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
+    return reads_at(database, now).service(service_id, loss_target=0.01, cores=cores, from_="-1h", to=None)
+
+
+def test_memory_that_stays_cold_goes_to_swap_with_its_saving_and_assumptions(database: Database) -> None:
+    now = batches.now_ns()
+    send(database, enrol(database), now, {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5})
+    view = read(database, now, cores=64.0)
+    assert (view.name, view.verdict, view.reason) == ("demo/cache", "pays", None)
+    assert view.sentence.startswith("Swap pays below DRAM")
+    assert view.best is not None
+    assert view.best.out_bytes.value == pytest.approx(64 * GIB, rel=0.02)
+    assert view.best.out_bytes.n_hosts == 1
+    assert view.best.loss_ratio.interval is not None
+    assert view.best.loss_ratio.interval.hi <= 0.01
+    assert view.best.saving_per_year.interval.lo > 0.0
+    assert view.best.saving_per_year.currency == "USD"
+    named = {one.name: one.value for one in view.assumptions}
+    assert named["drive"] == "block"
+    assert {"swap_in", "device_use", "rating", "price_dram", "price_ssd"} <= named.keys()
+    assert "busy_cores" not in named
+    assert {price.item for price in view.prices} == {"dram", "ssd"}
+
+
+def test_memory_that_comes_back_is_kept_out_of_the_swap_of_its_host(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    send(database, host, now, {3: 0.3, 6: 0.3, 9: 0.2, 12: 0.1, 15: 0.06, 18: 0.03}, {18: 0.01})
+    view = read(database, now)
+    assert (view.verdict, view.binding) == ("keep_out", "loss")
+    assert "`memory.swap.max` 0" in view.sentence
+    assert {one.name for one in view.assumptions} >= {"busy_cores"}
+    on_host = reads_at(database, now).host(host.id, loss_target=0.01, from_="-1h", to=None)
+    assert on_host.keep_out == ("demo/cache",)
+    assert [one.service_id for one in on_host.services] == [view.service_id]
+
+
+def test_what_is_missing_is_said(database: Database) -> None:
+    now = batches.now_ns()
+    host = enrol(database)
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    add_heat(batch, now, hot=4.0 * GIB, cold=64.0 * GIB)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    view = read(database, now)
+    assert (view.verdict, view.best, view.ages) == (None, None, ())
+    assert view.reason is not None
+    assert "reuse gaps" in view.reason
+    with pytest.raises(NotFound):
+        reads_at(database, now).host("nobody", loss_target=0.01, from_=None, to=None)
