@@ -22,7 +22,7 @@ from e2e.test_demo_pages import service_id
 # A link as the page makes it when a price is confirmed: without one it draws no cost.
 PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
 PRICED = f"/tco?set={quote(json.dumps({'prices.dram': PRICE}))}"
-SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "hosts", "advice")
+SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "fairness", "hosts", "advice")
 HOST_TABS = ("overview", "advice", "moves", "fairness", "counters", "hardware", "setup")
 ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
 ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")

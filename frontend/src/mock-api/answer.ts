@@ -15,7 +15,7 @@ import { account, audit, loginMethods, ownTokens, session, teams, tokens, users,
 import { knobAdvice } from './knobs'
 import { notifications, routing, silences } from './alerts/notifications'
 import { agentVersions, dataQuality, hostLabels, labelUpload, pauses, purge } from './operations'
-import { hostFairness, hostLimits } from './ledger/fairness'
+import { hostFairness, hostLimits, serviceFairness } from './ledger/fairness'
 import { pingPongHistory } from './ledger/pingPong'
 import { ratio, slowdownPoints } from './ratio'
 import { objectives, revisit } from './heat/revisit'
@@ -180,6 +180,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ping-pong$/, (id) => json(pingPongHistory(id))],
   [/^\/v1\/hosts\/([^/]+)\/fairness$/, (id) => json(hostFairness(id))],
+  [/^\/v1\/services\/([^/]+)\/fairness$/, (id) => json(serviceFairness(id))],
   [/^\/v1\/hosts\/([^/]+)\/fairness\/limits$/, (id) => json(hostLimits(id))],
   [/^\/v1\/hosts\/([^/]+)\/knob-advice$/, (id) => json(knobAdvice(id))],
   [/^\/v1\/services\/([^/]+)\/curve$/, (id) => json(curve(id))],

@@ -91,6 +91,26 @@ STORED: tuple[Series, ...] = (
     _flow("agent_samples_lost", "samples", "Samples that the kernel reported as lost."),
     _gauge("agent_spool_batches", "batches", "Batches that wait on the host to be sent."),
     Series(
+        "fair_top_bytes",
+        "gauge",
+        unit_of("bytes"),
+        "Its fair share of the top tier, by resident memory, of what the services of a host hold there together.",
+        ("service",),
+    ),
+    Series(
+        "below_fair_bytes",
+        "gauge",
+        unit_of("bytes"),
+        "What it lacks of its fair share of the top tier; 0 where it holds that or more.",
+        ("service",),
+    ),
+    _flow(
+        "demoted_for_others_pages",
+        "pages",
+        "Its pages that were demoted while as many of other services of the host were promoted.",
+        ("service",),
+    ),
+    Series(
         DAYS_MEDIAN,
         "gauge",
         unit_of("seconds"),
@@ -172,6 +192,13 @@ DERIVED: tuple[Series, ...] = (
         "ratio",
         "Share of resident memory on the top tier.",
         "top_resident_bytes / (top_resident_bytes + slow_resident_bytes)",
+    ),
+    _derived(
+        "below_fair_ratio",
+        "ratio",
+        "Part of its fair share of the top tier, by resident memory, that a service lacks.",
+        "below_fair_bytes / fair_top_bytes",
+        ("service",),
     ),
     _derived(
         "agent_samples_lost_ratio",

@@ -52,6 +52,17 @@ def fair_bytes(claims: Floats, resident: Floats, pot: Floats) -> Floats:
     return found
 
 
+def fair_of_seen(claims: Floats, top: Floats, resident: Floats) -> Floats:
+    """Fair shares [..., n] of what n tenants hold of the top tier together; one that is not seen holds nothing then.
+
+    NaN for what is not seen, whose resident memory is NaN.
+    """
+    seen = np.isfinite(resident)
+    pot = np.where(seen, top, 0.0).sum(axis=-1)
+    fair = fair_bytes(np.where(seen, claims, 0.0), np.where(seen, resident, 0.0), pot)
+    return np.where(seen, fair, np.nan)
+
+
 def fair_bounds(claims: Bounded, resident: Floats, pot: float) -> Bounded:
     """Fair shares [n] with the bounds that those of the claims [n] leave.
 

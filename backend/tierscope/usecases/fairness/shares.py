@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Figure, Interval, Series, Window, absent, gaps_to_none
-from tierscope.domain.fairness.shares import BASES, MEANINGS, Basis, Bounded, fair_bounds, fair_bytes, scaled
+from tierscope.domain.fairness.shares import BASES, MEANINGS, Basis, Bounded, fair_bounds, fair_of_seen, scaled
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE
 from tierscope.domain.heat.summary import mean_classes
 from tierscope.usecases.fairness.answers import FairShare, TenantShare
@@ -203,13 +203,10 @@ def fair_lines(host: HostTenants, claims: Claims) -> Floats:
     """Fair shares over the host's intervals [t, n]; a tenant that is not seen holds and claims nothing then."""
     top = np.stack([tenant.top for tenant in host.tenants], axis=1)
     resident = np.stack([tenant.resident for tenant in host.tenants], axis=1)
-    seen = np.isfinite(resident)
     amounts = _claim_lines(host, claims)
     if claims.basis == "limit":
-        return np.where(seen, amounts, np.nan)
-    pot = np.where(seen, top, 0.0).sum(axis=1)
-    fair = fair_bytes(np.where(seen, amounts, 0.0), np.where(seen, resident, 0.0), pot)
-    return np.where(seen, fair, np.nan)
+        return np.where(np.isfinite(resident), amounts, np.nan)
+    return fair_of_seen(amounts, top, resident)
 
 
 def _claim_lines(host: HostTenants, claims: Claims) -> Floats:

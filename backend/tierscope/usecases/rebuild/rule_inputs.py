@@ -30,6 +30,7 @@ from tierscope.domain.alerts.inputs import (
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import DAY_US, bucket_start
 from tierscope.domain.counters.packing import Block
+from tierscope.domain.fairness.shortfall import shortfall_columns
 from tierscope.domain.ledger import Ledger, concatenate
 from tierscope.domain.ledger.machine import Machine
 from tierscope.storage.alerts.rule_inputs import (
@@ -104,6 +105,7 @@ class RuleInputs:
 
     def store(self) -> dict[int, set[datetime]]:
         """Store what was gathered; the days that it is of, by host. What has the same columns is stored together."""
+        self._add_shortfalls()
         alike: dict[tuple[bool, tuple[str, ...]], list[_Found]] = {}
         for found in self._found:
             alike.setdefault((found.service_id > 0, tuple(found.columns)), []).append(found)
@@ -131,6 +133,17 @@ class RuleInputs:
             )
         self._found = []
         return days
+
+    def _add_shortfalls(self) -> None:
+        """How far services are below their fair shares, of the services of each host together."""
+        by_host: dict[int, list[_Found]] = {}
+        for found in self._found:
+            if found.service_id:
+                by_host.setdefault(found.host_id, []).append(found)
+        for services in by_host.values():
+            added = shortfall_columns([found.ledger for found in services])
+            for found, columns in zip(services, added, strict=True):
+                found.columns.update(columns)
 
 
 def not_recorded(

@@ -1,4 +1,5 @@
 /** What the URL carries. Anything unreadable in a link is dropped, so that a bad link opens the default view. */
+import { fairBases, limitKinds, type FairBasis, type LimitKind, type TenantKind } from './fairnessUrl'
 import { readComparison } from '../comparison'
 import { isTime } from '../units/time'
 
@@ -20,6 +21,7 @@ export const serviceTabs = [
   'curve',
   'sensitivity',
   'moves',
+  'fairness',
   'hosts',
   'advice',
 ] as const
@@ -29,11 +31,6 @@ export const hostTabs = ['overview', 'advice', 'moves', 'fairness', 'counters', 
 type HostTab = (typeof hostTabs)[number]
 
 /** What is fair between the tenants of a host. */
-export const fairBases = ['hot', 'resident', 'protection', 'limit'] as const
-export type FairBasis = (typeof fairBases)[number]
-export type TenantKind = 'service' | 'cgroup'
-export const limitKinds = ['proposal', 'low', 'max'] as const
-export type LimitKind = (typeof limitKinds)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
@@ -87,6 +84,8 @@ export interface ServiceSearch extends ComparedSearch {
   scale?: 'full' | undefined
   /** Page kinds side by side. */
   kinds?: 'split' | undefined
+  /** What is fair. */
+  basis?: FairBasis | undefined
 }
 
 /** Parameters of the host page. */
@@ -203,6 +202,7 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
     sel: readBox(sel) === null ? undefined : sel,
     scale: oneOf(raw, 'scale', ['full']),
     kinds: oneOf(raw, 'kinds', ['split']),
+    basis: oneOf(raw, 'basis', fairBases),
   }
 }
 

@@ -1,4 +1,11 @@
-import type { FairShare, HostFairness, HostLimits, LimitOutcome, TenantShare } from '../../api/_generated/schema'
+import type {
+  FairShare,
+  HostFairness,
+  HostLimits,
+  LimitOutcome,
+  ServiceFairness,
+  TenantShare,
+} from '../../api/_generated/schema'
 import { figure, mockWindow, nothing, timeAxis, wave } from '../figures'
 
 const count = 72
@@ -147,5 +154,27 @@ export function hostLimits(hostId: string): HostLimits {
     proposal_note: 'memory.low of 45,056 MiB is the smallest with which demo/redis holds its fair share.',
     reason: null,
     notes: ['Simulated: 120 intervals (120 min) in which all these services were sampled.'],
+  }
+}
+
+/** A service that lacks most of its fair share on one host, and holds more on another. */
+export function serviceFairness(serviceId: string): ServiceFairness {
+  const host = (name: string, held: number, below: string | null) => ({
+    host_id: name,
+    host: name,
+    tenant: tenant(serviceId, 'demo/redis', held * gib, 36 * gib),
+    n_tenants: 2,
+    worst_below: below,
+  })
+  return {
+    service_id: serviceId,
+    service: 'demo/redis',
+    origin: 'simulated',
+    window: mockWindow,
+    basis: 'hot',
+    over_bytes: figure('fairness.over_bytes_of_hosts/1', -14 * gib, 'bytes'),
+    hosts: [host('db-002', 38, 'demo/batch'), host('db-001', 20, null)],
+    n_left_out: 0,
+    notes: [],
   }
 }

@@ -7,7 +7,7 @@ import { hostFairnessQuery } from '../../api/queries/ledger/fairness'
 import type { ChartMark } from '../../charts/eventMarks'
 import { FairShareChart } from '../../charts/fairShare/FairShareChart'
 import { PushesChart } from '../../charts/pushes/PushesChart'
-import { fairBases, type FairBasis } from '../../lib/url/urlState'
+import { fairBases, type FairBasis } from '../../lib/url/fairnessUrl'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -18,16 +18,10 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
+import { fairBasisLabels } from './fairBasisLabels'
 import { HostLimitsPanel } from './HostLimitsPanel'
 
 const route = getRouteApi('/hosts/$hostId')
-
-const basisLabels: Record<FairBasis, string> = {
-  hot: 'Hot memory',
-  resident: 'Resident memory',
-  protection: 'memory.low, memory.min',
-  limit: 'memory.high, memory.max',
-}
 
 function shareBy(tenant: TenantShare, basis: FairBasis): FairShare | undefined {
   return tenant.fair.find((share) => share.basis === basis)
@@ -84,8 +78,8 @@ export function HostFairnessTab({ hostId, marks }: { hostId: string; marks: Char
           value={basis ?? ''}
           onChange={(value) => choose({ basis: fairBases.find((name) => name === value) })}
           data={[
-            { value: '', label: `Fair: chosen (${basisLabels[shown].toLowerCase()})` },
-            ...fairBases.map((name) => ({ value: name, label: `Fair: ${basisLabels[name]}` })),
+            { value: '', label: `Fair: chosen (${fairBasisLabels[shown].toLowerCase()})` },
+            ...fairBases.map((name) => ({ value: name, label: `Fair: ${fairBasisLabels[name]}` })),
           ]}
           allowDeselect={false}
           w={280}

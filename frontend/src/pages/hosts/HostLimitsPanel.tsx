@@ -6,7 +6,7 @@ import type { HostLimits, TenantLimit, TenantShare } from '../../api/_generated/
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLimitsQuery, type WantedLimit } from '../../api/queries/ledger/fairness'
 import { formatMib } from '../../lib/units/units'
-import { limitKinds, type LimitKind } from '../../lib/url/urlState'
+import { limitKinds, type LimitKind } from '../../lib/url/fairnessUrl'
 import { FigureText } from '../../ui/figures/FigureText'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Loading } from '../../ui/layout/Loading'

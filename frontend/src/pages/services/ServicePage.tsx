@@ -23,6 +23,7 @@ import { OwnerControl } from './OwnerControl'
 import { OverviewTab } from './overview/OverviewTab'
 import { RevisitTab } from './heat/RevisitTab'
 import { SensitivityTab } from './sensitivity/SensitivityTab'
+import { ServiceFairnessTab } from './ServiceFairnessTab'
 import { ServiceHostsTab } from './ServiceHostsTab'
 
 const route = getRouteApi('/services/$serviceId')
@@ -34,6 +35,7 @@ const tabLabels = {
   curve: 'Hit-ratio curve',
   sensitivity: 'Sensitivity',
   moves: 'Tier moves',
+  fairness: 'Fairness',
   hosts: 'Hosts',
   advice: 'Advice',
 } as const
@@ -126,6 +128,9 @@ export function ServicePage(): ReactNode {
           </Tabs.Panel>
           <Tabs.Panel value="moves">
             <MovesTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
+          </Tabs.Panel>
+          <Tabs.Panel value="fairness">
+            <ServiceFairnessTab serviceId={serviceId} />
           </Tabs.Panel>
           <Tabs.Panel value="hosts">
             <ServiceHostsTab serviceId={serviceId} service={service} />

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { FairBasis, LimitKind, TenantKind } from '../../../lib/url/urlState'
+import type { FairBasis, LimitKind, TenantKind } from '../../../lib/url/fairnessUrl'
 import { client, dataOf } from '../../client'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
 
@@ -58,5 +58,24 @@ export function hostLimitsQuery(
     // A replay takes seconds, and page samples come by the hour.
     staleTime: 300_000,
     refetchInterval: false,
+  })
+}
+
+/** What a service holds of the top tier of each of its hosts, against its fair share. */
+export function serviceFairnessQuery(serviceId: string, range: TimeRange, basis: FairBasis | undefined) {
+  return queryOptions({
+    queryKey: ['service-fairness', serviceId, range.from, range.to, basis],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/fairness', {
+          params: {
+            path: { service_id: serviceId },
+            query: { ...rangeQuery(range), ...(basis === undefined ? {} : { basis }) },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
   })
 }
