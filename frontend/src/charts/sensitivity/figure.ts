@@ -88,6 +88,8 @@ export function sensitivityFigure(
         ]
   return {
     data: [
+      // Below this side's points, which would else be covered.
+      ...rings,
       {
         type: 'scatter',
         mode: 'markers',
@@ -98,7 +100,6 @@ export function sensitivityFigure(
         hovertemplate: '%{customdata}<extra></extra>',
         marker: { size: 5, color: translucent(colour, points.length > 300 ? 0.4 : 0.7) },
       },
-      ...rings,
       ...fitOf(answer, kind, scale.divisor, { name: 'fit', colour: theme.text, dash: 'solid', opacity: 1 }),
       ...(beside === null || beside.answer === null
         ? []
