@@ -123,12 +123,14 @@ class SimulationTrace:
         group: Sequence[tuple[int, int, int | None]] = (),
         with_swap: bool = False,
         tenants: Sequence[tuple[int, int | None]] = (),
+        armed_units: Sequence[int] = (),
     ) -> SimulationOutcome:
         """Replay the trace. Raises ValueError for settings that cannot be.
 
         `group`: what is asked of the service's control group: interval, units to reclaim, limit of its units.
         `with_swap`: remember what pages do on swap.
         `tenants`: of each its `memory.low` and its limit of DRAM, in units; with none, the trace is one service's.
+        `armed_units`: units of the slower tier that a recorded scanner armed in each interval.
         """
 
 class SimulationOutcome:

@@ -154,6 +154,35 @@ def test_settings_are_refused_by_name() -> None:
         split_machine(100, 1.5)
 
 
+def test_victims_are_found_by_the_lists_of_the_kernel_that_is_named() -> None:
+    random = np.random.default_rng(5)
+    rows = [
+        (now, page, 1 + int(9 * random.random()))
+        for now in range(60)
+        for page in range(16)
+        if now == 0 or random.random() < (0.8 if (page + now // 10) % 4 == 0 else 0.3)
+    ]
+    trace, machine = compile_trace(columns(rows, [0] * 16, 60)), Machine(8, 12, zone_watermarks=(1, 1, 4))
+    moved = {}
+    for lru in ("exact", "classic", "mglru"):
+        switches = ["allocation_demotes=1", "promotion_needs_free=1", "continuous_kswapd=1", f"lru={lru}"]
+        outcome = replay(trace, make_policy("hot_page_selection", parse_settings(switches)), machine, interval_s=1.0)
+        moved[lru] = (outcome.figures.demoted.sum(), outcome.figures.accesses[:, 0].tolist())
+    assert len({str(figures) for figures in moved.values()}) == 3
+    with pytest.raises(SettingsError, match="lru is 3; it can be 0 to 2"):
+        make_policy("hot_page_selection", {"lru": 3})
+    with pytest.raises(SettingsError, match="lru is 'fifo', which is no number"):
+        parse_settings(["lru=fifo"])
+
+
+def test_a_recorded_scanner_is_followed_in_place_of_the_rule() -> None:
+    rows = [(now, page, 9) for now in range(10) for page in range(16)]
+    trace, machine = compile_trace(columns(rows, [0] * 16, 10)), Machine(8, 12)
+    armed = [0, 0, 3, 0, 5, 0, 0, 0, 0, 0]
+    found = replay(trace, make_policy("hot_page_selection"), machine, interval_s=1.0, armed_pages=armed)
+    assert found.figures.others["hint_faults"].tolist() == armed
+
+
 def test_every_setting_of_a_policy_reaches_its_loop() -> None:
     machine = Machine(100_000, 100_000, swap="ssd", swap_pages=10)
     for name in POLICY_NAMES:

@@ -8,9 +8,9 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_engine::{
-    GroupEvent, HintTime, HotPageSelection, Interleave, Interval, Kswapd, Memory, Offload, Pages,
-    Params, Policy, Rows, Scan, Swap, SwapDevice, SwapEvent, Tenant, TenantInterval, Tpp, Trace,
-    Watermarks, oracle_accesses, simulate, simulate_with_swap,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Interval, Kswapd, Lru, Memory, Offload,
+    Pages, Params, Policy, Rows, Scan, Swap, SwapDevice, SwapEvent, Tenant, TenantInterval, Tpp,
+    Trace, Watermarks, oracle_accesses, simulate, simulate_with_swap,
 };
 
 use crate::sampled_trace::PageTrace;
@@ -116,7 +116,8 @@ impl SimulationTrace {
     /// `group`: what is asked of the service's control group, in order: interval, units to reclaim, limit of its units.
     /// `tenants`: of each its protection (`memory.low`) and its limit of DRAM, in units; with none, the trace is one's.
     /// `with_swap`: remember what pages do on swap.
-    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new(), tenants = Vec::new(), with_swap = false))]
+    /// `armed_units`: what a recorded scanner armed in each interval.
+    #[pyo3(signature = (policy, settings, *, seed = None, group = Vec::new(), tenants = Vec::new(), with_swap = false, armed_units = Vec::new()))]
     #[allow(
         clippy::needless_pass_by_value,
         clippy::too_many_arguments,
@@ -131,6 +132,7 @@ impl SimulationTrace {
         group: Vec<(u32, u64, Option<u64>)>,
         tenants: Vec<(u64, Option<u64>)>,
         with_swap: bool,
+        armed_units: Vec<u64>,
     ) -> PyResult<SimulationOutcome> {
         let events = group
             .into_iter()
@@ -148,6 +150,7 @@ impl SimulationTrace {
                     dram_max_units,
                 })
                 .collect(),
+            armed_units,
             ..Settings(&settings).params(policy, seed)?
         };
         let replay = || {
@@ -278,6 +281,17 @@ impl Settings<'_> {
         })
     }
 
+    fn lru(&self) -> PyResult<Lru> {
+        match self.count("lru")? {
+            0 => Ok(Lru::Exact),
+            1 => Ok(Lru::Classic),
+            2 => Ok(Lru::MultiGeneration),
+            other => Err(PyValueError::new_err(format!(
+                "lru is {other}; it is 0 (exact), 1 (classic lists) or 2 (multi-generation)"
+            ))),
+        }
+    }
+
     fn params(&self, policy: &str, seed: Option<u64>) -> PyResult<Params> {
         let offload = if self.is_on("offload")? {
             Some(Offload {
@@ -293,6 +307,7 @@ impl Settings<'_> {
             Some(Kswapd {
                 page_s: self.number("demotion_page_s")?,
                 unit_s: self.number("demotion_unit_s")?,
+                look_s: self.number("look_s")?,
             })
         } else {
             None
@@ -302,6 +317,8 @@ impl Settings<'_> {
             cache_trim_mode: self.is_on("cache_trim_mode")?,
             group: Vec::new(),
             tenants: Vec::new(),
+            armed_units: Vec::new(),
+            lru: self.lru()?,
             policy: self.policy(policy)?,
             memory: self.memory()?,
             offload,

@@ -31,7 +31,7 @@ impl State<'_> {
     /// The tier on which a page is allocated: the policy's choice, then the other one, then whatever reclaim frees.
     pub(crate) fn find_room(&mut self, page: u32) -> Option<Tier> {
         let units = self.trace.size(page) as i64;
-        self.wake_for_allocation();
+        self.wake_for_allocation(units);
         let first = if self.is_limited(page) {
             Tier::Slow
         } else {

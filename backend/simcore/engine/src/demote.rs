@@ -1,5 +1,6 @@
 //! Demotion: what leaves DRAM, and when.
 
+use crate::kernel_lru::Look;
 use crate::page::{ACTIVE, PROMOTED, Tier};
 use crate::params::Policy;
 use crate::state::{Lowered, State};
@@ -79,6 +80,12 @@ impl State<'_> {
         if !self.groups.is_empty() {
             return self.next_of_tenants(with_current);
         }
+        if let Some(lru) = &self.kernel_lru {
+            return (0..lru.most_looks()).find_map(|_| match self.look() {
+                Some(Look::Victim(page)) => Some(self.victim_of(page)),
+                _ => None,
+            });
+        }
         let wanted = VictimFilter {
             trace: self.trace,
             pages: &self.pages,
@@ -90,6 +97,15 @@ impl State<'_> {
             tenant: None,
         };
         self.demotable.next(wanted)
+    }
+
+    /// A page that the kernel's lists named. Where its row stands does not matter to them.
+    pub(crate) fn victim_of(&self, page: u32) -> Victim {
+        Victim {
+            page,
+            interval: self.pages[page as usize].last,
+            place: 0,
+        }
     }
 
     /// `with_current`: a page of this interval may be evicted where the slower tier is full.

@@ -1,5 +1,6 @@
 //! Reclaim in the background of an interval, as kswapd does it: woken, it frees page after page until its watermark.
 
+use crate::kernel_lru::{KernelLru, Look};
 use crate::page::Tier;
 use crate::params::{Kswapd, Policy};
 use crate::state::{Awake, State};
@@ -17,10 +18,12 @@ impl State<'_> {
         self.kswapd.is_awake = self.params.kswapd.is_some();
     }
 
-    /// Wakes it where an allocation finds no more than the low watermark.
-    pub(crate) fn wake_for_allocation(&mut self) {
+    /// Wakes it where an allocation of so many units finds no more than the low watermark.
+    ///
+    /// Those of the service go to the slower tier while that has room, and wake nobody then (`get_page_from_freelist`).
+    pub(crate) fn wake_for_allocation(&mut self, units: i64) {
         if let Policy::HotPageSelection(hot) = self.params.policy
-            && hot.allocation_demotes
+            && (hot.allocation_demotes || self.free(Tier::Slow) < units)
             && self.is_low()
         {
             self.wake_kswapd();
@@ -37,6 +40,9 @@ impl State<'_> {
             return;
         };
         self.kswapd.seconds += seconds;
+        if self.kernel_lru.is_some() {
+            return self.run_kswapd_by_lists(kswapd, with_current);
+        }
         let promo = self.params.memory.watermarks.promo as i64;
         while self.free(Tier::Dram) < promo {
             let Some(victim) = self.next_demotable(with_current) else {
@@ -51,6 +57,39 @@ impl State<'_> {
                 break;
             }
         }
+        self.kswapd = Awake::default();
+    }
+
+    /// The same with the kernel's lists: each look takes its time, and pages go on being used meanwhile.
+    fn run_kswapd_by_lists(&mut self, kswapd: Kswapd, with_current: bool) {
+        let promo = self.params.memory.watermarks.promo as i64;
+        let most = self.kernel_lru.as_ref().map_or(0, KernelLru::most_looks);
+        let (until, mut passed) = (self.part, 0);
+        while self.free(Tier::Dram) < promo && passed < most {
+            if self.kswapd.seconds < 0.0 {
+                self.part = until;
+                return;
+            }
+            if with_current {
+                self.part = (until - (self.kswapd.seconds / self.accessed_s) as f32).max(0.0);
+            }
+            match self.look() {
+                Some(Look::Victim(page)) => {
+                    passed = 0;
+                    let units = self.trace.size(page);
+                    self.kswapd.seconds -= kswapd.cost_s(units) + kswapd.look_s * units as f64;
+                    if !self.demote_or_evict(self.victim_of(page), with_current) {
+                        break;
+                    }
+                }
+                Some(Look::Passed(units)) => {
+                    passed += 1;
+                    self.kswapd.seconds -= kswapd.look_s * units as f64;
+                }
+                _ => break,
+            }
+        }
+        self.part = until;
         self.kswapd = Awake::default();
     }
 }

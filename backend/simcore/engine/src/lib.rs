@@ -9,7 +9,9 @@ mod births;
 mod demote;
 mod group;
 mod hints;
+mod kernel_lru;
 mod kswapd;
+mod lists;
 mod metrics;
 mod offload;
 mod oracle;
@@ -29,7 +31,7 @@ pub use metrics::{Interval, Outcome, Place, SwapEvent};
 pub use oracle::oracle_accesses;
 pub use page::Kind;
 pub use params::{
-    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Params,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Lru, Memory, Offload, Params,
     ParamsError, Policy, Scan, Swap, SwapDevice, Tpp, Watermarks,
 };
 pub use run::{IdentityError, simulate, simulate_with_swap};

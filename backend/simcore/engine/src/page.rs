@@ -79,6 +79,11 @@ impl Page {
         self.is(ACTIVE) && now - self.last < INACTIVE_AFTER
     }
 
+    /// Whether the scanner, which came in that interval, left it armed: it was neither used nor moved since.
+    pub(crate) fn is_armed(&self, scanned: u32) -> bool {
+        scanned != NEVER && scanned > self.last && (self.demoted == NEVER || scanned > self.demoted)
+    }
+
     /// Remembers a touch: a page touched in a later interval than the one before turns active.
     pub(crate) fn touch(&mut self, now: u32) {
         let gap = now - self.last;

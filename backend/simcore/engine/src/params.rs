@@ -188,6 +188,19 @@ pub struct Kswapd {
     pub page_s: f64,
     /// Seconds on top for each of its units.
     pub unit_s: f64,
+    /// Seconds to look at a unit, whether it goes or stays; where victims are known exactly nothing is looked at.
+    pub look_s: f64,
+}
+
+/// How reclaim of DRAM finds its victims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lru {
+    /// By exact last access, which no kernel knows.
+    Exact,
+    /// Active and inactive lists with a second chance.
+    Classic,
+    /// The multi-generation LRU.
+    MultiGeneration,
 }
 
 /// What is asked of the service's control group from an interval on.
@@ -218,10 +231,15 @@ pub struct Params {
     pub kswapd: Option<Kswapd>,
     /// Whether files that were touched once go first (`cache_trim_mode` of `prepare_scan_control`).
     pub cache_trim_mode: bool,
+    /// How victims of DRAM are found.
+    pub lru: Lru,
     /// Reclaim of the service's control group, in order of interval.
     pub group: Vec<GroupEvent>,
     /// Services that share the memory, by their number in the trace; none: the trace is one service.
     pub tenants: Vec<Tenant>,
+    /// Units of the slower tier that a recorded scanner armed in each interval (`numa_pte_updates`), in place of `scan`;
+    /// empty where none was recorded.
+    pub armed_units: Vec<u64>,
     /// How hint faults are timed.
     pub hint_time: HintTime,
     /// Longest distance, in intervals, of a demotion and a promotion that make a round trip; a short and a long one.
@@ -245,6 +263,18 @@ impl Params {
         Ok(())
     }
 
+    /// The scanner, in pieces of a page where a recorded one is followed.
+    pub(crate) fn scan_by_page(&self) -> Scan {
+        if self.armed_units.is_empty() {
+            return self.scan;
+        }
+        Scan {
+            pass_intervals: f64::INFINITY,
+            size_pages: 1,
+            ..self.scan
+        }
+    }
+
     /// Refuses what no machine has.
     ///
     /// # Errors
@@ -263,7 +293,7 @@ impl Params {
             return refuse("the longest pass of the scanner", "finite");
         }
         if let Some(kswapd) = self.kswapd
-            && ![kswapd.page_s, kswapd.unit_s]
+            && ![kswapd.page_s, kswapd.unit_s, kswapd.look_s]
                 .iter()
                 .all(|cost_s| cost_s.is_finite() && *cost_s >= 0.0)
         {
@@ -274,6 +304,9 @@ impl Params {
         }
         if self.tenants.len() > MAX_TENANTS {
             return refuse("tenants", "at most 64");
+        }
+        if !self.tenants.is_empty() && self.lru != Lru::Exact {
+            return refuse("lru", "exact where tenants share the memory");
         }
         self.memory.check()?;
         self.policy.check(self.memory.dram_units)?;

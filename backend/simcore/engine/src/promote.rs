@@ -47,9 +47,7 @@ impl State<'_> {
             found?
         } else {
             // Pages of DRAM are not scanned, and the first touch after a scan took its fault.
-            let was_armed =
-                scanned > before.last && (before.demoted == NEVER || scanned > before.demoted);
-            if !was_armed {
+            if !before.is_armed(scanned) {
                 return None;
             }
             let since = f64::from(now - scanned) * interval_s;
@@ -83,7 +81,7 @@ impl State<'_> {
                         faults.iter().filter(|fault| !fault.active).count() as u64;
                     faults.retain(|fault| fault.active);
                 }
-                if !tpp.decoupled || self.may_undo(faults) {
+                if !tpp.decoupled || self.has_order(faults) {
                     sort(faults);
                 }
                 if tpp.decoupled {
@@ -100,9 +98,10 @@ impl State<'_> {
         0
     }
 
-    /// Whether demotion might find too few victims for all of these, so that their order decides which stay.
-    fn may_undo(&self, faults: &[Fault]) -> bool {
-        !self.trace.is_uniform()
+    /// Whether the order of these matters: demotion might find too few victims for all, or lists keep it.
+    fn has_order(&self, faults: &[Fault]) -> bool {
+        self.kernel_lru.is_some()
+            || !self.trace.is_uniform()
             || !self.groups.is_empty()
             || faults.len() as u64 * self.trace.size(0) > self.capacity(Tier::Dram)
     }
@@ -126,6 +125,7 @@ impl State<'_> {
     /// kswapd works between the faults. A hot page that finds no room wakes it, and stays (`numamigrate_isolate_folio`).
     fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection, left_s: f64) -> u64 {
         let each_s = left_s / (faults.len() + 1) as f64;
+        self.accessed_s = left_s;
         let mut later_s = left_s;
         sort(faults);
         let marks = self.params.memory.watermarks;
@@ -136,8 +136,9 @@ impl State<'_> {
         let (mut candidates, mut tokens) = (0, hot.tokens(self.params.interval_s));
         for fault in faults.iter() {
             let units = self.trace.size(fault.page());
-            self.run_kswapd(each_s, true);
             later_s -= each_s;
+            self.part = (1.0 - later_s / left_s) as f32;
+            self.run_kswapd(each_s, true);
             if self.free(Tier::Dram) > plenty {
                 self.move_up(fault.page());
                 continue;
@@ -159,6 +160,7 @@ impl State<'_> {
                 self.move_up(fault.page());
             }
         }
+        self.part = 1.0;
         self.run_kswapd(later_s, true);
         candidates
     }

@@ -66,7 +66,8 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
             ..Interval::default()
         };
         state.begin_tenants();
-        state.scanner.advance(state.now);
+        state.part = 0.0;
+        state.scan();
         state.bury();
         let left_s = state.bear();
         faults.clear();
@@ -76,6 +77,7 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
         state.out.hint_faults = faults.len() as u64;
         let candidates = state.promote(&mut faults, left_s);
         state.out.candidates = candidates;
+        state.part = 1.0;
         state.demote(candidates);
         state.reclaim_group();
         state.settle_promotions();
@@ -129,6 +131,7 @@ impl State<'_> {
             _ => return self.access_away(row, kind),
         };
         self.pages[page as usize].touch(self.now);
+        self.note_accesses(row);
         self.score(row.page, kind, place, count);
         if row.written && before.is(SLOT | COPIED) {
             self.copy_is_stale(page);
@@ -149,6 +152,7 @@ impl State<'_> {
         self.score(row.page, kind, Place::Away, 1);
         self.score(row.page, kind, place, u64::from(row.accesses) - 1);
         self.pages[row.page as usize].touch(self.now);
+        self.note_accesses(row);
         if row.written {
             self.note_write_in_memory(row.page);
         }
@@ -158,6 +162,20 @@ impl State<'_> {
         self.out.accesses[kind][place as usize] += count;
         if let Some(group) = self.group_of(page) {
             group.out.accesses[place as usize] += count;
+        }
+    }
+
+    fn note_accesses(&mut self, row: Row) {
+        if let Some(lru) = &mut self.kernel_lru {
+            lru.note(row.page, row.accesses);
+        }
+    }
+
+    /// The scanner's work of this interval: what a recorded one did, else by its rule.
+    fn scan(&mut self) {
+        match self.params.armed_units.get(self.now as usize) {
+            Some(&units) => self.scanner.arm(units, self.now, self.trace, &self.pages),
+            None => self.scanner.advance(self.now),
         }
     }
 

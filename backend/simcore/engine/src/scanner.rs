@@ -1,7 +1,8 @@
 //! The scanner that arms hint faults (`task_numa_work`): how far it came in its pass, and when it came to each page.
 
-use crate::page::NEVER;
+use crate::page::{NEVER, Page, Tier};
 use crate::params::Scan;
+use crate::trace::Trace;
 
 /// Where the scanner is. Pages are scanned in pieces, in order of birth.
 pub(crate) struct Scanner {
@@ -14,6 +15,8 @@ pub(crate) struct Scanner {
     promoted: bool,
     /// The interval in which the scanner last came to each piece; empty where it comes to all in every one.
     visited: Vec<u32>,
+    /// The page at which it goes on, where it arms as many as a recorded one.
+    hand: usize,
 }
 
 impl Scanner {
@@ -30,6 +33,7 @@ impl Scanner {
             pass_intervals: scan.pass_intervals,
             promoted: false,
             visited: vec![NEVER; pieces],
+            hand: 0,
         }
     }
 
@@ -56,6 +60,23 @@ impl Scanner {
             } else {
                 self.place = until;
                 left = 0.0;
+            }
+        }
+    }
+
+    /// Arms so many units of the slower tier that are not armed, from where it stands on, as a recorded kernel did.
+    pub(crate) fn arm(&mut self, units: u64, now: u32, trace: &Trace, pages: &[Page]) {
+        let (mut left, count) = (units, pages.len());
+        for _ in 0..count {
+            if left == 0 {
+                return;
+            }
+            let at = self.hand;
+            self.hand = (at + 1) % count;
+            let page = &pages[at];
+            if page.tier == Tier::Slow && !page.is_armed(self.visited[at]) {
+                self.visited[at] = now;
+                left = left.saturating_sub(trace.size(at as u32));
             }
         }
     }
@@ -87,6 +108,7 @@ impl Scanner {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
 
@@ -121,6 +143,46 @@ mod tests {
             visits(Scan::EVERY_INTERVAL, 7, true),
             [0, 1, 2, 3, 4, 5, 6, 7].map(Some)
         );
+    }
+
+    #[test]
+    fn a_recorded_scanner_arms_as_many_of_the_slower_tier_as_it_did_and_goes_on_from_there() {
+        let page = Page {
+            tier: Tier::Slow,
+            ..Page::UNBORN
+        };
+        let mut pages = vec![page; 5];
+        pages[1].tier = Tier::Dram;
+        let sizes = [1; 5];
+        let described = crate::trace::Pages {
+            kinds: &[0; 5],
+            units: &sizes,
+            first: &[0; 5],
+            last: &[9; 5],
+            tenants: &[],
+        };
+        let rows = crate::trace::Rows {
+            interval: &[],
+            page: &[],
+            accesses: &[],
+            written: &[],
+        };
+        let trace = Trace::new(10, described, rows).unwrap();
+        let scan = Scan {
+            pass_intervals: f64::INFINITY,
+            ..Scan::EVERY_INTERVAL
+        };
+        let mut scanner = Scanner::new(scan, 5);
+        let mut arm = |units, now, pages: &[Page]| {
+            scanner.arm(units, now, &trace, pages);
+            (0..5)
+                .filter(|&page| scanner.visited[page] == now)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(arm(2, 1, &pages), [0, 2]);
+        // Page 0 was used since, which takes its fault; 2 is still armed.
+        pages[0].touch(2);
+        assert_eq!(arm(9, 3, &pages), [0, 3, 4]);
     }
 
     #[test]

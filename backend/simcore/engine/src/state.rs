@@ -1,8 +1,9 @@
 //! All of a simulation that changes: its pages, and how full each tier is.
 
+use crate::kernel_lru::{KernelLru, Look, Moment, Seen};
 use crate::metrics::{Interval, SwapEvent};
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
-use crate::params::{MOST_UNITS, Params, Policy};
+use crate::params::{Lru, MOST_UNITS, Params, Policy};
 use crate::scanner::Scanner;
 use crate::tenant::{Group, make_groups};
 use crate::trace::Trace;
@@ -35,6 +36,12 @@ pub(crate) struct State<'t> {
     /// Next demotions from DRAM; evictions from DRAM and from the slower tier.
     pub demotable: Victims,
     pub evictable: [Victims; MEMORY_TIERS],
+    /// The kernel's lists of DRAM, where victims are not known exactly.
+    pub kernel_lru: Option<KernelLru>,
+    /// Share of the interval's accesses that have been.
+    pub part: f32,
+    /// Seconds of the interval over which its accesses are spread.
+    pub accessed_s: f64,
     /// Next exchanges of `AutoTiering`.
     pub coldest: Victims,
     /// Position in the turn of interleaving.
@@ -70,12 +77,11 @@ impl<'t> State<'t> {
         let victims = || Victims::new(trace.intervals());
         Self {
             trace,
-            scanner: Scanner::new(params.scan, trace.pages()),
+            scanner: Scanner::new(params.scan_by_page(), trace.pages()),
             kswapd: Awake::default(),
             group_high_units: None,
             group_events_done: 0,
             groups: make_groups(&params.tenants, trace.intervals()),
-            params,
             pages: vec![Page::UNBORN; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],
             swap_used: 0,
@@ -83,6 +89,10 @@ impl<'t> State<'t> {
             away_units: 0,
             demotable: victims(),
             evictable: [victims(), victims()],
+            kernel_lru: (params.lru != Lru::Exact)
+                .then(|| KernelLru::new(params.lru, trace.pages())),
+            part: 0.0,
+            accessed_s: params.interval_s,
             coldest: victims(),
             turn: 0,
             offload_owed: 0.0,
@@ -93,6 +103,7 @@ impl<'t> State<'t> {
             lowered: Vec::new(),
             out: Interval::default(),
             swap_log: None,
+            params,
         }
     }
 
@@ -118,6 +129,9 @@ impl<'t> State<'t> {
             group.out.used[tier as usize] += units;
         }
         self.pages[page as usize].tier = tier;
+        if tier == Tier::Dram {
+            self.with_lru(|lru, seen| lru.add(page, seen));
+        }
     }
 
     /// Takes a page off its tier of memory, to lie on `to`.
@@ -129,6 +143,30 @@ impl<'t> State<'t> {
             group.out.used[from] -= units;
         }
         self.pages[page as usize].tier = to;
+        if let Some(lru) = &mut self.kernel_lru {
+            lru.remove(page, self.trace.size(page));
+        }
+    }
+
+    /// Does something with the kernel's lists, if there are any.
+    pub(crate) fn with_lru<R>(
+        &mut self,
+        act: impl FnOnce(&mut KernelLru, Seen<'_>) -> R,
+    ) -> Option<R> {
+        let seen = Seen {
+            trace: self.trace,
+            pages: &self.pages,
+            at: Moment {
+                interval: self.now,
+                part: self.part,
+            },
+        };
+        self.kernel_lru.as_mut().map(|lru| act(lru, seen))
+    }
+
+    /// Looks at one page of the kernel's lists; None where there are none.
+    pub(crate) fn look(&mut self) -> Option<Look> {
+        self.with_lru(KernelLru::look)
     }
 
     /// Whether pages of this kind can be evicted at all.

@@ -76,6 +76,9 @@ impl State<'_> {
         let (units, from) = (self.trace.size(page), self.pages[page as usize].tier);
         let tier = self.find_room(page)?;
         self.place(page, tier);
+        if from != Tier::Nowhere {
+            self.with_lru(|lru, seen| lru.note_cost(page, seen.trace));
+        }
         match from {
             Tier::Nowhere => self.nowhere_units -= units,
             Tier::Swap => {

@@ -6,12 +6,14 @@
     reason = "a failed unwrap is a failed test; exact results are compared"
 )]
 
+mod naive_lru;
 mod shared_memory;
 mod traces;
 
+use naive_lru::{NaiveLru, Uses};
 use proptest::prelude::*;
-use tierscope_engine::{Memory, Params, Place, Policy, expected_hint_seconds, simulate};
-use traces::{Columns, columns, groups, kswapds, machines, policies, scans, tenants};
+use tierscope_engine::{Lru, Memory, Params, Place, Policy, expected_hint_seconds, simulate};
+use traces::{Columns, columns, groups, kswapds, lrus, machines, policies, scans, tenants};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum At {
@@ -52,6 +54,10 @@ pub(crate) struct Simple<'a> {
     hands: [usize; 3],
     /// What was demoted of each tenant in this interval.
     lowered: [u64; 2],
+    /// The kernel's lists of DRAM, the accesses that they know of, and the share of the interval that is over.
+    lru: Option<NaiveLru>,
+    uses: Uses,
+    part: f32,
     pages: Vec<Page>,
     now: u32,
     turn: u32,
@@ -101,13 +107,21 @@ impl Simple<'_> {
 
     /// Demotes the next page, or drops a file where the slower tier is full. Says whether it was demoted.
     fn lower_next(&mut self, with_current: bool) -> Option<bool> {
-        let next = self.demotable(with_current).first().copied()?;
+        let next = if self.lru.is_some() {
+            self.next_of_lists()?
+        } else {
+            self.demotable(with_current).first().copied()?
+        };
+        self.lower_this(next, with_current)
+    }
+
+    fn lower_this(&mut self, next: usize, with_current: bool) -> Option<bool> {
         if self.free(At::Slow) < 1 {
             let dropped = self
                 .victims(At::Dram, with_current, true)
                 .first()
                 .copied()?;
-            self.pages[dropped].at = At::Dropped;
+            self.set(dropped, At::Dropped);
             return Some(false);
         }
         self.lower_victim(next);
@@ -115,11 +129,14 @@ impl Simple<'_> {
     }
 
     /// Lets kswapd work for so long, if it is awake.
-    fn run_kswapd(&mut self, seconds: f64, with_current: bool) {
+    fn run_kswapd(&mut self, seconds: f64, with_current: bool, accessed_s: f64) {
         let (Some(kswapd), true) = (self.params.kswapd, self.awake) else {
             return;
         };
         self.kswapd_s += seconds;
+        if self.lru.is_some() {
+            return self.run_kswapd_by_lists(kswapd, with_current, accessed_s);
+        }
         let cost_s = kswapd.page_s + kswapd.unit_s;
         while self.free(At::Dram) < self.memory.watermarks.promo as i64 {
             if self.demotable(with_current).is_empty() {
@@ -162,7 +179,7 @@ impl Simple<'_> {
             let Some(&victim) = self.victims(At::Slow, true, true).first() else {
                 break;
             };
-            self.pages[victim].at = At::Dropped;
+            self.set(victim, At::Dropped);
             gone += 1;
         }
         (gone, demoted)
@@ -194,7 +211,7 @@ impl Simple<'_> {
 
     fn room(&mut self, page: usize) -> Option<At> {
         if let Policy::HotPageSelection(hot) = self.policy
-            && hot.allocation_demotes
+            && (hot.allocation_demotes || self.free(At::Slow) < 1)
             && self.free(At::Dram) <= self.memory.watermarks.low as i64
         {
             self.awake = self.params.kswapd.is_some();
@@ -243,7 +260,7 @@ impl Simple<'_> {
             At::Dram
         };
         let victim = self.victims(at, false, true).first().copied()?;
-        self.pages[victim].at = At::Dropped;
+        self.set(victim, At::Dropped);
         Some(at)
     }
 
@@ -252,7 +269,7 @@ impl Simple<'_> {
         if let Some(lowered) = self.lowered.get_mut(tenant) {
             *lowered += 1;
         }
-        self.pages[page].at = At::Slow;
+        self.set(page, At::Slow);
         self.pages[page].active = false;
         self.pages[page].armed = None;
     }
@@ -311,8 +328,9 @@ impl Simple<'_> {
         }
     }
 
-    fn touch(&mut self, page: usize) {
+    fn touch(&mut self, page: usize, accesses: u32) {
         let now = self.now;
+        self.uses.accesses.insert((page, now), accesses);
         let state = &mut self.pages[page];
         state.active |= state.last < now;
         state.last = now;
@@ -322,6 +340,8 @@ impl Simple<'_> {
     fn interval(&mut self) -> Found {
         let now = self.now;
         self.lowered = [0; 2];
+        self.part = 0.0;
+        self.uses.promoted.clear();
         self.arm();
         for page in &mut self.pages {
             page.touched.rotate_right(1);
@@ -329,7 +349,7 @@ impl Simple<'_> {
         }
         for page in 0..self.pages.len() {
             if self.columns.last[page] + 1 == now {
-                self.pages[page].at = At::Absent;
+                self.set(page, At::Absent);
             }
         }
         let mut born: Vec<usize> = (0..self.pages.len())
@@ -349,10 +369,10 @@ impl Simple<'_> {
         let each_s = 60.0 / events.max(1) as f64;
         let left_s = 60.0 - each_s * born.len() as f64;
         for page in born {
-            self.run_kswapd(each_s, false);
+            self.run_kswapd(each_s, false, 60.0);
             self.pages[page].last = now;
             let at = self.room(page);
-            self.pages[page].at = at.unwrap_or(At::Nowhere);
+            self.set(page, at.unwrap_or(At::Nowhere));
         }
         let mut rows: Vec<_> = self
             .columns
@@ -384,25 +404,33 @@ impl Simple<'_> {
                         Some(_) => slow += count - 1,
                         None => away += count - 1,
                     }
-                    self.pages[page].at = at.unwrap_or(self.pages[page].at);
+                    let was = self.pages[page].at;
+                    self.set(page, at.unwrap_or(was));
+                    if at.is_some()
+                        && was == At::Dropped
+                        && let Some(lru) = &mut self.lru
+                    {
+                        lru.note_cost(self.columns.kinds[page] == 1);
+                    }
                     // It is mapped anew: an arming from before it was dropped is gone.
                     self.pages[page].armed = None;
                 }
             }
-            self.touch(page);
+            self.touch(page, accesses);
         }
         faults.sort_by(|a, b| {
             a.0.total_cmp(&b.0)
                 .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
         });
         let (mut promoted, candidates, exchanged) = self.promote(&faults, left_s);
+        self.part = 1.0;
         self.promoted_in_pass |= !promoted.is_empty();
         let limited = self.enforce_limits(&mut promoted);
         let mut demoted = exchanged + limited + self.demote(candidates) + self.kswapd_demoted;
         let mut kept = promoted.len();
         while self.free(At::Dram) < 0 {
             kept -= 1;
-            self.pages[promoted[kept]].at = At::Slow;
+            self.set(promoted[kept], At::Slow);
             self.pages[promoted[kept]].promoted = false;
         }
         demoted += self.reclaim_group();
@@ -452,8 +480,9 @@ impl Simple<'_> {
                 Policy::NumaBalancing => room,
                 Policy::Tpp(tpp) => (active || !tpp.active_lru_filter) && (tpp.decoupled || room),
                 Policy::HotPageSelection(hot) if !is_over => {
-                    self.run_kswapd(each_s, true);
                     later_s -= each_s;
+                    self.part = (1.0 - later_s / left_s) as f32;
+                    self.run_kswapd(each_s, true, left_s);
                     if self.free(At::Dram) > (marks.promo + hot.free_fast_path_units) as i64 {
                         true
                     } else if seconds < self.threshold_s {
@@ -490,13 +519,15 @@ impl Simple<'_> {
                 _ => false,
             };
             if goes {
-                self.pages[page].at = At::Dram;
+                self.set(page, At::Dram);
                 self.pages[page].promoted = true;
+                self.uses.promoted.push(page);
                 promoted.push(page);
             }
         }
         if matches!(self.policy, Policy::HotPageSelection(_)) {
-            self.run_kswapd(later_s, true);
+            self.part = 1.0;
+            self.run_kswapd(later_s, true, left_s);
         }
         (promoted, candidates, exchanged)
     }
@@ -576,10 +607,12 @@ proptest! {
         scan in scans(),
         kswapd in kswapds(),
         cache_trim_mode in any::<bool>(),
+        lru in lrus(),
         group in groups(),
         tenants in tenants(),
     ) {
         memory.swap = None;
+        let lru = if tenants.is_empty() { lru } else { Lru::Exact };
         let params = Params {
             policy,
             memory,
@@ -587,6 +620,8 @@ proptest! {
             interval_s: 60.0,
             kswapd,
             cache_trim_mode,
+            lru,
+            armed_units: Vec::new(),
             group,
             tenants,
             scan,
@@ -594,6 +629,7 @@ proptest! {
             round_trip_intervals: [1, 10],
         };
         let births = order_of_birth(&columns);
+        let pages_lru = (lru != Lru::Exact).then(|| NaiveLru::new(lru));
         let threshold_s = match policy {
             Policy::HotPageSelection(hot) => hot.threshold_s,
             _ => 0.0,
@@ -621,6 +657,9 @@ proptest! {
             high_units: None,
             hands: [0; 3],
             lowered: [0; 2],
+            lru: pages_lru,
+            uses: Uses::default(),
+            part: 0.0,
             kswapd_demoted: 0,
             pages,
             now: 0,

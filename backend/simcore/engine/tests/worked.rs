@@ -7,9 +7,9 @@
 )]
 
 use tierscope_engine::{
-    HintTime, HotPageSelection, Interleave, Memory, Offload, Outcome, Pages, Params, Place, Policy,
-    Rows, Scan, SwapDevice, Tenant, Tpp, Trace, Watermarks, adjusted_threshold, offload_units,
-    oracle_accesses, simulate, writes_of_evictions,
+    HintTime, HotPageSelection, Interleave, Lru, Memory, Offload, Outcome, Pages, Params, Place,
+    Policy, Rows, Scan, SwapDevice, Tenant, Tpp, Trace, Watermarks, adjusted_threshold,
+    offload_units, oracle_accesses, simulate, writes_of_evictions,
 };
 
 const ANON: u8 = 0;
@@ -76,6 +76,8 @@ fn params(policy: Policy) -> Params {
         offload: None,
         interval_s: 60.0,
         scan: Scan::EVERY_INTERVAL,
+        lru: Lru::Exact,
+        armed_units: Vec::new(),
         hint_time: HintTime::Expected,
         round_trip_intervals: [1, 10],
     }

@@ -27,6 +27,7 @@ class Machine:
     `scan_pass_max_s` it takes `scan_pass_growth` times as long after each pass in which pages were promoted; None keeps
     its pace.
     `demotion_page_s`, `demotion_unit_s`: what a demotion takes of kswapd's time, for the page and for each base page.
+    `look_s`: what a look at a page takes, where the policy's `lru` looks at pages.
     """
 
     dram_pages: int
@@ -43,6 +44,7 @@ class Machine:
     scan_pass_growth: float = SCAN_PASS_GROWTH
     demotion_page_s: float = 0.0
     demotion_unit_s: float = 0.0
+    look_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what no machine has.
@@ -65,8 +67,8 @@ class Machine:
             raise ValueError("scan_pass_max_s must be a number of seconds above 0")
         if not 1 <= self.scan_pass_growth <= 16:  # noqa: PLR2004 - the kernel doubles it at most
             raise ValueError("scan_pass_growth must be 1..16")
-        if not 0 <= min(self.demotion_page_s, self.demotion_unit_s) < float("inf"):
-            raise ValueError("a demotion takes 0 or more seconds")
+        if not 0 <= min(self.demotion_page_s, self.demotion_unit_s, self.look_s) < float("inf"):
+            raise ValueError("a demotion and a look take 0 or more seconds")
         if not 0 < self.scan_size_mb <= 1e6:  # noqa: PLR2004 - a terabyte at once
             raise ValueError("scan_size_mb must be above 0 and at most 1000000")
         if not 0.0 < self.sampled_ratio <= 1.0:

@@ -61,10 +61,19 @@ _CONTINUOUS_KSWAPD = Setting(
     "continuous_kswapd", 0, 0, 1, "switch", "kernel: demotion within an interval, from its wake-up on (short intervals)"
 )
 _CACHE_TRIM_MODE = Setting("cache_trim_mode", 0, 0, 1, "switch", "kernel: files that were touched once go first")
+_LRU = Setting(
+    "lru",
+    0,
+    0,
+    2,
+    "exact, classic or mglru",
+    "A exact; kernel: /sys/kernel/mm/lru_gen/enabled is 0 for classic lists",
+)
+_LRU_NAMES = {"exact": 0.0, "classic": 1.0, "mglru": 2.0}
 _THRESHOLD_PERIOD = Setting(
     "scan_period_max_ms", 60_000, 1, 1e8, "ms", "kernel; the automatic threshold is looked at once in so long"
 )
-_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE, _CONTINUOUS_KSWAPD, _CACHE_TRIM_MODE)
+_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE, _CONTINUOUS_KSWAPD, _CACHE_TRIM_MODE, _LRU)
 _WEIGHTS = (
     Setting("dram_weight", 1, 1, 255, "pages", "A even interleave"),
     Setting("slow_weight", 1, 1, 255, "pages", "A even interleave"),
@@ -183,6 +192,8 @@ class Policy:
             "continuous_kswapd": of("continuous_kswapd", 0),
             "demotion_page_s": machine.demotion_page_s / machine.sampled_ratio,
             "demotion_unit_s": machine.demotion_unit_s / machine.sampled_ratio,
+            "look_s": machine.look_s / machine.sampled_ratio,
+            "lru": of(_LRU.name, _LRU.default),
             "cache_trim_mode": of("cache_trim_mode", 0),
             "reserve_units": int(of("reserve_ratio", 0) * machine.dram_pages),
             "refill_units": int(of("refill_ratio", 0) * machine.dram_pages),
@@ -225,12 +236,12 @@ def make_policy(name: str, settings: Mapping[str, float] | None = None) -> Polic
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, float]:
-    """Settings from `key=value` texts; switches also as on and off, true and false.
+    """Settings from `key=value` texts; switches also as on and off, true and false, `lru` by its name.
 
     Raises:
         SettingsError: a text is no such pair, or a key comes twice.
     """
-    words = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+    words = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0, **_LRU_NAMES}
     found: dict[str, float] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")

@@ -138,12 +138,15 @@ def replay(
     fault_s: float = SWAP_FAULT_SECONDS,
     group: Sequence[GroupEvent] = (),
     tenants: Sequence[TenantSetting] = (),
+    armed_pages: Sequence[int] = (),
     with_swap: bool = False,
 ) -> Outcome:
     """Replay a trace. One seed gives one result; without one, hint faults come at their expected time.
 
     `group`: events of the service's control group, in order of interval. `tenants`: of each tenant of the trace what is
-    set for it; without them, the trace is one service's. `with_swap`: keep the traffic of swap.
+    set for it; without them, the trace is one service's. `armed_pages`: base pages of the slower tier that a recorded
+    scanner armed in each interval (`numa_pte_updates`), which are followed in place of its rule. `with_swap`: keep the
+    traffic of swap.
 
     Raises:
         ValueError: the machine or a setting cannot be.
@@ -157,7 +160,15 @@ def replay(
     events = [(event.interval, event.reclaim_pages, event.high_pages) for event in group]
     limits = [(tenant.low_pages, tenant.dram_max_pages) for tenant in tenants]
     with_swap = with_swap and equipped.swap is not None
-    found = trace.simulate(policy.kind.loop, settings, seed=seed, group=events, tenants=limits, with_swap=with_swap)
+    found = trace.simulate(
+        policy.kind.loop,
+        settings,
+        seed=seed,
+        group=events,
+        tenants=limits,
+        armed_units=armed_pages,
+        with_swap=with_swap,
+    )
     others = dict(found.figures())
     figures = Figures(found.accesses, found.promoted, found.demoted, found.used, others, found.tenants)
     columns = found.swap_traffic()

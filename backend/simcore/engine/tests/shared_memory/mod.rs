@@ -85,7 +85,7 @@ impl Simple<'_> {
             for page in promoted.clone().into_iter().rev() {
                 let is_over = self.held(tenant, At::Dram) > most && self.free(At::Slow) >= 1;
                 if is_over && self.tenant(page) == tenant {
-                    self.pages[page].at = At::Slow;
+                    self.set(page, At::Slow);
                     self.pages[page].promoted = false;
                     promoted.retain(|&other| other != page);
                 }

@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use tierscope_engine::{
-    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Memory, Offload, Pages, Params,
-    Policy, Rows, Scan, Swap, SwapDevice, Tenant, Tpp, Trace, Watermarks,
+    GroupEvent, HintTime, HotPageSelection, Interleave, Kswapd, Lru, Memory, Offload, Pages,
+    Params, Policy, Rows, Scan, Swap, SwapDevice, Tenant, Tpp, Trace, Watermarks,
 };
 
 /// Columns of a trace.
@@ -186,13 +186,23 @@ pub(crate) fn scans() -> impl Strategy<Value = Scan> {
 
 /// Reclaim at the end of intervals, or within them at some speed.
 pub(crate) fn kswapds() -> impl Strategy<Value = Option<Kswapd>> {
-    let costs = (0_u32..20, 0_u32..20).prop_map(|(page, unit)| {
+    let costs = (0_u32..20, 0_u32..20, 0_u32..9).prop_map(|(page, unit, look)| {
         Some(Kswapd {
             page_s: f64::from(page),
             unit_s: f64::from(unit),
+            look_s: f64::from(look),
         })
     });
     prop_oneof![Just(None), costs]
+}
+
+/// Any way to find victims.
+pub(crate) fn lrus() -> impl Strategy<Value = Lru> {
+    prop_oneof![
+        Just(Lru::Exact),
+        Just(Lru::Classic),
+        Just(Lru::MultiGeneration)
+    ]
 }
 
 /// Reclaim of the control group now and then.
@@ -241,10 +251,14 @@ pub(crate) fn params() -> impl Strategy<Value = Params> {
         Just(HintTime::Expected),
         any::<u64>().prop_map(|seed| HintTime::Drawn { seed })
     ];
-    let reclaim = (kswapds(), any::<bool>(), groups(), tenants());
+    let armed = prop_oneof![Just(Vec::new()), prop::collection::vec(0_u64..12, 1..20)];
+    let reclaim = (kswapds(), any::<bool>(), groups(), tenants(), lrus(), armed);
     (policies(), machines(), offload, hint, scans(), reclaim).prop_map(
-        |(policy, memory, offload, hint_time, scan, (kswapd, cache_trim_mode, group, tenants))| {
+        |(policy, memory, offload, hint_time, scan, reclaim)| {
+            let (kswapd, cache_trim_mode, group, tenants, lru, armed_units) = reclaim;
             Params {
+                lru: if tenants.is_empty() { lru } else { Lru::Exact },
+                armed_units,
                 tenants,
                 kswapd,
                 cache_trim_mode,
