@@ -45,6 +45,7 @@ FILES = {
 }
 """What the reader has: names in the commands, and the files of the repository that stand for them."""
 _COMMAND = re.compile(r"\s*(sudo|tierscope(-\w+)?|curl|make|docker|kubectl|cargo|npm|\.?/?\.venv\S*) ")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
 _BEGUN = "docs-block "
 
 ALL = {page: list(blocks(page, read(page))) for page in pages()}
@@ -153,6 +154,12 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, service: Service, pr
         if block.file is not None:
             (tmp_path / block.file).write_text(replaced(block.text, service.url, service.made.ids), encoding="utf-8")
     assert fault_of(script, tmp_path, environment_of(service, tmp_path, programs)) is None
+
+
+@pytest.mark.parametrize("page", RUN, ids=str)
+def test_no_command_names_a_moment_that_passes(page: Path) -> None:
+    named = [block.text for block in ALL[page] if block.is_run and _MOMENT.search(block.text)]
+    assert named == [], "reckon it from now, as with `date -u -d '+8 hours'`"
 
 
 def faults_of(block: Block) -> Iterator[str]:
