@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { HostLimits, TenantLimit, TenantShare } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLimitsQuery, type WantedLimit } from '../../api/queries/ledger/fairness'
-import { formatMib } from '../../lib/units/units'
+import { formatBytes } from '../../lib/units/units'
 import { limitKinds, type LimitKind } from '../../lib/url/fairnessUrl'
 import { FigureText } from '../../ui/figures/FigureText'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
@@ -28,8 +28,8 @@ const kindLabels: Record<LimitKind, string> = {
 }
 
 function settingOf(tenant: TenantLimit): string {
-  const low = tenant.low_bytes === null ? [] : [`memory.low ${formatMib(tenant.low_bytes)}`]
-  const most = tenant.top_max_bytes === null ? [] : [`at most ${formatMib(tenant.top_max_bytes)}`]
+  const low = tenant.low_bytes === null ? [] : [`memory.low ${formatBytes(tenant.low_bytes)}`]
+  const most = tenant.top_max_bytes === null ? [] : [`at most ${formatBytes(tenant.top_max_bytes)}`]
   return [...low, ...most].join(', ') || 'none'
 }
 
@@ -110,6 +110,7 @@ export function HostLimitsPanel({ hostId, tenants }: { hostId: string; tenants: 
           allowDeselect={false}
         />
         <NumberInput
+          size="xs"
           label="Size (MiB)"
           disabled={!isOwn}
           min={1}
