@@ -25,6 +25,8 @@ export default defineConfig({
     clearMocks: true,
     // Loading the modules of the app anew for every file takes as long as the tests themselves.
     isolate: false,
+    // The default leaves one core idle: half of a machine with two.
+    maxWorkers: '100%',
     projects: [
       {
         extends: true,
