@@ -87,14 +87,9 @@ impl State<'_> {
             });
         }
         let wanted = VictimFilter {
-            trace: self.trace,
-            pages: &self.pages,
-            tier: Tier::Dram,
-            now: self.now,
             with_current,
-            with_anon: true,
             file_first: self.params.cache_trim_mode,
-            tenant: None,
+            ..VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now)
         };
         self.demotable.next(wanted)
     }
@@ -111,15 +106,15 @@ impl State<'_> {
     /// `with_current`: a page of this interval may be evicted where the slower tier is full.
     pub(crate) fn demote_or_evict(&mut self, victim: Victim, with_current: bool) -> bool {
         if self.free(Tier::Slow) >= self.trace.size(victim.page) as i64 {
-            let was_active = self.pages[victim.page as usize].is(ACTIVE);
-            self.lower(victim, was_active);
+            self.lower(victim);
             return true;
         }
         self.evict_next(Tier::Dram, with_current)
     }
 
     /// Moves a victim of reclaim down; the hand stands behind one that was used in this interval.
-    pub(crate) fn lower(&mut self, victim: Victim, was_active: bool) {
+    pub(crate) fn lower(&mut self, victim: Victim) {
+        let was_active = self.pages[victim.page as usize].is(ACTIVE);
         self.move_down(victim);
         if victim.interval == self.now && was_active {
             self.demotable_of(victim.page).move_hand(victim.page);

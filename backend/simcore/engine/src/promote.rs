@@ -205,16 +205,7 @@ impl State<'_> {
 
     /// The longest untouched page of DRAM that none of the last 8 intervals touched.
     fn next_idle(&mut self) -> Option<Victim> {
-        let wanted = VictimFilter {
-            trace: self.trace,
-            pages: &self.pages,
-            tier: Tier::Dram,
-            now: self.now,
-            with_current: false,
-            with_anon: true,
-            file_first: false,
-            tenant: None,
-        };
+        let wanted = VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now);
         self.coldest
             .next_before((self.now + 1).saturating_sub(SCORED), wanted)
     }

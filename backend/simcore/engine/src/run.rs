@@ -32,9 +32,7 @@ pub enum IdentityError {
 ///
 /// A setting that cannot be.
 pub fn simulate(trace: &Trace, params: Params) -> Result<Outcome, IdentityError> {
-    params.check()?;
-    params.check_tenants(trace.tenants())?;
-    run(&mut State::new(trace, params))
+    run(&mut begin(trace, params)?)
 }
 
 /// Replays a trace, and says what each page did on swap, in order.
@@ -46,12 +44,16 @@ pub fn simulate_with_swap(
     trace: &Trace,
     params: Params,
 ) -> Result<(Outcome, Vec<SwapEvent>), IdentityError> {
-    params.check()?;
-    params.check_tenants(trace.tenants())?;
-    let mut state = State::new(trace, params);
+    let mut state = begin(trace, params)?;
     state.swap_log = Some(Vec::new());
     let outcome = run(&mut state)?;
     Ok((outcome, state.swap_log.take().unwrap_or_default()))
+}
+
+fn begin(trace: &Trace, params: Params) -> Result<State<'_>, ParamsError> {
+    params.check()?;
+    params.check_tenants(trace.tenants())?;
+    Ok(State::new(trace, params))
 }
 
 fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {

@@ -31,14 +31,10 @@ impl State<'_> {
     pub(crate) fn next_evictable(&mut self, tier: Tier, with_current: bool) -> Option<Victim> {
         let with_anon = self.can_evict(Kind::Anon as usize);
         let wanted = VictimFilter {
-            trace: self.trace,
-            pages: &self.pages,
-            tier,
-            now: self.now,
             with_current,
             with_anon,
             file_first: self.params.cache_trim_mode,
-            tenant: None,
+            ..VictimFilter::of_tier(self.trace, &self.pages, tier, self.now)
         };
         self.evictable[tier as usize].next(wanted)
     }

@@ -7,7 +7,7 @@
 //! A limit of a group's DRAM is no setting of mainline. Here a group at its limit is given memory of the slower tier,
 //! and what it promotes makes room among its own pages.
 
-use crate::page::{ACTIVE, Tier};
+use crate::page::Tier;
 use crate::state::State;
 use crate::tenant::{Group, TenantInterval};
 use crate::victims::{Victim, VictimFilter, Victims};
@@ -84,14 +84,10 @@ impl State<'_> {
 
     fn next_of_tenant(&mut self, tenant: usize, with_current: bool) -> Option<Victim> {
         let wanted = VictimFilter {
-            trace: self.trace,
-            pages: &self.pages,
-            tier: Tier::Dram,
-            now: self.now,
             with_current,
-            with_anon: true,
             file_first: self.params.cache_trim_mode,
             tenant: Some(tenant),
+            ..VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now)
         };
         self.groups[tenant].demotable.next(wanted)
     }
@@ -106,8 +102,7 @@ impl State<'_> {
                 && let Some(victim) = self.next_of_tenant(tenant, true)
                 && self.free(Tier::Slow) >= self.trace.size(victim.page) as i64
             {
-                let was_active = self.pages[victim.page as usize].is(ACTIVE);
-                self.lower(victim, was_active);
+                self.lower(victim);
             }
             let mut at = self.promoted.len();
             while at > 0 && self.groups[tenant].out.used[Tier::Dram as usize] > most {

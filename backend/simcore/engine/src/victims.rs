@@ -62,7 +62,21 @@ pub(crate) struct VictimFilter<'a> {
     pub tenant: Option<usize>,
 }
 
-impl VictimFilter<'_> {
+impl<'a> VictimFilter<'a> {
+    /// Pages of a tier that were not touched in interval `now`, whatever they hold and whoever owns them.
+    pub(crate) fn of_tier(trace: &'a Trace, pages: &'a [Page], tier: Tier, now: u32) -> Self {
+        Self {
+            trace,
+            pages,
+            tier,
+            now,
+            with_current: false,
+            with_anon: true,
+            file_first: false,
+            tenant: None,
+        }
+    }
+
     fn allows(&self, page: u32, interval: u32) -> bool {
         let state = &self.pages[page as usize];
         state.tier == self.tier
