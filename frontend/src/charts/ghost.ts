@@ -18,6 +18,15 @@ export interface Beside<T> extends Named {
   answer: T | null
 }
 
+/** The other side's values at this side's places on the axis; null where it has none there. */
+export function valuesAt(
+  wanted: number[],
+  { places, values }: { places: number[]; values: (number | null)[] },
+): (number | null)[] {
+  const found = new Map(places.map((place, index) => [place, values[index] ?? null]))
+  return wanted.map((place) => found.get(place) ?? null)
+}
+
 /** What a chart over time is compared with: the other side's series on the chart's own time axis. */
 export interface Ghost extends Named {
   /** Ends of the buckets on the chart's time axis, Unix seconds. */

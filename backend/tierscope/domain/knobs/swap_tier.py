@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.simulate.endurance import drive_life_years
+from tierscope.domain.simulate.endurance import DAY_SECONDS, drive_life_years
 from tierscope.domain.simulate.swap_amplification import Drive, amplification_at
 from tierscope.domain.tco.scenario import GIB, Finance, Range
 
@@ -40,7 +40,6 @@ LONGEST_LIFE_YEARS = 100.0
 """Beyond it a drive is not worn by its writes."""
 SHORTEST_LIFE_YEARS = 1e-3
 """Of a drive: far below what anybody would run, so that its cost stays a number."""
-DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

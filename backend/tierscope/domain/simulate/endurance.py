@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+DAY_SECONDS = 86_400.0
 
 RATED_WRITES_PER_DAY = 1.0
 """Drive sizes a day that a read-intensive drive is rated for [A]."""

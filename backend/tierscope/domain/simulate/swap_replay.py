@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.base.compiled import compiled_core
-from tierscope.domain.simulate.endurance import drive_life_years
+from tierscope.domain.simulate.endurance import DAY_SECONDS, drive_life_years
 from tierscope.domain.simulate.machine import SwapDevice
 from tierscope.domain.simulate.replay import Ints, Outcome, SwapTraffic
 from tierscope.domain.simulate.swap_devices import (
@@ -32,7 +32,6 @@ OWN_DEVICE: Mapping[SwapDevice, SwapDeviceName] = {"ssd": "block_trim_coarse", "
 CLUSTER_SLOTS, MIN_SLOTS, MAX_SLOTS = 512, 2_048, 65_536
 """Slots are given out by clusters; a larger area is played from a sample of its pages, on a device as much smaller."""
 OUT = 0
-DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,10 +171,9 @@ class SwapTierReads:
             loss_target=loss_target,
             latency_p99_s=None if latency.value is None else latency.value / 1e9,
         )
-        name = "/".join(part for part in (service.namespace, service.name) if part)
         unknown = ServiceSwapTier(
             service_id=service_id,
-            name=name,
+            name=f"{service.namespace}/{service.name}",
             origin=service.origin,
             window=window,
             verdict=None,

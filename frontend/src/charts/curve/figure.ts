@@ -5,7 +5,7 @@ import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { besideOpacity, type Beside } from '../ghost'
+import { besideOpacity, valuesAt, type Beside } from '../ghost'
 
 type Shown = Pick<Curve, 'curves' | 'at_ratios'>
 
@@ -114,13 +114,10 @@ function besideLine(curve: ServedCurve, label: string): Data {
 
 /** What each of the other side's curves serves at this side's shares of DRAM; null where it was not computed there. */
 function besideColumns(beside: Beside<Shown> | null, shares: number[]): { label: string; values: (number | null)[] }[] {
-  return (beside?.answer?.curves ?? []).map((curve) => {
-    const served = new Map(curve.dram_ratios.map((share, index) => [share, curve.served[index] ?? null]))
-    return {
-      label: `${curve.label}, ${beside?.label ?? ''} (ratio of ${curve.measure.replaceAll('_', ' ')})`,
-      values: shares.map((share) => served.get(share) ?? null),
-    }
-  })
+  return (beside?.answer?.curves ?? []).map((curve) => ({
+    label: `${curve.label}, ${beside?.label ?? ''} (ratio of ${curve.measure.replaceAll('_', ' ')})`,
+    values: valuesAt(shares, { places: curve.dram_ratios, values: curve.served }),
+  }))
 }
 
 /** The area that breaks the loss target, and the line of the advised ratio. */

@@ -5,7 +5,7 @@ import { plotText } from '../../lib/text/escape'
 import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
-import { besideOpacity, type Beside } from '../ghost'
+import { besideOpacity, valuesAt, type Beside } from '../ghost'
 
 /** Below this share of the memory that was watched at first, a curve stands on little and is dashed. */
 const thinShare = 0.05
@@ -75,8 +75,12 @@ function otherTraces(other: Other | null): Data[] {
 /** The other side's share at each lag of this side that it has, too. */
 function otherColumn(other: Other | null, x: number[]): { label: string; values: (number | null)[] }[] {
   if (other === null) return []
-  const byLag = new Map(other.x.map((lag, index) => [lag, other.curve.share[index] ?? null]))
-  return [{ label: `${other.curve.kind}, ${other.label} (ratio)`, values: x.map((lag) => byLag.get(lag) ?? null) }]
+  return [
+    {
+      label: `${other.curve.kind}, ${other.label} (ratio)`,
+      values: valuesAt(x, { places: other.x, values: other.curve.share }),
+    },
+  ]
 }
 
 const percent = (values: (number | null)[]) => values.map((value) => (value === null ? null : value * 100))

@@ -3,7 +3,7 @@ import type { DevicePoint, Estimate, SwapDevices } from '../../api/_generated/sc
 import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import type { SwapQuantity } from '../../lib/url/simulatorUrl'
-import { scaleFor } from '../../lib/units/units'
+import { scaleFor, threeDigits } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
@@ -154,8 +154,4 @@ export function swapDevicesFigure(answer: SwapDevices, quantity: SwapQuantity, t
       ),
     },
   }
-}
-
-function threeDigits(value: number): string {
-  return value.toLocaleString('en', { maximumSignificantDigits: 3 })
 }

@@ -123,14 +123,34 @@ export function useGhost<T>(
 ): Ghost | null {
   const answer = query.data
   const problem = loadStateOf(query).problem?.title
-  return useMemo(() => {
-    if (comparison === null) return null
-    const { words, side, why } = comparison
-    const nothing = { label: words.other, times: [], stepSeconds: null, lines: [] }
-    if (side === null) return { ...nothing, missing: why }
-    if (answer !== undefined) return moveGhost(words.other, linesOf(answer), side)
-    return problem === undefined ? null : { ...nothing, missing: notCompared(words.other, problem) }
-  }, [comparison, answer, problem, linesOf])
+  return useMemo(
+    () =>
+      drawOther(comparison, answer, problem, {
+        drawn: (label, found, side) => moveGhost(label, linesOf(found), side),
+        missing: (label, missing) => ({ label, missing, times: [], stepSeconds: null, lines: [] }),
+      }),
+    [comparison, answer, problem, linesOf],
+  )
+}
+
+/** How a chart draws the other side's answer, and what it draws where there is none. */
+interface Drawing<T, D> {
+  drawn: (label: string, answer: T, side: OtherSide) => D
+  missing: (label: string, why: string | null) => D
+}
+
+/** What a chart draws of the other side; null where nothing is compared, and while its answer is on its way. */
+function drawOther<T, D>(
+  comparison: TimeComparison | null,
+  answer: T | undefined,
+  problem: string | undefined,
+  { drawn, missing }: Drawing<T, D>,
+): D | null {
+  if (comparison === null) return null
+  const { words, side, why } = comparison
+  if (side === null) return missing(words.other, why)
+  if (answer !== undefined) return drawn(words.other, answer, side)
+  return problem === undefined ? null : missing(words.other, `Not compared with “${words.other}”: ${problem}.`)
 }
 
 /**
@@ -144,20 +164,17 @@ export function useBeside<T, P>(
 ): Beside<P> | null {
   const answer = query.data
   const problem = loadStateOf(query).problem?.title
-  return useMemo(() => {
-    if (comparison === null) return null
-    const { words, side, why } = comparison
-    const label = words.other
-    if (side === null) return { label, answer: null, missing: why }
-    if (answer === undefined)
-      return problem === undefined ? null : { label, answer: null, missing: notCompared(label, problem) }
-    const part = partOf(answer)
-    return { label, answer: part, missing: part === null ? missingWords(label) : null }
-  }, [comparison, answer, problem, partOf])
-}
-
-function notCompared(label: string, problem: string): string {
-  return `Not compared with “${label}”: ${problem}.`
+  return useMemo(
+    () =>
+      drawOther(comparison, answer, problem, {
+        drawn: (label, found): Beside<P> => {
+          const part = partOf(found)
+          return { label, answer: part, missing: part === null ? missingWords(label) : null }
+        },
+        missing: (label, missing) => ({ label, missing, answer: null }),
+      }),
+    [comparison, answer, problem, partOf],
+  )
 }
 
 /** What a ledger's chart draws of the other side. */
