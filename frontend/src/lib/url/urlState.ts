@@ -30,8 +30,6 @@ type ServiceTab = (typeof serviceTabs)[number]
 export const hostTabs = ['overview', 'advice', 'moves', 'fairness', 'counters', 'hardware', 'setup'] as const
 type HostTab = (typeof hostTabs)[number]
 
-/** What is fair between the tenants of a host. */
-
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]
 

@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Select } from '@mantine/core'
+import { Group, SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { FairShare, TenantShare } from '../../api/_generated/schema'
@@ -7,7 +7,7 @@ import { hostFairnessQuery } from '../../api/queries/ledger/fairness'
 import type { ChartMark } from '../../charts/eventMarks'
 import { FairShareChart } from '../../charts/fairShare/FairShareChart'
 import { PushesChart } from '../../charts/pushes/PushesChart'
-import { fairBases, type FairBasis } from '../../lib/url/fairnessUrl'
+import type { FairBasis } from '../../lib/url/fairnessUrl'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -18,7 +18,7 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
-import { fairBasisLabels } from './fairBasisLabels'
+import { FairBasisSelect } from './FairBasisSelect'
 import { HostLimitsPanel } from './HostLimitsPanel'
 
 const route = getRouteApi('/hosts/$hostId')
@@ -73,17 +73,7 @@ export function HostFairnessTab({ hostId, marks }: { hostId: string; marks: Char
             { value: 'cgroup', label: 'Control groups' },
           ]}
         />
-        <Select
-          aria-label="What is fair"
-          value={basis ?? ''}
-          onChange={(value) => choose({ basis: fairBases.find((name) => name === value) })}
-          data={[
-            { value: '', label: `Fair: chosen (${fairBasisLabels[shown].toLowerCase()})` },
-            ...fairBases.map((name) => ({ value: name, label: `Fair: ${fairBasisLabels[name]}` })),
-          ]}
-          allowDeselect={false}
-          w={280}
-        />
+        <FairBasisSelect basis={basis} shown={shown} onChoose={(next) => choose({ basis: next })} />
       </Group>
       <StatStrip label="The top tier" columns={2}>
         <Stat label="Top tier" name="Size of the top tier" figure={answer?.top_bytes} />

@@ -1,10 +1,9 @@
-import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { HostTenant, ServiceFairness } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { serviceFairnessQuery } from '../../api/queries/ledger/fairness'
-import { fairBases, type FairBasis } from '../../lib/url/fairnessUrl'
+import type { FairBasis } from '../../lib/url/fairnessUrl'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -16,7 +15,7 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
-import { fairBasisLabels } from '../hosts/fairBasisLabels'
+import { FairBasisSelect } from '../hosts/FairBasisSelect'
 
 const route = getRouteApi('/services/$serviceId')
 
@@ -95,22 +94,12 @@ export function ServiceFairnessTab({ serviceId }: { serviceId: string }) {
   const shown = answer?.basis ?? basis ?? 'hot'
   return (
     <Stack testId="service-fairness">
-      <Select
-        aria-label="What is fair"
-        value={basis ?? ''}
-        onChange={(value) =>
-          void navigate({
-            search: (before) => ({ ...before, basis: fairBases.find((name) => name === value) }),
-            replace: true,
-            resetScroll: false,
-          })
+      <FairBasisSelect
+        basis={basis}
+        shown={shown}
+        onChoose={(next) =>
+          void navigate({ search: (before) => ({ ...before, basis: next }), replace: true, resetScroll: false })
         }
-        data={[
-          { value: '', label: `Fair: chosen (${fairBasisLabels[shown].toLowerCase()})` },
-          ...fairBases.map((name) => ({ value: name, label: `Fair: ${fairBasisLabels[name]}` })),
-        ]}
-        allowDeselect={false}
-        w={280}
       />
       <StatStrip label="Over all hosts" columns={1}>
         <Stat label="Over" name="Held less fair, over all hosts of the service" figure={answer?.over_bytes} />

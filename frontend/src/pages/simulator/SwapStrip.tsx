@@ -3,6 +3,9 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import classes from './SweepPage.module.css'
 
+/** From here on a device keeps up with its traffic. */
+const keepsUp = 0.99
+
 /** What the policy's swap device makes of the run's own traffic. */
 export function SwapStrip({ swap }: { swap: SweepSwap }) {
   return (
@@ -18,7 +21,7 @@ export function SwapStrip({ swap }: { swap: SweepSwap }) {
         <Stat label="Flash writes, drive sizes" name="Flash writes a day" figure={swap.flash_writes_per_day} />
         <Stat label="Drive lasts" name="Life of the drive" figure={swap.drive_life_years} />
       </StatStrip>
-      {swap.keeps_up_ratio.value !== null && swap.keeps_up_ratio.value < KEEPS_UP && (
+      {swap.keeps_up_ratio.value !== null && swap.keeps_up_ratio.value < keepsUp && (
         <p className={classes.totals}>
           {`The device does not keep up: it needs ${(1 / swap.keeps_up_ratio.value).toFixed(1)} times as long as the run.`}
         </p>
@@ -26,5 +29,3 @@ export function SwapStrip({ swap }: { swap: SweepSwap }) {
     </div>
   )
 }
-
-const KEEPS_UP = 0.99
