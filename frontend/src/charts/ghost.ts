@@ -129,12 +129,8 @@ export function ghostTraces(
   })
 }
 
-/** Columns of the ghost beside a table over `times`: the value of the nearest bucket, at most half a step away. */
-export function ghostColumns(
-  ghost: Ghost | null,
-  times: number[],
-  stepSeconds: number | null,
-): { label: string; values: (number | null)[] }[] {
+/** The ghost's lines at `times`: the value of the nearest bucket, at most half a step away. */
+export function ghostAt(ghost: Ghost | null, times: number[], stepSeconds: number | null): Series[] {
   if (ghost === null || ghost.missing !== null) return []
   const reach = stepOf(times, stepSeconds) / 2
   let at = 0
@@ -144,8 +140,20 @@ export function ghostColumns(
     return away(at) <= reach ? at : null
   })
   return ghost.lines.map((line) => ({
-    label: `${line.label}, ${ghost.label} (${unitLabel(line.unit) || 'count'})`,
+    ...line,
     values: places.map((place) => (place === null ? null : (line.values[place] ?? null))),
+  }))
+}
+
+/** Columns of the ghost beside a table over `times`. */
+export function ghostColumns(
+  ghost: Ghost | null,
+  times: number[],
+  stepSeconds: number | null,
+): { label: string; values: (number | null)[] }[] {
+  return ghostAt(ghost, times, stepSeconds).map((line) => ({
+    label: `${line.label}, ${ghost?.label ?? ''} (${unitLabel(line.unit) || 'count'})`,
+    values: line.values,
   }))
 }
 

@@ -47,6 +47,21 @@ describe('charts of the fleet', () => {
     const { asked } = openAndNote(`/?compare=-1h&${times}`, '/v1/fleet')
     await waitFor(async () => expect(await legendOf('chart-fleet-psi')).toContain('1 hour before'))
     expect(asked.map(({ from }) => from)).toContain('2026-11-20T20:00:00Z')
+    expect(await legendOf('chart-matrix')).toContain('Cold share against 1 hour before')
+    expect(await legendOf('chart-matrix')).toContain('hotter')
+  })
+})
+
+describe('the bench of a host', () => {
+  it('is set beside that of another host', async () => {
+    const { asked } = openAndNote(`/hosts/h-1?tab=hardware&compare=host:h-2&${times}`, '/hosts/h-2')
+    await waitFor(() => expect(asked.length).toBeGreaterThan(0))
+    await waitFor(async () => expect(await legendOf('chart-loaded-latency')).toContain('rack2-node02'))
+  })
+
+  it('has no earlier one, and says so', async () => {
+    openApp(`/hosts/h-1?tab=hardware&compare=-1d&${times}`)
+    expect(await screen.findByText(/the newest bench alone is kept/)).toBeTruthy()
   })
 })
 

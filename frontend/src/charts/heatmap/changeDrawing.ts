@@ -17,6 +17,7 @@ import {
 import { changeNumber, changeTitle, formatActivity, formatChange, measureLabel } from '../../lib/heat/heatGrid'
 import { changeColours, oneSideColours, type ChartTheme } from '../../lib/palette'
 import type { LegendItem } from '../../ui/layout/Legend'
+import { changeLegend } from '../changeLegend'
 import { cellTable, type HeatmapDrawing } from './drawing'
 import { cellBlock, colourBar, stateLayers, type CellBlock, type RowSpan } from './layers'
 
@@ -71,13 +72,10 @@ function changeLayer(block: CellBlock, measure: string, limit: number, theme: Ch
   }
 }
 
-/** What the colours of changes mean. */
-export function changeLegend(theme: ChartTheme, words: ComparisonWords): LegendItem[] {
-  const scale = changeColours[theme.name]
+/** What the colours of changes and of cells without one mean. */
+export function cellLegend(theme: ChartTheme, words: ComparisonWords): LegendItem[] {
   return [
-    { label: 'colder', colour: scale[1]?.[1] ?? '' },
-    { label: 'no change', colour: scale[3]?.[1] ?? '' },
-    { label: 'hotter', colour: scale[5]?.[1] ?? '' },
+    ...changeLegend(theme),
     { label: stateWords(onlyNow, words), colour: oneSideColours.now },
     { label: stateWords(onlyThen, words), colour: oneSideColours.then },
     { label: stateWords(notSampled, words), colour: theme.unsampled },
@@ -99,7 +97,7 @@ export function changeDrawing(
   return {
     raster,
     layers: [changeLayer(block, measure, limit, theme, bar), ...stateLayers(block, stateColours, theme)],
-    legend: changeLegend(theme, words),
+    legend: cellLegend(theme, words),
     outline: theme.text,
     read: (row, column) => {
       if (column === null) return ['not collected']

@@ -3,18 +3,23 @@ import type { NodeBench } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import type { Beside } from '../ghost'
 import { loadedCurves, loadedLatencyFigure } from './figure'
 
 interface LoadedLatencyChartProps {
   benches: NodeBench[] | undefined
   load: LoadState
   height: number
+  beside?: Beside<NodeBench[]> | null
 }
 
 /** How the latency of each node's memory rises with load. */
-export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChartProps) {
+export function LoadedLatencyChart({ benches, load, height, beside = null }: LoadedLatencyChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (benches === undefined ? null : loadedLatencyFigure(benches, theme)), [benches, theme])
+  const figure = useMemo(
+    () => (benches === undefined ? null : loadedLatencyFigure(benches, theme, beside)),
+    [benches, theme, beside],
+  )
   const curves = useMemo(() => loadedCurves(benches ?? []), [benches])
   const skipped = benches?.flatMap((bench) => bench.skipped).find((skip) => skip.name === 'loaded_latency')
   return (
@@ -27,6 +32,7 @@ export function LoadedLatencyChart({ benches, load, height }: LoadedLatencyChart
       load={load}
       figure={figure}
       height={height}
+      ghost={beside}
       legend={curves.map((curve) => ({ label: curve.label, colour: curve.colour }))}
       empty={
         benches !== undefined && curves.length === 0

@@ -33,6 +33,21 @@ describe('latency under load', () => {
     expect(layout.yaxis.title.text).toBe('latency (ns)')
   })
 
+  it('draws the same way of another host dashed, in its colour, on one scale', () => {
+    const faster = { ...bench, loaded: bench.loaded.map((point) => ({ ...point, latency_ns: point.latency_ns * 20 })) }
+    const beside = { label: 'cxl-7', missing: null, answer: [faster] }
+    const figure = loadedLatencyFigure([bench], theme, beside)
+    const [own, other] = figure.data as unknown as {
+      y: number[]
+      name: string
+      line: { color: string; dash?: string }
+    }[]
+    expect(other?.name).toBe('node 0 → node 1, cxl-7')
+    expect(other?.line).toMatchObject({ dash: 'dash', color: own?.line.color })
+    expect((other?.y[0] ?? 0) / (own?.y[0] ?? 1)).toBeCloseTo(20)
+    expect(figure.table.rows).toHaveLength(2 * bench.loaded.length)
+  })
+
   it('shows a disturbed point hollow, and one without a spread without whiskers', () => {
     const plain = bench.loaded.map((point) => ({ ...point, latency_p10_ns: null, latency_p90_ns: null }))
     const trace = loadedLatencyFigure([{ ...bench, loaded: plain }], theme).data[0] as unknown as {

@@ -5,6 +5,7 @@ import { plotText } from '../../lib/text/escape'
 import { scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { besideOpacity, type Beside } from '../ghost'
 
 /** The way of a bench: from the processors of one node to the memory of another. */
 export function benchPath(bench: NodeBench): string {
@@ -37,10 +38,49 @@ export function loadedCurves(benches: NodeBench[]): Curve[] {
   return found
 }
 
-/** Latency against the bandwidth drawn at the same time, with the spread of the repetitions; disturbed points hollow. */
-export function loadedLatencyFigure(benches: NodeBench[], theme: ChartTheme): ChartFigure {
+/** The other host's curve: dashed, in the colour of the same way here. */
+function besideLine(curve: Curve, label: string, across: number, up: number): Data {
+  return {
+    type: 'scatter',
+    mode: 'lines+markers',
+    name: plotText(`${curve.label}, ${label}`),
+    x: curve.points.map((point) => point.bandwidth_bytes_per_s / across),
+    y: curve.points.map((point) => point.latency_ns / up),
+    opacity: besideOpacity,
+    line: { color: curve.colour, width: 1.5, dash: 'dash' },
+    marker: { size: 4, color: curve.colour },
+    hovertemplate: '%{y:,.3~g} at %{x:,.3~g}',
+  }
+}
+
+function rowOf(label: string, point: NodeBench['loaded'][number]) {
+  return [
+    label,
+    point.bandwidth_bytes_per_s,
+    point.latency_ns,
+    point.latency_p10_ns,
+    point.latency_p90_ns,
+    point.threads,
+    point.write_ratio,
+  ]
+}
+
+/**
+ * Latency against the bandwidth drawn at the same time, with the spread of the repetitions; disturbed points hollow.
+ * Another host's curves are dashed.
+ */
+export function loadedLatencyFigure(
+  benches: NodeBench[],
+  theme: ChartTheme,
+  beside: Beside<NodeBench[]> | null = null,
+): ChartFigure {
   const curves = loadedCurves(benches)
-  const points = curves.flatMap((curve) => curve.points)
+  const own = new Map(curves.map(({ label, colour }) => [label, colour]))
+  const others = loadedCurves(beside?.answer ?? []).map((curve, index) => ({
+    ...curve,
+    colour: own.get(curve.label) ?? seriesColour(curves.length + index),
+  }))
+  const points = [...curves, ...others].flatMap((curve) => curve.points)
   const across = scaleFor('bytes_per_s', Math.max(1, ...points.map((point) => point.bandwidth_bytes_per_s)))
   const up = scaleFor('ns', Math.max(1, ...points.map((point) => point.latency_p90_ns ?? point.latency_ns)))
   const data = curves.map((curve): Data => ({
@@ -73,7 +113,7 @@ export function loadedLatencyFigure(benches: NodeBench[], theme: ChartTheme): Ch
     hovertemplate: `%{y:,.3~g} ${plotText(up.unit)} at %{x:,.3~g} ${plotText(across.unit)}, %{customdata}`,
   }))
   return {
-    data,
+    data: [...data, ...others.map((curve) => besideLine(curve, beside?.label ?? '', across.divisor, up.divisor))],
     layout: {
       ...baseLayout(theme),
       hovermode: 'closest',
@@ -95,17 +135,10 @@ export function loadedLatencyFigure(benches: NodeBench[], theme: ChartTheme): Ch
     },
     table: {
       columns: ['way', 'bandwidth (bytes/s)', 'latency (ns)', 'p10 (ns)', 'p90 (ns)', 'threads', 'writes (ratio)'],
-      rows: curves.flatMap((curve) =>
-        curve.points.map((point) => [
-          curve.label,
-          point.bandwidth_bytes_per_s,
-          point.latency_ns,
-          point.latency_p10_ns,
-          point.latency_p90_ns,
-          point.threads,
-          point.write_ratio,
-        ]),
-      ),
+      rows: [
+        ...curves,
+        ...others.map((curve) => ({ ...curve, label: `${curve.label}, ${beside?.label ?? ''}` })),
+      ].flatMap((curve) => curve.points.map((point) => rowOf(curve.label, point))),
     },
   }
 }

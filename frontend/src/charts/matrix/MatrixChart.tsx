@@ -4,28 +4,35 @@ import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
+import { changeLegend } from '../changeLegend'
+import type { Ghost } from '../ghost'
 import { matrixFigure } from './figure'
 
 interface MatrixChartProps {
   fleet: FleetOverview | undefined
   load: LoadState
   marks?: ChartMark[]
+  ghost?: Ghost | null
   onService: (serviceId: string) => void
   onTimeZoom: (startSeconds: number, endSeconds: number) => void
 }
 
 /** When each service was cold: services by time. */
-export function MatrixChart({ fleet, load, marks = noMarks, onService, onTimeZoom }: MatrixChartProps) {
+export function MatrixChart({ fleet, load, marks = noMarks, ghost = null, onService, onTimeZoom }: MatrixChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (fleet === undefined ? null : matrixFigure(fleet, theme, marks)), [fleet, theme, marks])
+  const figure = useMemo(
+    () => (fleet === undefined ? null : matrixFigure(fleet, theme, marks, ghost)),
+    [fleet, theme, marks, ghost],
+  )
+  const changes = ghost !== null && ghost.missing === null
   const drawable = fleet?.matrix.some((row) => row.cold_ratio.some((ratio) => ratio !== null)) ?? false
   return (
     <ChartPanel
       chart="matrix"
       name="matrix"
-      title="Cold share over time"
+      title={changes ? `Cold share against ${ghost.label}` : 'Cold share over time'}
       label="Cold share of each service over time"
-      hint="Bright: cold memory that could leave DRAM."
+      hint={changes ? 'Blue: more of it is cold than it was.' : 'Bright: cold memory that could leave DRAM.'}
       load={load}
       figure={figure}
       hatched
@@ -39,7 +46,8 @@ export function MatrixChart({ fleet, load, marks = noMarks, onService, onTimeZoo
           : null
       }
       evidence={fleet?.cold_ratio}
-      legend={[{ label: 'not collected', hatched: true }]}
+      legend={[...(changes ? changeLegend(theme) : []), { label: 'not collected', hatched: true }]}
+      ghost={changes ? null : ghost}
       onTimeZoom={onTimeZoom}
       onPointClick={(point) => {
         if (typeof point.y === 'string') onService(point.y)

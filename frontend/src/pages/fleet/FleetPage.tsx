@@ -7,6 +7,7 @@ import { alertsQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { fleetQuery } from '../../api/queries/fleet/fleet'
 import { LinesChart } from '../../charts/lines/LinesChart'
+import { matrixLines } from '../../charts/matrix/figure'
 import { MatrixChart } from '../../charts/matrix/MatrixChart'
 import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
 import { TierFlowChart } from '../../charts/tierFlow/TierFlowChart'
@@ -65,6 +66,7 @@ export function FleetPage(): ReactNode {
   const earlier = useQuery({ ...fleetQuery(other.range), ...other.options })
   const movesGhost = useGhost(comparison, earlier, movesOf)
   const pressureGhost = useGhost(comparison, earlier, pressureOf)
+  const coldGhost = useGhost(comparison, earlier, matrixLines)
   const openService = (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } })
   const moves = useMemo(() => (fleet?.moves ?? []).map((line) => ({ ...line, colour: moveColour(line.key) })), [fleet])
   const pressure = useMemo(() => fleet?.psi ?? [], [fleet])
@@ -115,7 +117,14 @@ export function FleetPage(): ReactNode {
           <FleetStats fleet={fleet} />
           <Later isDue={fleet !== undefined}>
             <TierFlowChart fleet={fleet} load={load} height={270} />
-            <MatrixChart fleet={fleet} load={load} marks={events.marks} onService={openService} onTimeZoom={zoomTo} />
+            <MatrixChart
+              fleet={fleet}
+              load={load}
+              marks={events.marks}
+              ghost={coldGhost}
+              onService={openService}
+              onTimeZoom={zoomTo}
+            />
             <Columns stretch>
               <LinesChart
                 name="fleet-moves"

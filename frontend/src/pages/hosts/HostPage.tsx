@@ -36,8 +36,8 @@ const tabLabels = {
   setup: 'Agent and setup',
 } as const
 
-/** Tabs with charts over time that can be compared. */
-const comparedTabs: string[] = ['overview', 'moves', 'counters']
+/** Tabs with charts that can be compared. */
+const comparedTabs: string[] = ['overview', 'moves', 'counters', 'hardware']
 
 /** One host: its tiers, what moves between them, its counters, and how it is set up. */
 export function HostPage(): ReactNode {
@@ -121,7 +121,7 @@ export function HostPage(): ReactNode {
             <CountersTab hostId={hostId} marks={events.marks} comparison={comparison} />
           </Tabs.Panel>
           <Tabs.Panel value="hardware">
-            <HardwareTab host={host} load={load} />
+            <HardwareTab host={host} load={load} comparison={comparison} />
           </Tabs.Panel>
           <Tabs.Panel value="setup">
             <SetupTab hostId={hostId} host={host} />

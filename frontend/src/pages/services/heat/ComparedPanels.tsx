@@ -1,5 +1,5 @@
 import { useMemo, type Ref } from 'react'
-import { changeLegend } from '../../../charts/heatmap/changeDrawing'
+import { cellLegend } from '../../../charts/heatmap/changeDrawing'
 import { ChangeHeatmap } from '../../../charts/heatmap/ChangeHeatmap'
 import type { HeatmapChartProps } from '../../../charts/heatmap/HeatmapChart'
 import { changeLimit, differenceSentence, summariseDifference } from '../../../lib/heat/differenceSummary'
@@ -46,7 +46,7 @@ export function ComparedPanels({ compared, chart, split, fullScale, width, place
         split={split}
         width={width}
         place={place}
-        legend={changeLegend(theme, words)}
+        legend={cellLegend(theme, words)}
         chart={{
           ...chart,
           title: `Activity against ${words.other}`,
