@@ -92,7 +92,8 @@ def measure() -> Section:
     with sync_playwright() as playwright:
         browser = landing.launch(playwright)
         whole = _open(browser, _address(subject))
-        fine = _open(browser, _address(subject, zoom=_middle(subject)))
+        half = _open(browser, _address(subject, zoom=_middle(subject, subject.rows)))
+        fine = _open(browser, _address(subject, zoom=_middle(subject, subject.rows // 2)))
         still, panned, settled = _pan(browser, subject)
         browser.close()
     rate, still_rate = _rate(panned), _rate(still)
@@ -101,7 +102,8 @@ def measure() -> Section:
         title="A heatmap of a day in a browser",
         rows=[
             _opened(f"opened, {subject.rows} rows x 24 h", whole),
-            _opened("opened on half of it, every row and minute", fine),
+            _opened("opened on half of its time", half),
+            _opened("opened on half of its time and rows, none merged", fine),
             Row(
                 "its answer, compressed",
                 f"{fine.sent_bytes / 1024:.0f} KiB",
@@ -126,7 +128,8 @@ def measure() -> Section:
             ),
             (
                 "A day is wider than the screen has pixels: opened as a whole, the service merges rows and columns to "
-                "what fits. Half of it is fetched with as much again at its sides, unmerged."
+                "what fits. Half of its time is fetched with as much again at its sides, every minute; every row once "
+                "those in view fit the screen."
             ),
             "The references: the page's answer asked for alone by the same browser; the same page left alone.",
         ],
@@ -160,10 +163,10 @@ def _address(subject: Subject, **more: str) -> str:
     return f"{landing.address()}/services/{subject.service}?{urllib.parse.urlencode(search)}"
 
 
-def _middle(subject: Subject) -> str:
-    """The view of the middle half of the day, all rows."""
+def _middle(subject: Subject, rows: int) -> str:
+    """The view of the middle half of the day, and of its first rows."""
     middle = subject.last_end_s - 12 * 3600
-    return f"{int(middle - 6 * 3600)}~{int(middle + 6 * 3600)}~0~{subject.rows}"
+    return f"{int(middle - 6 * 3600)}~{int(middle + 6 * 3600)}~0~{rows}"
 
 
 def _opened(name: str, opened: Opened) -> Row:
@@ -195,7 +198,7 @@ def _pan(browser: Browser, subject: Subject) -> tuple[list[float], list[float], 
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = context.new_page()
         page.add_init_script(_WATCH)
-        page.goto(_address(subject, zoom=_middle(subject)), wait_until="commit")
+        page.goto(_address(subject, zoom=_middle(subject, subject.rows)), wait_until="commit")
         page.evaluate("() => window.drawn")
         page.wait_for_load_state("networkidle")
         still = _frames(page, partial(page.wait_for_timeout, PAN_S * 1000))

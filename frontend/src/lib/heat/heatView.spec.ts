@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clampBox, fetchRange, isWhole, panBox, zoomBox } from './heatView'
+import { clampBox, fetchRange, fetchRows, isWhole, panBox, zoomBox } from './heatView'
 
 const extent = { t0: 0, t1: 36_000, r0: 0, r1: 1000 }
 const view = { t0: 10_000, t1: 20_000, r0: 200, r1: 400 }
@@ -46,5 +46,11 @@ describe('the view of the heatmap', () => {
     expect(range.t0).toBeLessThan(view.t0)
     expect(range.t1).toBeGreaterThan(view.t1)
     expect(fetchRange({ ...view, t0: view.t0 + 5, t1: view.t1 + 5 }, extent)).toEqual(range)
+  })
+
+  it('fetches every row once a zoom leaves so few that a screen shows them apart', () => {
+    expect(fetchRows(null)).toBe(512)
+    expect(fetchRows({ ...view, r0: 0, r1: 1000 })).toBe(512)
+    expect(fetchRows({ ...view, r0: 200, r1: 712 })).toBe(1024)
   })
 })

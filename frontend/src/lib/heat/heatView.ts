@@ -55,3 +55,13 @@ export function fetchRange(box: Box, extent: Extent): { t0: number; t1: number }
     t1: Math.min(extent.t1, Math.ceil((box.t1 + span / 2) / grid) * grid),
   }
 }
+
+/** Rows that a heatmap shows apart on an ordinary screen; more are merged to so many. */
+const shownRows = 512
+/** Rows of the finest answer. */
+const finestRows = 1024
+
+/** The rows to fetch for a view, null for all: every row once a zoom leaves no more of them than a screen shows apart. */
+export function fetchRows(box: Box | null): number {
+  return box === null || box.r1 - box.r0 > shownRows ? shownRows : finestRows
+}

@@ -12,7 +12,7 @@ import { heatmapMargins } from '../../../charts/heatmap/figure'
 import { lanes } from '../../../charts/heatmap/lanes'
 import { colourRange, wholeRange } from '../../../lib/heat/colourRange'
 import type { HeatGrid } from '../../../lib/heat/heatGrid'
-import { fetchRange } from '../../../lib/heat/heatView'
+import { fetchRange, fetchRows } from '../../../lib/heat/heatView'
 import { granularityWords, shortMethodName } from '../../../lib/units/figure'
 import { formatDuration, toRfc3339 } from '../../../lib/units/time'
 import { resolveRange } from '../../../lib/url/timeRange'
@@ -66,7 +66,7 @@ export function HeatmapTab({ serviceId, service, events }: HeatmapTabProps) {
   const margins = heatmapMargins(plotWidth)
   const columns = Math.max(60, Math.min(2000, Math.round(plotWidth - margins.l - margins.r)))
   const size = {
-    maxRows: zoomed === null ? 512 : 1024,
+    maxRows: fetchRows(zoomed),
     maxColumns: fetched === null ? columns : Math.min(2000, columns * 2),
   }
   const query = useQuery({
