@@ -13,7 +13,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Access
-from tierscope.usecases.ratio.reads import find_by_name
+from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.simulate.uploads import MAX_UPLOAD_BYTES
 from tierscope.usecases.simulate.work import SweepWork
 
@@ -68,7 +68,7 @@ def test_policies_and_sources_say_what_can_be_asked(client: httpx.Client, databa
 
 def test_a_sweep_runs_from_asking_to_results(client: httpx.Client, database: Database) -> None:
     send_samples(database)
-    source = {"kind": "service", "service_id": find_by_name(database, "demo/cache"), "from": "-6h"}
+    source = {"kind": "service", "service_id": service_named(database, "demo/cache"), "from": "-6h"}
     made = sweep_of(client, source, search={"watermark_scale_factor": [10, 100]}, cost={"slow_price_ratio": 0.4})
     path = f"/v1/sweeps/{made['id']}"
     assert (made["status"], made["total"], made["origin"]) == ("queued", 4, "simulated")

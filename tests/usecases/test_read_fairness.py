@@ -13,8 +13,9 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.fairness.shares import Basis
-from tierscope.storage.base.subjects import services_of_host
+from tierscope.storage.base.subjects import find_host, services_of_host
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import host_named
 from tierscope.usecases.fairness.answers import FairShare, HostFairness, TenantKind, TenantShare
 from tierscope.usecases.fairness.reads import FairnessReads
 
@@ -43,6 +44,17 @@ def tenant(found: HostFairness, name: str) -> TenantShare:
 
 def fair(found: HostFairness, name: str, basis: Basis) -> FairShare:
     return next(share for share in tenant(found, name).fair if share.basis == basis)
+
+
+def test_a_host_is_found_by_its_name_or_its_id(database: Database) -> None:
+    host = send(database, rows(SERVICES, {}))
+    with database.read() as session:
+        found = find_host(session, host)
+    assert found is not None
+    assert found.name != host
+    assert host_named(database, found.name) == host_named(database, host) == host
+    with pytest.raises(NotFound, match="no host 'other'"):
+        host_named(database, "other")
 
 
 def test_shares_by_resident_memory_add_up_and_carry_how_they_varied(database: Database) -> None:

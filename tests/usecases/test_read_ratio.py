@@ -17,8 +17,9 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.ingest.arrival import Clocks
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -31,7 +32,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def service_of(database: Database) -> str:
-    return find_by_name(database, "demo/cache")
+    return service_named(database, "demo/cache")
 
 
 def read(database: Database, **options: object) -> Ratio:
@@ -272,4 +273,4 @@ def test_no_data_at_all_is_refused(database: Database) -> None:
     assert [step.what for step in view.next_steps] == ["page_samples"]
     assert "agent.toml" in (view.next_steps[0].command or "")
     with pytest.raises(NotFound):
-        find_by_name(database, "demo/none")
+        service_named(database, "demo/none")

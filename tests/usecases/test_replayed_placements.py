@@ -13,9 +13,10 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.placements import EVERY, HOLDS, FoundPlacement, ReplayPlacements, find_replay
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 from tierscope.wire._generated import heat_pb2
@@ -35,7 +36,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 def read(database: Database, *, later: timedelta = timedelta()) -> Ratio:
     reads = RatioReads(ReadContext(database, lambda: now() + later, Settings(_env_file=None)))
-    service = find_by_name(database, "demo/cache")
+    service = service_named(database, "demo/cache")
     return reads.service(service, loss_target=0.2, hold_hot=False, growth=0.0, from_=None, to=None)
 
 
@@ -137,7 +138,7 @@ def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_sett
 def test_a_replay_and_an_own_measurement_give_one_ratio(database: Database) -> None:
     send_history(database, knobs=TPP)
     assert replay(database)
-    service = find_by_name(database, "demo/cache")
+    service = service_named(database, "demo/cache")
     measured = SlowdownPointRequest(0.3, 0.02, 0.003, "ab_test", None, "")
     SlowdownPoints(database).create(service, measured, actor="t", idempotency_key=None)
     view = read(database)

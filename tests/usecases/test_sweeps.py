@@ -20,8 +20,8 @@ from tierscope.core.settings import Settings
 from tierscope.domain.simulate.sweep_replay import replay_run
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.operate.retention import SWEEPS_KEPT, KeepPartitions
-from tierscope.usecases.ratio.reads import find_by_name
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.spec import NewSweep, Prices, SweepSourceRequest
@@ -68,7 +68,7 @@ def start(database: Database, source: dict[str, Any] | None = None, **options: A
 
 
 def of_service(database: Database, **options: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {"kind": "service", "service_id": find_by_name(database, "demo/cache"), **options}
+    return {"kind": "service", "service_id": service_named(database, "demo/cache"), **options}
 
 
 def work_through(database: Database) -> int:

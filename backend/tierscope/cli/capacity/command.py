@@ -48,12 +48,12 @@ def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[C
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.base.subjects import service_named
     from tierscope.usecases.capacity.reads import CapacityReads
-    from tierscope.usecases.ratio.reads import find_by_name
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:
-        found = find_by_name(database, service)
+        found = service_named(database, service)
         reads = CapacityReads(ReadContext(database, utc_now, settings))
         forecast = reads.forecast("service", found, metric, horizon_days=horizon_days)  # type: ignore[arg-type]
         [subject] = reads.list("service", service=found).subjects

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fairness(
-    host: Annotated[str, typer.Argument(help="Host id.")],
+    host: Annotated[str, typer.Argument(help="Name or id of a host.")],
     *,
     from_: Annotated[str, typer.Option("--from", help="Start of the window.")] = "-6h",
     to: Annotated[str | None, typer.Option(help="End of the window.")] = None,
@@ -45,6 +45,7 @@ def fairness(
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.base.subjects import host_named
     from tierscope.usecases.fairness.answers import HostFairness
     from tierscope.usecases.fairness.limits import WantedLimits
     from tierscope.usecases.fairness.reads import FairnessReads
@@ -56,7 +57,7 @@ def fairness(
     with open_database(settings, demo=demo) as database:
         reads = FairnessReads(ReadContext(database, utc_now, settings))
         by: TenantKind = "cgroup" if cgroups else "service"
-        found = reads.host(host, by=by, basis=basis, from_=from_, to=to, max_points=500)
+        found = reads.host(host_named(database, host), by=by, basis=basis, from_=from_, to=to, max_points=500)
     if as_json:
         print_json(TypeAdapter(HostFairness).dump_python(found, mode="json"))
     else:
@@ -73,12 +74,14 @@ def _replay(
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.base.subjects import host_named
     from tierscope.usecases.fairness.limit_answers import HostLimits
     from tierscope.usecases.fairness.limits import LimitReads
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:
-        found = LimitReads(ReadContext(database, utc_now, settings)).host(host, wanted, basis=basis, from_=from_, to=to)
+        reads = LimitReads(ReadContext(database, utc_now, settings))
+        found = reads.host(host_named(database, host), wanted, basis=basis, from_=from_, to=to)
     if as_json:
         print_json(TypeAdapter(HostLimits).dump_python(found, mode="json"))
     else:

@@ -57,12 +57,13 @@ def _ask(
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
-    from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+    from tierscope.usecases.base.subjects import service_named
+    from tierscope.usecases.ratio.reads import RatioReads
 
     settings = Settings()
     with open_database(settings, demo=demo) as database:
         reads = RatioReads(ReadContext(database, utc_now, settings))
-        found = find_by_name(database, service)
+        found = service_named(database, service)
         if replay:
             _replay(database, found)
         return reads.service(found, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=None, to=to)

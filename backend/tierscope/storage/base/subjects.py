@@ -40,10 +40,32 @@ def find_host(session: ReadSession, public_id: str) -> SubjectHost | None:
     return None if row is None else SubjectHost(**row)
 
 
+def find_host_named(session: ReadSession, name: str) -> SubjectHost | None:
+    """The host with this id, else one of this name: live before recorded."""
+    statement = text(
+        "SELECT id, public_id, name, origin, layout_id FROM hosts WHERE public_id = :name OR name = :name"
+        " ORDER BY public_id <> :name, origin <> 'live', public_id LIMIT 1"
+    )
+    row = session.execute(statement, {"name": name}).mappings().one_or_none()
+    return None if row is None else SubjectHost(**row)
+
+
 def find_service(session: ReadSession, public_id: str) -> SubjectService | None:
     """The service with this public id."""
     statement = text("SELECT id, public_id, namespace, name, origin FROM services WHERE public_id = :id")
     row = session.execute(statement, {"id": public_id}).mappings().one_or_none()
+    return None if row is None else SubjectService(**row)
+
+
+def find_service_named(session: ReadSession, name: str) -> SubjectService | None:
+    """The service with this id, else one of this `namespace/name`: live before recorded."""
+    namespace, _, short = name.rpartition("/")
+    statement = text(
+        "SELECT id, public_id, namespace, name, origin FROM services"
+        " WHERE public_id = :id OR (namespace = :namespace AND name = :name)"
+        " ORDER BY public_id <> :id, origin <> 'live', public_id LIMIT 1"
+    )
+    row = session.execute(statement, {"id": name, "namespace": namespace, "name": short}).mappings().one_or_none()
     return None if row is None else SubjectService(**row)
 
 

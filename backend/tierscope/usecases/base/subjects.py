@@ -5,7 +5,7 @@ import binascii
 import json
 from datetime import datetime
 
-from tierscope.core.database import ReadSession
+from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.storage.base import subjects
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
@@ -34,6 +34,32 @@ def require_subject_host(session: ReadSession, public_id: str) -> SubjectHost:
     if host is None:
         raise NotFound(f"there is no host {public_id[:80]!r}", next_step="List hosts with GET /v1/hosts.")
     return host
+
+
+def host_named(database: Database, name: str) -> str:
+    """The id of a host given by its id or its name; live ones come before recorded ones.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with database.read() as session:
+        host = subjects.find_host_named(session, name)
+    if host is None:
+        raise NotFound(f"there is no host {name[:80]!r}", next_step="List hosts with GET /v1/hosts.")
+    return host.public_id
+
+
+def service_named(database: Database, name: str) -> str:
+    """The id of a service given by its id or by namespace/name; live ones come before recorded ones.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with database.read() as session:
+        service = subjects.find_service_named(session, name)
+    if service is None:
+        raise NotFound(f"there is no service {name[:80]!r}", next_step="List services with GET /v1/services.")
+    return service.public_id
 
 
 def require_service(session: ReadSession, public_id: str) -> SubjectService:

@@ -102,7 +102,9 @@ class ServiceSwapTier:
     binding: Annotated[Binding | None, Described("What keeps swap from paying, or from paying more.")]
     sentence: str
     reason: str | None
-    best: Annotated[SwapAgeView | None, Described("At the age that saves most within the loss target.")]
+    best: Annotated[
+        SwapAgeView | None, Described("At the age that saves most within the loss target; null where it is kept out.")
+    ]
     ages: tuple[SwapAgeView, ...]
     loss_target: float
     prices: tuple[Price, ...]
@@ -211,7 +213,7 @@ def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceS
         verdict=found.verdict,
         binding=found.binding,
         sentence=_sentence(found.verdict, found.binding, found.best),
-        best=views[found.best.age_seconds],
+        best=None if found.verdict == "keep_out" else views[found.best.age_seconds],
         ages=tuple(views.values()),
     )
 

@@ -2,14 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from tierscope.core.database import Database, ReadSession
+from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.ratio.memory import HostKind
 from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import hosts_with_samples
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
-from tierscope.storage.fleet.services import list_services
 from tierscope.storage.slowdown.points import list_points
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
@@ -103,26 +102,6 @@ class RatioReads:
 def _others(session: ReadSession, origin: Origin) -> list[int]:
     """Hosts of the same origin, whose slow memory stands for that of hosts which have none."""
     return [row.id for row in list_hosts(session, wanted=HostFilter(origin=origin), after=None, limit=OTHER_HOSTS)]
-
-
-def find_by_name(database: Database, name: str) -> str:
-    """The id of a service named by its id, or by namespace/name; live ones come before recorded ones.
-
-    Raises:
-        NotFound: there is none.
-    """
-    with database.read() as session:
-        if find_service(session, name) is not None:
-            return name
-        namespace, _, short = name.rpartition("/")
-        rows = [
-            row
-            for row in list_services(session, origin=None, host=None, after=None, limit=None)
-            if row.name == short and row.namespace == namespace
-        ]
-    if not rows:
-        raise NotFound(f"there is no service {name[:80]!r}", next_step="List services with GET /v1/services.")
-    return min(rows, key=lambda row: row.origin != "live").public_id
 
 
 def widen(window: Window) -> Window:

@@ -27,8 +27,9 @@ from tierscope.domain.simulate import (
 from tierscope.domain.simulate import Loss as SimulatedLoss
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.reads import RatioReads, find_by_name
+from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.views import SweepRun
 from tierscope.usecases.tco.answers import LossSource, MemoryFit, MemoryNeed, MissingInput, Spread
@@ -85,7 +86,7 @@ class ServiceFacts:
         kept = self._kept.get(service)
         if kept is not None:
             return kept
-        found = find_by_name(self._context.database, service)
+        found = service_named(self._context.database, service)
         view = RatioReads(self._context).service(
             found, loss_target=_LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )

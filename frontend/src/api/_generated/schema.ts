@@ -10734,7 +10734,7 @@ export interface components {
             ages: components["schemas"]["SwapAgeView"][];
             /** Assumptions */
             assumptions: components["schemas"]["SwapTierAssumption"][];
-            /** @description At the age that saves most within the loss target. */
+            /** @description At the age that saves most within the loss target; null where it is kept out. */
             best: components["schemas"]["SwapAgeView"] | null;
             /**
              * Binding

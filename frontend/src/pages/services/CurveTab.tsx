@@ -196,13 +196,17 @@ function adviceWords(answer: Ratio['answer']): string {
   }[answer]
 }
 
+function sampledWords(ratio: number): string {
+  const pages = Math.round(1 / ratio)
+  return pages <= 1 ? 'every page' : `1 page in ${formatCount(pages)}`
+}
+
 function curveWords(curve: Curve): string {
-  const sampled = curve.sampled_ratio === null ? null : `1 page in ${formatCount(Math.round(1 / curve.sampled_ratio))}`
   const parts = [
     `Measured by ${measuredBy({ ...curve, granularity: 'page' })}`,
     `${formatCount(curve.n_pages)} pages on ${curve.n_hosts} ${curve.n_hosts === 1 ? 'host' : 'hosts'}`,
     curve.n_accesses === null ? null : `${formatCount(curve.n_accesses)} accesses`,
-    sampled,
+    curve.sampled_ratio === null ? null : sampledWords(curve.sampled_ratio),
   ]
   return parts.filter((part) => part !== null).join(' · ')
 }
