@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from cli.commands import Tierscope, fresh_tierscope
 from e2e.page_visits import PAGE_MS, patient_context
@@ -89,9 +89,25 @@ def log_in(page: Page, demo: Tierscope, role: str) -> None:
     expect(page.get_by_test_id("page-fleet")).to_be_visible()
 
 
+@pytest.fixture(scope="package")
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """Someone who is not logged in. Pages share what the browser has loaded, which takes longer than most tests."""
+    with patient_context(browser) as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def operator(browser: Browser, demo: Tierscope) -> Iterator[BrowserContext]:
+    """An operator who is logged in: starting sweeps and storing rules takes one."""
+    with patient_context(browser) as context:
+        with watch_page(context) as page:
+            log_in(page, demo, "operator")
+        yield context
+
+
 @contextmanager
-def watch_page(browser: Browser) -> Iterator[Page]:
-    """A page of its own; fails at the end when the page has logged an error."""
+def watch_page(context: BrowserContext) -> Iterator[Page]:
+    """A page of its own, which finds and leaves no settings; fails at the end when the page has logged an error."""
     faults: list[str] = []
 
     def note_console(message: ConsoleMessage) -> None:
@@ -101,16 +117,19 @@ def watch_page(browser: Browser) -> Iterator[Page]:
     def note_crash(error: Error) -> None:
         faults.append(str(error))
 
-    with patient_context(browser) as context:
-        page = context.new_page()
+    page = context.new_page()
+    try:
         page.on("console", note_console)
         page.on("pageerror", note_crash)
         yield page
+        page.evaluate("localStorage.clear()")
+    finally:
+        page.close()
     assert not faults, "the page reported errors:\n" + "\n".join(faults)
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(visitor: BrowserContext) -> Iterator[Page]:
     """A page of its own; the test fails when the page logs an error."""
-    with watch_page(browser) as page:
+    with watch_page(visitor) as page:
         yield page

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from e2e.mock_api import FRONTEND
+from e2e.told import Told
 
 PAGE_MS = 300_000
 """As long may a page take to show something: what a busy machine needs, not what a user should wait."""
-"""How long a page may load; it is looked at as it is then."""
 Scheme = Literal["light", "dark"]
 
 # An init script runs outside of the policy, so that axe can be there while the policy stays in force for the page.
@@ -75,13 +75,16 @@ _AXE = """async (scheme) => {
 
 @dataclass
 class Visits:
-    """What pages drew, and what was wrong with them, by page."""
+    """What pages drew and told, and what was wrong with them, by page."""
 
     drawn: set[str] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
     logged: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
+    told: Told = field(default_factory=Told)
+    told_again: Told = field(default_factory=Told)
+    """By pages that had told something else than another page."""
 
 
 def chart_types() -> set[str]:
@@ -111,7 +114,8 @@ def watched_context(browser: Browser) -> Iterator[BrowserContext]:
 def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: bool = True) -> None:
     """Loads the first path, goes from each to the next within the application, and notes what was drawn and wrong.
 
-    With axe, each is judged light and dark.
+    With axe, each is judged light and dark, and what it tells is noted. Pages that tell other things than others are
+    asked once more.
     """
     where = {"path": paths[0]}
 
@@ -130,12 +134,18 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
         _rest(page, scheme, path, visits)
         visits.drawn.update(_read(page, _DRAWN))
         if axe:
+            visits.told.read(page, path)
             _judge(page, scheme, path, visits)
             scheme = "dark" if scheme == "light" else "light"
             page.emulate_media(color_scheme=scheme)
             _rest(page, scheme, path, visits)
             _judge(page, scheme, path, visits)
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations.splice(0)"))
+    for path in sorted({path for by_page in visits.told.apart().values() for path in by_page} if axe else ()):
+        where["path"] = path
+        follow(page, path)
+        _rest(page, scheme, path, visits)
+        visits.told_again.read(page, path)
 
 
 def follow(page: Page, path: str) -> None:

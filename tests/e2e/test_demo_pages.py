@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from e2e.conftest import fetch
-from e2e.page_visits import patient_context
 
 
 def open_page(page: Page, url: str, test_id: str) -> None:
@@ -76,9 +75,8 @@ def test_the_pages_can_be_reached_by_keyboard(page: Page, demo_url: str) -> None
     expect(page.get_by_test_id("page-service")).to_be_visible()
 
 
-def test_an_unknown_host_is_explained(browser: Browser, demo_url: str) -> None:
-    with patient_context(browser) as context:
-        page = context.new_page()
+def test_an_unknown_host_is_explained(visitor: BrowserContext, demo_url: str) -> None:
+    with visitor.new_page() as page:
         page.goto(f"{demo_url}/hosts/h_unknown")
         expect(page.get_by_text("No host has the id h_unknown")).to_be_visible()
         page.get_by_role("link", name="See all hosts").click()

@@ -1,5 +1,6 @@
 """Every page and every type of chart in Chromium: nothing is refused by the policy, logged as an error, or unreadable.
 
+No two pages of the fleet, a host and a service tell one thing differently: they are asked about the newest whole hour.
 The demonstration's pages are opened as they are. Types of charts that it measures nothing for are drawn from the
 answers that component specs use, under the same policy: the document still comes from the service.
 """
@@ -18,6 +19,8 @@ from e2e.conftest import fetch, log_in
 from e2e.mock_api import serve_mock_api
 from e2e.page_visits import Visits, chart_types, look_at, watched_context
 from e2e.test_demo_pages import service_id
+from e2e.test_headlines import newest_hour
+from e2e.told import Said, Told, contradictions
 
 # A link as the page makes it when a price is confirmed: without one it draws no cost.
 PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
@@ -26,42 +29,42 @@ SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves
 HOST_TABS = ("overview", "advice", "moves", "fairness", "counters", "hardware", "setup")
 ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
 ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")
+LEAST_SHARED = {"figure": 30, "verdict": 3, "setting": 3}
+"""Values on more than one page, so that there is something to hold against each other."""
 INSTALL_WAYS = ("systemd", "deb", "kubernetes", "ansible", "prometheus")
 MOCKED = [
-    "/",
-    *(f"/services/svc-redis?tab={tab}" for tab in SERVICE_TABS),
-    *(f"/hosts/h-1?tab={tab}" for tab in ("overview", "moves", "fairness", "hardware")),
-    "/experiments/new?service=svc-redis",
     "/experiments/exp-1",
     "/simulator/sweep-1?run=tpp-0.67",
     "/capacity",
     "/capacity?tab=plan",
-    "/tco",
     "/tco?compare=a,b",
-    "/alerts?tab=timeline",
     "/alerts/alert-1",
     "/alerts/rules/rule-1",
-    "/agents",
-    "/add-hosts",
     "/data-quality",
 ]
+"""Pages of things that the demonstration does not have, and those that draw more when they have them."""
 
 
 def pages_of(demo_url: str) -> list[str]:
-    """Every page of the demonstration with each of its tabs."""
+    """Every page of the demonstration with each of its tabs: a service's, those of a host that runs it, and the lists.
+
+    Those of one window are asked about the same one.
+    """
     service = service_id(demo_url, "cache-graph")
-    host = fetch(f"{demo_url}/v1/hosts?limit=1")["items"][0]["id"]
+    host = fetch(f"{demo_url}/v1/hosts?service={service}&limit=1")["items"][0]["id"]
+    start, end = newest_hour(demo_url)
+    window = f"from={start}&to={end}"
     return [
-        "/",
-        "/services",
-        *(f"/services/{service}?tab={tab}" for tab in SERVICE_TABS),
-        "/hosts",
-        *(f"/hosts/{host}?tab={tab}" for tab in HOST_TABS),
-        *(f"/advice?tab={tab}" for tab in ("cards", "plan", "drift")),
+        f"/?{window}",
+        f"/services?{window}",
+        *(f"/services/{service}?tab={tab}&{window}" for tab in SERVICE_TABS),
+        f"/hosts?{window}",
+        *(f"/hosts/{host}?tab={tab}&{window}" for tab in HOST_TABS),
+        *(f"/advice?tab={tab}&{window}" for tab in ("cards", "plan", "drift")),
         "/experiments",
         f"/experiments/new?service={service}",
         "/simulator?new=on",
-        "/capacity",
+        f"/capacity?{window}",
         "/capacity?tab=plan",
         "/capacity?tab=reports",
         PRICED,
@@ -119,3 +122,25 @@ def test_no_page_logs_an_error(visits: Visits) -> None:
 
 def test_no_page_is_unreadable_in_either_theme(visits: Visits) -> None:
     assert visits.unreadable == [], "\n".join(visits.unreadable)
+
+
+def test_no_two_pages_tell_one_thing_differently(visits: Visits) -> None:
+    apart = contradictions(visits.told, visits.told_again)
+    assert not apart, "\n".join(apart[:20])
+
+
+@pytest.mark.parametrize("kind", LEAST_SHARED)
+def test_pages_share_enough_to_be_held_against_each_other(visits: Visits, kind: str) -> None:
+    shared = [said for said in visits.told.shared() if said[0] == kind]
+    assert len(shared) >= LEAST_SHARED[kind], shared
+
+
+def test_two_values_of_one_thing_are_found() -> None:
+    first, second = Told(), Told()
+    said: Said = ("verdict", "/hosts/h-1", "verdict", "now")
+    for told in (first, second):
+        told.values[said]["/hosts"] = {"healthy"}
+        told.values[said]["/hosts/h-1"] = {"stalled"}
+    assert len(contradictions(first, second)) == 1
+    second.values[said]["/hosts"] = {"stalled"}
+    assert contradictions(first, second) == [], "it changed between the walks"

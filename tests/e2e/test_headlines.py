@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,8 +12,19 @@ import pytest
 
 from e2e.conftest import fetch
 
-PAGES = ("/v1/fleet", "/v1/services?limit=100", "/v1/hosts?limit=100", "/v1/capacity")
-SERVICE_PAGES = ("heat", "curve", "ledger", "ping-pong", "ratio", "revisit", "revisit/objectives", "sensitivity")
+PAGES = ("/v1/fleet", "/v1/services", "/v1/hosts", "/v1/capacity")
+SERVICE_PAGES = (
+    "",
+    "/heat",
+    "/curve",
+    "/ledger",
+    "/metrics",
+    "/ping-pong",
+    "/ratio",
+    "/revisit",
+    "/revisit/objectives",
+    "/sensitivity",
+)
 HOST_PAGES = ("", "/ledger", "/ping-pong", "/knob-advice")
 Quantity = tuple[str, str]
 """Subject and definition."""
@@ -25,6 +37,7 @@ KNOWN: dict[str, str] = {
     "services/heat .beside.dirty.": "the twin's agents watch single pages; smaps is read by another collector",
     "services/heat .beside.huge_pages.": "the twin has no huge pages",
     "services/heat .beside.written": "writes are tracked where a service opts in",
+    "services/ledger .ping_pong.ratio": "services of whose memory nothing moves within the hour",
     "services/ping-pong .cost.slow_bandwidth_ratio": "hosts with one tier",
     "services/ping-pong .ratio": "hosts on which nothing moves",
     "services/ratio .evidence[].figure": "the kind of host that most hosts are of may have DRAM alone",
@@ -53,30 +66,6 @@ def figures(answer: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]
             yield from figures(part, f"{path}[]")
 
 
-@pytest.fixture(scope="module")
-def answers(demo_url: str) -> dict[str, list[Any]]:
-    """What stands behind all pages, by kind of page."""
-    found = {page.partition("?")[0]: [fetch(f"{demo_url}{page}")] for page in PAGES}
-    for page in SERVICE_PAGES:
-        ids = [service["id"] for service in found["/v1/services"][0]["items"]]
-        found[f"services/{page}"] = [fetch(f"{demo_url}/v1/services/{service}/{page}") for service in ids]
-    for page in HOST_PAGES:
-        ids = [host["id"] for host in found["/v1/hosts"][0]["items"]]
-        found[f"hosts{page}"] = [fetch(f"{demo_url}/v1/hosts/{host}{page}") for host in ids]
-    return found
-
-
-def test_no_figure_is_missing_but_for_reasons_that_are_known(answers: dict[str, list[Any]]) -> None:
-    missing = {
-        f"{page} {path}: {figure['reason']}"
-        for page, found in answers.items()
-        for answer in found
-        for path, figure in figures(answer)
-        if figure["status"] in MISSING and not any(f"{page} {path}".startswith(known) for known in KNOWN)
-    }
-    assert not missing, "\n".join(sorted(missing))
-
-
 def newest_hour(url: str) -> tuple[str, str]:
     """Begin and end of the newest whole hour: every page is asked about the same time."""
     newest = max(datetime.fromisoformat(host["last_seen"]) for host in fetch(f"{url}/v1/hosts?limit=100")["items"])
@@ -85,19 +74,53 @@ def newest_hour(url: str) -> tuple[str, str]:
     return f"{start:%Y-%m-%dT%H:%M:%SZ}", f"{end:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def test_one_quantity_of_one_subject_and_window_has_one_value_on_all_pages(demo_url: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What stands behind all pages, asked once about one window."""
+
+    window: dict[str, str]
+    by_kind: dict[str, dict[str, Any]]
+    """Answers by their path, by kind of page."""
+
+    def of(self, kind: str) -> list[Any]:
+        """All answers of a kind of page."""
+        return list(self.by_kind[kind].values())
+
+
+@pytest.fixture(scope="module")
+def answers(demo_url: str) -> Asked:
+    """The lists, and all services and hosts one after the other."""
     start, end = newest_hour(demo_url)
-    window = f"from={start}&to={end}"
-    pages = [f"/v1/{noun}?limit=100&{window}" for noun in ("services", "hosts")] + [f"/v1/fleet?{window}"]
-    for noun, parts in (("services", ("", *(f"/{page}" for page in SERVICE_PAGES))), ("hosts", HOST_PAGES)):
-        ids = [item["id"] for item in fetch(f"{demo_url}/v1/{noun}?limit=100")["items"]]
-        pages += [f"/v1/{noun}/{subject}{part}?{window}" for subject in ids for part in parts]
+
+    def ask(paths: Iterable[str]) -> dict[str, Any]:
+        return {path: fetch(f"{demo_url}{path}?limit=100&from={start}&to={end}") for path in paths}
+
+    found = {page: ask([page]) for page in PAGES}
+    for noun, parts in (("services", SERVICE_PAGES), ("hosts", HOST_PAGES)):
+        (listed,) = found[f"/v1/{noun}"].values()
+        for part in parts:
+            found[f"{noun}{part}"] = ask(f"/v1/{noun}/{item['id']}{part}" for item in listed["items"])
+    return Asked({"start": start, "end": end}, found)
+
+
+def test_no_figure_is_missing_but_for_reasons_that_are_known(answers: Asked) -> None:
+    missing = {
+        f"{page} {path}: {figure['reason']}"
+        for page, found in answers.by_kind.items()
+        for answer in found.values()
+        for path, figure in figures(answer)
+        if figure["status"] in MISSING and not any(f"{page} {path}".startswith(known) for known in KNOWN)
+    }
+    assert not missing, "\n".join(sorted(missing))
+
+
+def test_one_quantity_of_one_subject_and_window_has_one_value_on_all_pages(answers: Asked) -> None:
+    pages = {path: answer for by_path in answers.by_kind.values() for path, answer in by_path.items()}
     found: dict[Quantity, dict[str, set[float]]] = defaultdict(lambda: defaultdict(set))
-    for page in pages:
-        path = page.split("?")[0]
-        for subject, figure in quantities(fetch(demo_url + page), "/".join(path.split("/")[:4])):
+    for path, answer in pages.items():
+        for subject, figure in quantities(answer, "/".join(path.split("/")[:4])):
             # What a page tells of another time, such as now, may have changed between two questions.
-            if figure["window"] == {"start": start, "end": end}:
+            if figure["window"] == answers.window:
                 found[subject, figure["definition"]][path].add(round(figure["value"], 9))
     shared = {quantity: by_page for quantity, by_page in found.items() if len(by_page) > 1}
     assert len(shared) > len(pages) // 2, f"{len(shared)} quantities on more than one of {len(pages)} pages"
@@ -132,8 +155,8 @@ def inside(whole: str, part: str) -> str:
     return part if is_listed or len(nouns) == 1 else " ".join(sorted((whole, part)))
 
 
-def test_most_services_have_a_ratio_or_a_range(answers: dict[str, list[Any]]) -> None:
-    given = [answer["answer"] for answer in answers["services/ratio"]]
+def test_most_services_have_a_ratio_or_a_range(answers: Asked) -> None:
+    given = [answer["answer"] for answer in answers.of("services/ratio")]
     assert len(given) == 10
     assert sum(answer != "refused" for answer in given) >= ANSWERED_SERVICES_MIN, given
 
@@ -143,8 +166,19 @@ def test_costs_stand_on_a_price_with_its_date(demo_url: str) -> None:
     assert dram["date"] < dram["confirmed_at"]
 
 
-def test_heat_and_placement_of_every_service_are_known_within_bounds(answers: dict[str, list[Any]]) -> None:
-    fleet = answers["/v1/fleet"][0]
+def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(answers: Asked) -> None:
+    services = answers.of("/v1/services")[0]["items"]
+    place = next(place for place, service in enumerate(services) if service["name"] == "ads")
+    heat, metrics = (answers.of(f"services/{page}")[place] for page in ("heat", "metrics"))
+    resident_bytes = services[place]["resident_bytes"]["value"]
+    assert resident_bytes > 1 << 40
+    for name in ("hot_outside_dram_bytes", "cold_in_dram_bytes"):
+        assert 0 < heat[name]["value"] < resident_bytes
+    assert metrics["status"] == "ok"
+
+
+def test_heat_and_placement_of_every_service_are_known_within_bounds(answers: Asked) -> None:
+    fleet = answers.of("/v1/fleet")[0]
     assert fleet["simulated"] is True
     for name in ("hot_ratio", "cold_ratio"):
         assert fleet[name]["interval"]["lo"] < fleet[name]["value"] < fleet[name]["interval"]["hi"]

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from cli.commands import Tierscope
-from e2e.conftest import fetch, log_in, watch_page
+from e2e.conftest import fetch, watch_page
 from e2e.test_demo_pages import service_id
 from factories.waiting import until
 
@@ -42,9 +41,9 @@ class Clicks:
 
 
 @pytest.fixture
-def clicks(browser: Browser, demo_url: str) -> Iterator[Clicks]:
+def clicks(visitor: BrowserContext, demo_url: str) -> Iterator[Clicks]:
     """Someone who is not logged in, at a usual screen."""
-    with watch_page(browser) as page:
+    with watch_page(visitor) as page:
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
         yield Clicks(page, demo_url)
 
@@ -169,10 +168,9 @@ def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
     assert clicks.count <= 2
 
 
-def test_another_policy_takes_three_clicks(browser: Browser, demo: Tierscope, demo_url: str) -> None:
-    with watch_page(browser) as page:
+def test_another_policy_takes_three_clicks(operator: BrowserContext, demo_url: str) -> None:
+    with watch_page(operator) as page:
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
-        log_in(page, demo, "operator")
         clicks = Clicks(page, demo_url)
         clicks.start(f"/services/{service_id(demo_url, 'redis')}")
         clicks.click(page.get_by_role("link", name="Simulate"))

@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from cli.commands import Tierscope
-from e2e.conftest import log_in, watch_page
+from e2e.conftest import watch_page
 from e2e.test_demo_pages import open_page
 from tierscope.cli.instance.fleet import HOSTS
 
 
-@pytest.fixture(scope="module")
-def operator_page(browser: Browser, demo: Tierscope) -> Iterator[Page]:
-    """A page on which an operator is logged in: starting sweeps and storing rules takes one."""
-    with watch_page(browser) as page:
-        log_in(page, demo, "operator")
+@pytest.fixture
+def operator_page(operator: BrowserContext) -> Iterator[Page]:
+    """A page of the operator."""
+    with watch_page(operator) as page:
         yield page
 
 
