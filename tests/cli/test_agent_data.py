@@ -1,8 +1,13 @@
-"""Data through the command: this host's own agent, recordings made elsewhere, a simulated load."""
+"""An instance with this host's agent: data through the command, and what other users of the machine learn: nothing.
+
+Data comes from the agent, from recordings made elsewhere, and from a simulated load.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import socket
 import subprocess
 import urllib.request
@@ -13,20 +18,31 @@ from typing import Any
 import pytest
 
 from cli.commands import Tierscope, call, fresh_tierscope
+from factories.strangers import readable_by, stranger
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
-from tierscope.cli.instance.fleet import HOSTS, FleetLog
+from tierscope.cli.instance.fleet import FleetLog
+from tierscope.core.embedded.places import find_places
+from tierscope.core.embedded.process import list_children
 from tierscope.usecases.operate.load_figures import judge
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data"
 
 
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+WITH_AGENT = find_agent() is not None
+AGENT = pytest.mark.skipif(not WITH_AGENT, reason="the agent's program is not built: run `make agent`")
+
+
 @pytest.fixture(scope="module")
 def running() -> Iterator[Tierscope]:
-    if find_agent() is None:
-        pytest.skip("the agent's program is not built: run `make agent`")
+    """An instance with an agent, where there is one, started with an open umask."""
     with fresh_tierscope() as tierscope:
-        tierscope.run("up", "--detach", "--port", "0")
+        former = os.umask(0)
+        try:
+            tierscope.run("up", "--detach", "--port", "0", *([] if WITH_AGENT else ["--no-agent"]))
+        finally:
+            os.umask(former)
         yield tierscope
 
 
@@ -40,6 +56,52 @@ def _hosts(tierscope: Tierscope) -> dict[str, Any]:
     return {host["name"]: host for host in _get(tierscope, "/v1/hosts?limit=200")["items"]}
 
 
+def _owner(pid: int) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    uids = next(line.split()[1:] for line in lines if line.startswith("Uid:"))
+    assert len(set(uids)) == 1
+    return pwd.getpwuid(int(uids[0])).pw_name
+
+
+@AS_ROOT
+def test_another_user_reads_nothing_of_a_running_instance(running: Tierscope) -> None:
+    places = find_places(running.data_dir)
+    if WITH_AGENT:
+        layouts = places.agent_state / "layouts"
+        until(lambda: layouts.is_dir() and any(layouts.iterdir()), "the agent keeps a layout")
+    for root in (places.data, places.run):
+        assert readable_by(stranger(), root) == []
+    modes = {path.relative_to(places.data): path.lstat().st_mode for path in places.data.rglob("*")}
+    assert [str(path) for path, mode in modes.items() if mode & 0o077] == []
+
+
+@AS_ROOT
+def test_no_log_holds_a_link(running: Tierscope) -> None:
+    logs = {log.name: log.read_text(encoding="utf-8") for log in find_places(running.data_dir).logs.iterdir()}
+    assert "tierscope token link" in logs["supervisor.log"]
+    assert [name for name, text in logs.items() if "link=" in text or "tsl_" in text] == []
+
+
+@AS_ROOT
+def test_everything_but_supervisor_and_agent_runs_as_the_account(running: Tierscope) -> None:
+    state = json.loads((running.data_dir / "state.json").read_text(encoding="utf-8"))
+    assert _owner(state["supervisor"]["pid"]) == "root"
+    for name in ("database", "queue", "api", "worker"):
+        pid = state["components"][name]["process"]["pid"]
+        assert {_owner(each) for each in (pid, *list_children(pid))} == {"tierscope"}, name
+
+
+@AS_ROOT
+def test_no_command_line_holds_a_secret(running: Tierscope) -> None:
+    names = ("queue-password", "database-password")
+    secrets = [(running.data_dir / name).read_bytes().strip() for name in names]
+    state = json.loads((running.data_dir / "state.json").read_text(encoding="utf-8"))
+    for part in state["components"].values():
+        line = Path(f"/proc/{part['process']['pid']}/cmdline").read_bytes()
+        assert not [secret for secret in secrets if secret in line]
+
+
+@AGENT
 def test_up_ends_with_this_host_measured(running: Tierscope) -> None:
     assert running.status()["components"]["agent"]["status"] == "healthy"
     host = _hosts(running)[socket.gethostname()]
@@ -47,6 +109,7 @@ def test_up_ends_with_this_host_measured(running: Tierscope) -> None:
     assert host["last_seen"] is not None
 
 
+@AGENT
 def test_only_this_installations_own_processes_are_offered_for_heat(running: Tierscope) -> None:
     lines = (running.data_dir / "heat-pids").read_text(encoding="utf-8").splitlines()
     services = {line.split()[2] for line in lines}
@@ -57,6 +120,7 @@ def test_only_this_installations_own_processes_are_offered_for_heat(running: Tie
     assert components["agent"]["pid"] not in named
 
 
+@AGENT
 def test_the_join_token_of_the_agent_is_private_and_used_up(running: Tierscope) -> None:
     token_file = running.data_dir / "agent" / "join-token"
     assert not token_file.exists() or token_file.stat().st_mode & 0o777 == 0o600
@@ -65,6 +129,7 @@ def test_the_join_token_of_the_agent_is_private_and_used_up(running: Tierscope) 
     assert [token["uses_left"] for token in joins] == [0]
 
 
+@AGENT
 def test_recordings_are_imported_as_a_host_of_their_own_and_again_as_the_same(running: Tierscope) -> None:
     recording = str(RECORDINGS / "kernel-lab" / "04-pingpong.tar.zst")
     for _ in range(2):
@@ -73,6 +138,7 @@ def test_recordings_are_imported_as_a_host_of_their_own_and_again_as_the_same(ru
     assert [host["origin"] for host in imported] == ["import"]
 
 
+@AGENT
 def test_a_field_kit_is_analysed_without_a_database_and_imported_as_a_host(running: Tierscope, tmp_path: Path) -> None:
     agent = find_agent()
     assert agent is not None
@@ -98,6 +164,7 @@ def test_a_field_kit_is_analysed_without_a_database_and_imported_as_a_host(runni
     until(has_counters, "the kit's counters are told")
 
 
+@AGENT
 def test_what_served_the_loads_of_a_perf_recording_is_told(running: Tierscope, tmp_path: Path) -> None:
     local = "1a08001042 |OP LOAD|LVL RAM hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A"
     cxl = "1200000042 |OP LOAD|LVL CXL hit|SNP N/A|TLB N/A|LCK N/A|BLK  N/A"
@@ -123,10 +190,12 @@ def test_what_served_the_loads_of_a_perf_recording_is_told(running: Tierscope, t
     assert not any(counts("loads_pmem"))
 
 
+@AGENT
 def test_the_load_generator_refuses_an_instance_that_does_not_run(running: Tierscope) -> None:
     running.run("loadgen", "--hosts", "2", "--minutes", "1", expect=1)
 
 
+@AGENT
 def test_the_load_generator_reports_what_the_service_took(running: Tierscope) -> None:
     before = set(_hosts(running))
     load = ("loadgen", "--live", "--hosts", "3", "--minutes", "0", "--history-hours", "1", "--json")
@@ -145,41 +214,7 @@ def test_the_load_generator_reports_what_the_service_took(running: Tierscope) ->
     assert [host["origin"] for host in made] == ["simulated"] * 3
 
 
-def test_hosts_of_the_twin_say_what_is_hot_and_where_it_lies(running: Tierscope, tmp_path: Path) -> None:
-    agent = find_agent()
-    assert agent is not None
-    token = json.loads(running.run("token", "join", "--uses", str(HOSTS), "--origin", "simulated", "--json"))["token"]
-    token_file = tmp_path / "join-token"
-    token_file.write_text(token, encoding="utf-8")
-    token_file.chmod(0o600)
-    url = str(running.status("--wait", "300")["url"])
-    command = [str(agent), "fleet", "--server", url, "--join-token-file", str(token_file)]
-    done = subprocess.run(
-        [*command, "--hours", "1", "--minutes", "0", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=True,
-    )
-    report = json.loads(done.stdout)
-    assert (report["hosts"], report["errors"], report["set_aside_points"]) == (HOSTS, 0, 0)
-
-    def is_told() -> bool:
-        services = {service["name"]: service for service in _get(running, "/v1/services?limit=200")["items"]}
-        if "ads" not in services:
-            return False
-        ads = services["ads"]
-        heat = _get(running, f"/v1/services/{ads['id']}/heat?from=-2h")
-        metrics = _get(running, f"/v1/services/{ads['id']}/metrics?from=-2h")
-        resident_bytes = ads["resident_bytes"]["value"] or 0
-        moved = [heat[name]["value"] or 0 for name in ("hot_outside_dram_bytes", "cold_in_dram_bytes")]
-        whole = resident_bytes > 1 << 40 and all(0 < value < resident_bytes for value in moved)
-        return whole and metrics["status"] == "ok"
-
-    # Workers may still be at the hour that was sent.
-    until(is_told, "the heat of the twin's hosts is told")
-
-
+@AGENT
 @pytest.mark.parametrize(
     ("words", "cause"),
     [

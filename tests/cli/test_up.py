@@ -32,17 +32,11 @@ def made() -> Iterator[Tierscope]:
 
 
 @pytest.fixture
-def stopped(made: Tierscope) -> Iterator[Tierscope]:
-    """A data directory on which nothing runs: tests start the instance, and only the first of them makes its data."""
-    yield made
-    made.run("down")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Tierscope]:
-    with fresh_tierscope() as tierscope:
-        tierscope.run(*UP)
-        yield tierscope
+def running(made: Tierscope) -> Tierscope:
+    """The instance that the tests share, started where one before has ended it."""
+    if made.status(expect=None)["phase"] != "up":
+        made.run(*UP)
+    return made
 
 
 def _get(url: str) -> str:
@@ -117,30 +111,44 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     assert texts == ["deployed checkout 1.2"]
 
 
-def test_down_leaves_nothing_running_and_keeps_the_data(stopped: Tierscope) -> None:
-    stopped.run(*UP, "--no-wait")
-    token = json.loads(stopped.run("token", "join", "--json"))["id"]
-    assert len(stopped.leftovers()) > 0
-    assert "Stopped: live" in stopped.run("down")
-    assert stopped.leftovers() == []
-    assert stopped.status(expect=1)["phase"] == "stopped"
-    assert "Nothing was running" in stopped.run("down")
-    stopped.run(*UP, "--no-wait")
-    assert token in stopped.run("token", "list")
-
-
-def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(stopped: Tierscope) -> None:
-    stopped.run(*UP, "--no-wait")
-    state = json.loads((stopped.data_dir / "state.json").read_text(encoding="utf-8"))
+def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(running: Tierscope) -> None:
+    state = json.loads((running.data_dir / "state.json").read_text(encoding="utf-8"))
     children = [identify(part["process"]["pid"]) for part in state["components"].values() if part["process"]]
     os.kill(state["supervisor"]["pid"], signal.SIGKILL)
     for child in children:
         assert child is None or wait_gone(child, timeout_seconds=DEADLINE_SECONDS)
-    status = stopped.status(expect=1)
+    status = running.status(expect=1)
     assert status["phase"] == "failed"
     assert "supervisor is gone" in status["note"]
-    stopped.run(*UP, "--no-wait")
-    assert stopped.status("--wait", "300")["healthy"] is True
+    running.run(*UP, "--no-wait")
+    assert running.status("--wait", "300")["healthy"] is True
+
+
+def test_down_and_ctrl_c_leave_nothing_running_and_keep_the_data(running: Tierscope) -> None:
+    token = json.loads(running.run("token", "join", "--json"))["id"]
+    assert len(running.leftovers()) > 0
+    assert "Stopped: live" in running.run("down")
+    assert running.leftovers() == []
+    assert running.status(expect=1)["phase"] == "stopped"
+    assert "Nothing was running" in running.run("down")
+    with subprocess.Popen(
+        running.command("up", "--no-agent", "--port", "0"),
+        env=running.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as foreground:
+        assert foreground.stdout is not None
+        lines, tokens = [], ""
+        for line in foreground.stdout:
+            lines.append(line)
+            if "Tierscope is up" in line:
+                tokens = running.run("token", "list")
+                foreground.send_signal(signal.SIGINT)
+        assert foreground.wait(timeout=START_SECONDS) == 0, "".join(lines)
+    assert token in tokens
+    assert "stopping" in lines[-1]
+    assert running.leftovers() == []
 
 
 def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> None:
@@ -161,25 +169,6 @@ def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> No
     assert fresh.status(expect=1)["components"]["api"]["status"] == "down"
     fresh.run("down")
     assert not (fresh.data_dir / "state.json").exists()
-
-
-def test_ctrl_c_ends_the_foreground_run_in_good_order(stopped: Tierscope) -> None:
-    with subprocess.Popen(
-        stopped.command("up", "--no-agent", "--port", "0"),
-        env=stopped.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as foreground:
-        assert foreground.stdout is not None
-        lines = []
-        for line in foreground.stdout:
-            lines.append(line)
-            if "Tierscope is up" in line:
-                foreground.send_signal(signal.SIGINT)
-        assert foreground.wait(timeout=START_SECONDS) == 0, "".join(lines)
-    assert "stopping" in lines[-1]
-    assert stopped.leftovers() == []
 
 
 def test_commands_without_an_instance_say_what_to_do(fresh: Tierscope) -> None:
