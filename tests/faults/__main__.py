@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -51,6 +52,8 @@ def main() -> int:
             results += found
             failures += failed
         recovered += run_supervised(wanted, seed, failures)
+    if arguments.rounds and not arguments.only:
+        failures += run_worker_kills()
     command = f'make faults ARGS="--rounds {arguments.rounds} --seed {arguments.seed}'
     if arguments.rounds and not arguments.only:
         parts = [report.matrix_table(results), report.comparison(arguments.rounds, failures)]
@@ -126,6 +129,13 @@ def run_supervised(wanted: set[str], seed: int, failures: list[str]) -> list[sup
         failures.append(f"`tierscope up`, seed {seed}: {error}")
         print(f"  `tierscope up`: FAILED {error}", flush=True)
     return results
+
+
+def run_worker_kills() -> list[str]:
+    """Kills two API processes and four workers while hosts send and hours are rebuilt: a test of its own."""
+    path = Path(__file__).with_name("test_worker_kills.py")
+    done = subprocess.run([sys.executable, "-m", "pytest", "--elsewhere", str(path)], cwd=ROOT, check=False)
+    return [] if done.returncode == 0 else [f"{path.name}: see above"]
 
 
 def run_outages(binary: Path, seconds: float, seed: int) -> list[Loss]:

@@ -1,4 +1,4 @@
-"""What `tierscope up` survives, one fault; `make faults` plays all of them and records how long it took."""
+"""What `tierscope up` survives; `make faults` plays it and records how long it took, `--elsewhere` here too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scene() -> Iterator[Supervised]:
         pytest.skip(str(reason))
 
 
-@pytest.mark.parametrize("row", one_of_each_kind(ROWS, {"up-part-dies"}, "make faults"))
+@pytest.mark.parametrize("row", one_of_each_kind(ROWS, (), "make faults"))
 def test_the_supervisor_brings_all_parts_back(scene: Supervised, row: SupervisedRow) -> None:
     try:
         recovered = play(scene, row, SEED)
