@@ -1,14 +1,17 @@
 """Swap below DRAM as read: verdicts from measured cold memory and re-access, and what is missing."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from factories import batches
 from factories.installations import Enrolled, enrol, store
+from tierscope.cli.main import app
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -115,6 +118,24 @@ def test_memory_that_stays_cold_goes_to_swap_with_its_saving_and_assumptions(dat
     assert {"swap_in", "device_use", "rating", "price_dram", "price_ssd"} <= named.keys()
     assert "busy_cores" not in named
     assert {price.item for price in view.prices} == {"dram", "ssd"}
+
+
+def test_the_command_says_the_same_to_people_and_to_programs(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+    send(database, enrol(database), batches.now_ns(), {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5})
+    words = ["swap-tier", "demo/cache", "--cores", "64", "--from", "-1h"]
+    text = CliRunner().invoke(app, words)
+    assert text.exit_code == 0, text.output
+    assert text.stdout.startswith("demo/cache: Swap pays below DRAM")
+    assert "<- best" in text.stdout
+    assert "drive: block (" in text.stdout
+    document = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert document["verdict"] == "pays"
+    assert f"frees {document['best']['out_bytes']['value'] / GIB:,.1f} GiB" in text.stdout
+    assert CliRunner().invoke(app, ["swap-tier", "demo/cache", "--from", "-9h", "--to", "-8h"]).exit_code == 3
+    assert CliRunner().invoke(app, ["swap-tier", "demo/cache", "--loss-target", "5"]).exit_code == 2
 
 
 def test_memory_that_comes_back_is_kept_out_of_the_swap_of_its_host(database: Database) -> None:

@@ -22,6 +22,7 @@ from tierscope.cli.ingest import prometheus_history
 from tierscope.cli.ingest import recordings as agent_data
 from tierscope.cli.instance import down, loadgen, processes, status, up
 from tierscope.cli.knobs import command as knobs
+from tierscope.cli.knobs import swap_tier
 from tierscope.cli.notifications import silences
 from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge
 from tierscope.cli.ratio import command as recommend
@@ -62,6 +63,7 @@ for group in (
     fairness,
     simulate,
     swap_device,
+    swap_tier,
     tco,
 ):
     group.register(app)

@@ -28,6 +28,7 @@ import { sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './simulate/swe
 import { catalogue, status } from './status'
 import { ledger } from './ledger/tierMoves'
 import { prices, scenario, scenarioDefaults, scenarioItems, scenarioPresets, tcoAnswer } from './tco'
+import { swapTier } from './swapTier'
 import { tilesBody } from './heat/tiles'
 
 function json(body: unknown, code = 200): Response {
@@ -180,6 +181,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ping-pong$/, (id) => json(pingPongHistory(id))],
   [/^\/v1\/hosts\/([^/]+)\/fairness$/, (id) => json(hostFairness(id))],
+  [/^\/v1\/services\/([^/]+)\/swap-tier$/, (id, query) => json(swapTier(id, Number(query.get('loss_target') ?? 0.01)))],
   [/^\/v1\/services\/([^/]+)\/fairness$/, (id) => json(serviceFairness(id))],
   [/^\/v1\/hosts\/([^/]+)\/fairness\/limits$/, (id) => json(hostLimits(id))],
   [/^\/v1\/hosts\/([^/]+)\/knob-advice$/, (id) => json(knobAdvice(id))],

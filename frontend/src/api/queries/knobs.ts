@@ -17,3 +17,22 @@ export function knobAdviceQuery(hostId: string, range: TimeRange) {
     ...refreshing(range),
   })
 }
+
+/** Whether swap pays as a tier below DRAM for a service; undefined takes the API's own loss target. */
+export function swapTierQuery(serviceId: string, loss: number | undefined, range: TimeRange) {
+  return queryOptions({
+    queryKey: ['swap-tier', serviceId, loss, range.from, range.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/swap-tier', {
+          params: {
+            path: { service_id: serviceId },
+            query: { ...rangeQuery(range), ...(loss === undefined ? {} : { loss_target: loss }) },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    ...refreshing(range),
+  })
+}

@@ -6,6 +6,7 @@ import { formatRatio } from '../../lib/units/units'
 import { growthChoices, lossTargets } from '../../lib/url/urlState'
 import { PointsPanel } from '../ratio/PointsPanel'
 import { RatioView } from '../ratio/RatioView'
+import { SwapTierPanel } from '../ratio/SwapTierPanel'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { NotesList } from '../../ui/text/NotesList'
 import { Stack } from '../../ui/layout/Stack'
@@ -54,6 +55,7 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
       <RatioView ratio={ratio} load={loadStateOf(query)} />
       <PointsPanel serviceId={serviceId} ratio={ratio} />
       <NotesList notes={ratio?.notes} />
+      <SwapTierPanel serviceId={serviceId} loss={choice.loss} />
     </Stack>
   )
 }

@@ -1,0 +1,85 @@
+"""`tierscope swap-tier`: whether swap pays below DRAM for a service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
+from tierscope.core.settings import Settings
+
+if TYPE_CHECKING:
+    from tierscope.domain.base.figures import Figure
+    from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
+
+MOST_LOSS = 0.5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("swap-tier")(swap_tier)
+
+
+def swap_tier(
+    service: Annotated[str, typer.Argument(help="Service id, or namespace/name.")],
+    *,
+    loss_target: Annotated[float, typer.Option(help="Largest loss of throughput wanted, such as 0.01.")] = 0.01,
+    cores: Annotated[
+        float | None, typer.Option(min=0.001, help="Busy processors of all its hosts; absent: one for each host.")
+    ] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Start of the window, such as -24h.")] = None,
+    to: Annotated[str | None, typer.Option(help="End of the window.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer of the API as JSON.")] = False,
+) -> None:
+    """Say whether swap pays below DRAM for a service, from its measured cold memory and prices."""
+    if not 0.0 < loss_target <= MOST_LOSS:
+        fail("a loss target is above 0 and at most 0.5", next_step="write 1 % as 0.01", status=BAD_USAGE)
+    from pydantic import TypeAdapter
+
+    from tierscope.cli.base.database import open_database
+    from tierscope.core.clock import utc_now
+    from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.base.subjects import service_named
+    from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapTierReads
+
+    settings = Settings()
+    with open_database(settings, demo=demo) as database:
+        reads = SwapTierReads(ReadContext(database, utc_now, settings))
+        named = service_named(database, service)
+        found = reads.service(named, loss_target=loss_target, cores=cores, from_=from_, to=to)
+    if as_json:
+        print_json(TypeAdapter(ServiceSwapTier).dump_python(found, mode="json"))
+    else:
+        typer.echo(_describe(found))
+    if found.verdict is None:
+        raise typer.Exit(NOT_ENOUGH_DATA)
+
+
+def _describe(found: ServiceSwapTier) -> str:
+    label = " (simulated)" if found.origin == "simulated" else ""
+    lines = [f"{found.name}{label}: {found.sentence}"]
+    if found.reason is not None:
+        return "\n".join([*lines, f"Not known: {found.reason}"])
+    lines += ["", "Cold for at least    on swap, GiB             loss, %                saving a year"]
+    lines += [_age(age, is_best=age == found.best) for age in found.ages]
+    lines += ["", f"Loss target {found.loss_target:.1%}. Assumed:"]
+    lines += [f"  {one.name}: {one.value} ({one.why})" for one in found.assumptions]
+    return "\n".join(lines)
+
+
+def _age(age: SwapAgeView, *, is_best: bool) -> str:
+    saving, around = age.saving_per_year, age.saving_per_year.interval
+    money = f"{saving.value:,.0f} [{around.lo:,.0f}, {around.hi:,.0f}] {saving.currency}"
+    cold = "two intervals" if age.age_seconds == 0.0 else f"{age.age_seconds / 60.0:,.0f} more minutes"
+    best = "  <- best" if is_best else ""
+    return f"{cold:20} {_between(age.out_bytes, 2.0**30):24} {_between(age.loss_ratio, 0.01):22} {money}{best}"
+
+
+def _between(figure: Figure, divisor: float) -> str:
+    if figure.value is None:
+        return f"not known ({figure.reason})"
+    around = figure.interval
+    bounds = "" if around is None else f" [{around.lo / divisor:,.2f}, {around.hi / divisor:,.2f}]"
+    return f"{figure.value / divisor:,.2f}{bounds}"

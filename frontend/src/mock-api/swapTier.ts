@@ -1,0 +1,48 @@
+import type { ServiceSwapTier, SwapAgeView } from '../api/_generated/schema'
+import { figure, mockWindow } from './figures'
+
+const gib = 2 ** 30
+
+function age(seconds: number, out: number, loss: number, saving: number): SwapAgeView {
+  const around = (value: number) => ({
+    interval: { lo: value * 0.5, hi: value * 1.5, level: null, kind: 'range' as const },
+    grade: 'early' as const,
+  })
+  return {
+    age_seconds: seconds,
+    out_bytes: figure('swap_tier.out_bytes/1', out, 'bytes', around(out)),
+    back_bytes_per_s: figure('swap_tier.back_bytes_per_s/1', out / 1e5, 'bytes_per_s', around(out / 1e5)),
+    loss_ratio: figure('swap_tier.loss_ratio/1', loss, 'ratio', around(loss)),
+    drive_life_years: figure('swap_tier.drive_life_years/1', 9, 'years', around(9)),
+    saving_per_year: {
+      value: saving,
+      interval: { lo: saving * 0.4, hi: saving * 1.7, level: null, kind: 'range' },
+      currency: 'USD',
+    },
+  }
+}
+
+/** Whether swap pays for a service: it does for Redis, is not known for the others. */
+export function swapTier(serviceId: string, lossTarget: number): ServiceSwapTier {
+  const ages = [age(0, 40 * gib, 0.03, 900), age(600, 25 * gib, 0.004, 520)]
+  const known = serviceId === 'svc-redis'
+  return {
+    service_id: serviceId,
+    name: 'cache/redis',
+    origin: 'simulated',
+    window: mockWindow,
+    verdict: known ? 'pays' : null,
+    binding: known ? 'loss' : null,
+    sentence: known
+      ? 'Swap pays below DRAM for memory that was cold for 10 more minutes: it frees 25.0 GiB.'
+      : 'Whether swap pays is not known.',
+    reason: known ? null : 'How soon cold memory is accessed again was not measured.',
+    best: known ? (ages[1] ?? null) : null,
+    ages: known ? ages : [],
+    loss_target: lossTarget,
+    prices: [],
+    assumptions: [
+      { name: 'busy_cores', value: '3', why: 'one for each host: with more the loss is as many times smaller' },
+    ],
+  }
+}

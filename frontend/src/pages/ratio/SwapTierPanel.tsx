@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ServiceSwapTier, SwapAgeView } from '../../api/_generated/schema'
+import { loadStateOf } from '../../api/queries/base/loadState'
+import { swapTierQuery } from '../../api/queries/knobs'
+import { formatMoney } from '../../lib/tco/money'
+import { formatRatio } from '../../lib/units/units'
+import { formatDuration } from '../../lib/units/time'
+import { FigureText } from '../../ui/figures/FigureText'
+import { Panel } from '../../ui/layout/Panel'
+import { EmptyState } from '../../ui/states/EmptyState'
+import { ProblemState } from '../../ui/states/ProblemState'
+import type { Column } from '../../ui/tables/column'
+import { DataTable } from '../../ui/tables/DataTable'
+import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
+import { NotesList } from '../../ui/text/NotesList'
+import { Prose } from '../../ui/text/Prose'
+import { useTimeRange } from '../shell/time/useTimeRange'
+import classes from './RatioView.module.css'
+
+const verdicts: Record<NonNullable<ServiceSwapTier['verdict']>, { tone: Tone; label: string }> = {
+  pays: { tone: 'good', label: 'pays' },
+  may_pay: { tone: 'info', label: 'may pay' },
+  does_not_pay: { tone: 'neutral', label: 'does not pay' },
+  keep_out: { tone: 'warning', label: 'keep out of swap' },
+}
+
+function ageText(seconds: number): string {
+  return seconds === 0 ? 'two intervals' : `${formatDuration(seconds)} more`
+}
+
+function savingText({ saving_per_year: { value, interval, currency } }: SwapAgeView): string {
+  return `${formatMoney(value, currency)} (${formatMoney(interval.lo, currency)} to ${formatMoney(interval.hi, currency)})`
+}
+
+function figureColumn(key: 'out_bytes' | 'back_bytes_per_s' | 'loss_ratio' | 'drive_life_years', header: string) {
+  return {
+    key,
+    header,
+    numeric: true,
+    value: (age: SwapAgeView) => ({ amount: age[key].value, unit: age[key].unit }),
+    cell: (age: SwapAgeView) => (
+      <FigureText figure={age[key]} label={`${header}, cold for ${ageText(age.age_seconds)}`} />
+    ),
+  }
+}
+
+function columnsOf(best: SwapAgeView | null): Column<SwapAgeView>[] {
+  return [
+    {
+      key: 'age',
+      header: 'Cold for',
+      cell: (age) => (
+        <>
+          {ageText(age.age_seconds)}{' '}
+          {age.age_seconds === best?.age_seconds && (
+            <ToneTag tone="good" label="best" meaning="Saves most within the loss target." />
+          )}
+        </>
+      ),
+      value: (age) => ({ amount: age.age_seconds, unit: 's' }),
+    },
+    figureColumn('out_bytes', 'On swap'),
+    figureColumn('back_bytes_per_s', 'Comes back'),
+    figureColumn('loss_ratio', 'Loss'),
+    figureColumn('drive_life_years', 'Drive lasts'),
+    {
+      key: 'saving',
+      header: 'Saving a year',
+      numeric: true,
+      cell: savingText,
+      value: (age) => ({ amount: age.saving_per_year.value, unit: `${age.saving_per_year.currency} per year` }),
+    },
+  ]
+}
+
+/** Whether swap pays as a tier below DRAM: by how long memory was cold, what it saves and what it costs. */
+export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: number | undefined }) {
+  const { range } = useTimeRange()
+  const query = useQuery(swapTierQuery(serviceId, loss, range))
+  const load = loadStateOf(query)
+  const answer = query.data
+  const verdict = answer?.verdict ?? null
+  const assumed = answer?.assumptions.map(({ name, value, why }) => `${name.replaceAll('_', ' ')}: ${value}; ${why}.`)
+  return (
+    <Panel
+      title="Swap below DRAM"
+      hint={answer === undefined ? undefined : `for a loss of at most ${formatRatio(answer.loss_target)}`}
+      flush
+      testId="swap-tier"
+    >
+      {load.problem !== null && answer === undefined ? (
+        <ProblemState problem={load.problem} onRetry={load.retry} />
+      ) : (
+        <>
+          {answer !== undefined && verdict !== null && (
+            <p className={classes.text}>
+              <ToneTag {...verdicts[verdict]} /> <Prose text={answer.sentence} />
+            </p>
+          )}
+          <DataTable
+            label="Swap below DRAM by how long memory was cold"
+            columns={columnsOf(answer?.best ?? null)}
+            rows={answer?.ages}
+            rowKey={(age) => String(age.age_seconds)}
+            skeletonRows={4}
+            empty={
+              <EmptyState title="Whether swap pays is not known" next={answer?.reason ?? 'Widen the time range.'} />
+            }
+          />
+          {verdict !== null && <NotesList notes={assumed} />}
+        </>
+      )}
+    </Panel>
+  )
+}

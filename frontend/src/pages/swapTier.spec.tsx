@@ -1,0 +1,27 @@
+import { screen, within } from '@testing-library/react'
+import { expect, it } from 'vitest'
+import { openApp } from '../mock-api/render'
+
+it('says whether swap pays for a service at the loss that is chosen, by age of cold memory, with what it assumes', async () => {
+  const asked: (string | null)[] = []
+  openApp('/services/svc-redis?tab=advice&loss=0.02', ({ pathname, searchParams }) => {
+    if (pathname.endsWith('/swap-tier')) asked.push(searchParams.get('loss_target'))
+    return undefined
+  })
+  const panel = within(await screen.findByTestId('swap-tier'))
+  expect(await panel.findByText('pays')).toBeTruthy()
+  expect(panel.getByText(/it frees 25.0 GiB/)).toBeTruthy()
+  const [, first, second] = panel.getAllByRole('row')
+  expect(first?.textContent).not.toContain('best')
+  expect(second?.textContent).toContain('best')
+  expect(second?.textContent).toContain('$520 ($208 to $884)')
+  expect(panel.getByText(/Busy cores: 3; one for each host/)).toBeTruthy()
+  expect(asked).toEqual(['0.02'])
+})
+
+it('says why it is not known', async () => {
+  openApp('/services/svc-batch?tab=advice')
+  const panel = within(await screen.findByTestId('swap-tier'))
+  expect(await panel.findByText(/accessed again was not measured/)).toBeTruthy()
+  expect(panel.queryByText('pays')).toBeNull()
+})
