@@ -24,7 +24,7 @@ LOGS := .build/logs
 # What a test process compiles, others read: where this is set in the environment, each would compile all tests anew.
 test-python test-quick test-soak e2e: export PYTHONDONTWRITEBYTECODE :=
 # Tests use the program that users get, and do not compile it again on the way.
-WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/build-agent.sh --print-path)"
+WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/compile.sh --print-agent)"
 
 PYTHON_STAMP := $(VENV)/.installed
 NODE_STAMP := frontend/node_modules/.installed
@@ -32,15 +32,13 @@ FRONTEND := frontend/dist/index.html
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/*.json frontend/*.ts -type f 2>/dev/null)
 SITE := docs/_site/index.html
 SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
-SIMCORE_STAMP := $(VENV)/.simcore
-SIMCORE_SOURCES := $(shell find backend/simcore $(CARGO_DIR)/crates/sample $(CARGO_DIR)/crates/import -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 
 .PHONY: help setup service agent simcore docs up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
-setup: service agent simcore ## Install everything into the checkout: Python, the dashboard, the agent, the compiled core
+setup: service agent ## Install everything into the checkout: Python, the dashboard, the agent, the compiled core
 
 service: $(PYTHON_STAMP) $(FRONTEND) $(SITE) ## Install what the service needs: Python packages, the built dashboard and documentation
 
@@ -57,15 +55,11 @@ $(FRONTEND): $(NODE_STAMP) $(FRONTEND_SOURCES)
 	$(WEB) npm run build
 	@touch $@
 
-agent: ## Compile the agent (release, static where the musl target is installed)
-	@deploy/dev/build-agent.sh
+# Cargo knows what has changed.
+agent: $(PYTHON_STAMP) ## Compile the agent and the simulator core
+	@deploy/dev/compile.sh
 
-simcore: $(SIMCORE_STAMP) ## Compile the simulator core into the Python environment
-
-$(SIMCORE_STAMP): $(PYTHON_STAMP) $(SIMCORE_SOURCES)
-	@deploy/dev/check-tools.sh rust
-	@deploy/dev/install-simcore.sh
-	@touch $@
+simcore: agent ## The same
 
 up: ## Start everything on this host; Ctrl-C stops it. ARGS=--detach keeps it running
 	@deploy/dev/up.sh $(ARGS)
@@ -109,13 +103,11 @@ test-web: $(NODE_STAMP) ## Run the dashboard's tests
 	@mkdir -p $(LOGS)
 	$(WEB) npm test -- --reporter=default --reporter=json --outputFile.json=../$(LOGS)/web.json 2>&1 | tee ../$(LOGS)/web.log
 
-test-python: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests, end to end ones too
+test-python: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the Python tests, end to end ones too
 	@mkdir -p $(LOGS)
 	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope --failures=$(LOGS)/python.jsonl $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
 
-# Static programs keep the machine's clock, so that the agent of a soak is linked dynamically.
-test-soak: export TIERSCOPE_AGENT_LINKING := dynamic
-test-soak: $(PYTHON_STAMP) $(FRONTEND) simcore agent ## Run the Python tests at four awkward times, shuffled, on busy cores; ARGS="midnight --seed 1"
+test-soak: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the Python tests at four awkward times, shuffled, on busy cores; ARGS="midnight --seed 1"
 	$(WITH_AGENT) $(BIN)/python tests/soak.py $(ARGS)
 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
@@ -155,18 +147,18 @@ gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the con
 	$(BIN)/python contract/gen.py
 	$(WEB) npm run --silent gen
 
-bench: $(PYTHON_STAMP) agent ## Measure against references in the same run; see docs/benchmarks.md
-	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m bench --agent "$$(deploy/dev/build-agent.sh --print-path)" $(ARGS)
+bench: $(PYTHON_STAMP) simcore ## Measure against references in the same run; see docs/benchmarks.md
+	@deploy/dev/build-agent.sh
+	agent=$$(deploy/dev/build-agent.sh --print-path); \
+	PYTHONPATH=tests TIERSCOPE_AGENT_BINARY="$$agent" $(BIN)/python -m bench --agent "$$agent" $(ARGS)
 
-# Static programs keep their clock, so that one is compiled whose clock can be set.
 faults: $(PYTHON_STAMP) agent ## Kill, cut, fill and overload the real processes; ARGS="--rounds 3"; writes docs/faults.md
-	$(RUST) cargo build --quiet --locked --package tierscope-agent
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m faults $(ARGS)
 
-attack: $(PYTHON_STAMP) simcore agent ## Attack an instance of its own, watched all the time; ARGS="--rounds 3 --record"
+attack: $(PYTHON_STAMP) agent ## Attack an instance of its own, watched all the time; ARGS="--rounds 3 --record"
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m attack $(ARGS)
 
-truth: $(PYTHON_STAMP) simcore agent ## Judge the answers on fleets whose truth is known; ARGS="--laws small --seed 7"; see docs/truth.md
+truth: $(PYTHON_STAMP) agent ## Judge the answers on fleets whose truth is known; ARGS="--laws small --seed 7"; see docs/truth.md
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m truth $(ARGS)
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md

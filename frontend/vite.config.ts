@@ -15,6 +15,8 @@ export default defineConfig({
   build: {
     // Nothing is inlined as data: URIs, so that the content security policy can stay strict for scripts and fonts.
     assetsInlineLimit: 0,
+    // Nobody reads the sizes after compression, which take a second.
+    reportCompressedSize: false,
     // The charting library is one lazy chunk of about 1.4 MB; everything else stays far below.
     chunkSizeWarningLimit: 1600,
   },

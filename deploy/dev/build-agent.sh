@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the agent for use: static against musl where that target and its C compiler are installed, else for this host.
-# TIERSCOPE_AGENT_LINKING=dynamic compiles it for this host anyway: the clock of a static program cannot be set.
+# Compiles the agent for other hosts, as a release has it: small, and static against musl where that target and its C
+# compiler are installed. What runs in this checkout is made by compile.sh, in a third of the time.
 # build-agent.sh --print-path says where the program is then, and does not compile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 target=()
 musl="$(uname -m)-unknown-linux-musl"
-if [ "${TIERSCOPE_AGENT_LINKING:-}" != dynamic ] && command -v musl-gcc >/dev/null && command -v rustc >/dev/null &&
+if command -v musl-gcc >/dev/null && command -v rustc >/dev/null &&
     [ -d "$(rustc --print target-libdir --target "$musl" 2>/dev/null)" ]; then
     target=(--target "$musl")
 fi

@@ -1,28 +1,25 @@
 #!/usr/bin/env bash
-# `make up` and `make demo`: installs what is missing, with the agent compiling beside it, then runs `tierscope up`.
+# `make up` and `make demo`: makes what is missing or has changed, side by side, then runs `tierscope up`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+log=.build/compile.log
 
-build=
-stop_build() {
+compiling=
+stop_compiling() {
     # cargo's whole process group: its compilers would go on without it. What is finished is kept and not done again.
-    [ -z "$build" ] || kill -- "-$build" 2>/dev/null || true
-    [ -z "$build" ] || wait "$build" 2>/dev/null || true
-    build=
+    [ -z "$compiling" ] || kill -- "-$compiling" 2>/dev/null || true
 }
 
 if ! make --question service 2>/dev/null; then
-    echo "Setting up: Python packages and the dashboard; the agent compiles beside them."
-    if deploy/dev/check-tools.sh rust; then
-        mkdir -p .build
-        set -m
-        nice deploy/dev/build-agent.sh >.build/agent-early.log 2>&1 </dev/null &
-        build=$!
-        set +m
-        trap stop_build EXIT
-    fi
-    make service
-    stop_build
-    trap - EXIT
+    echo "Setting up, side by side: Python packages, the dashboard, and the compiled agent and simulator core ($log)."
 fi
+mkdir -p .build
+set -m
+deploy/dev/compile.sh --no-install >"$log" 2>&1 </dev/null &
+compiling=$!
+set +m
+trap stop_compiling EXIT
+make --jobs=2 service
+wait "$compiling" && deploy/dev/compile.sh 2>>"$log" || printf 'The agent and the simulator core are missing. %s ends with:\n%s\n' "$log" "$(tail -n 5 "$log")"
+trap - EXIT
 exec .venv/bin/tierscope up "$@"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 import pytest
 
+import tierscope
 
-def test_the_compiled_core_loads_with_the_version_that_was_installed() -> None:
+
+def test_the_compiled_core_is_of_the_version_of_this_tree() -> None:
     core = pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
-    assert core.__version__ == importlib.metadata.version("tierscope-simcore")
+    assert core.__version__ == tierscope.__version__

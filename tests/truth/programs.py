@@ -55,9 +55,10 @@ def twin_program() -> Path:
         ProgramFailedError: it cannot be compiled.
     """
     manifest = ROOT / "collector-agent" / "Cargo.toml"
-    _run(["cargo", "build", "--quiet", "--locked", "--release", f"--manifest-path={manifest}", "-p", "tierscope-twin"])
+    command = ("cargo", "build", "--quiet", "--locked", "--profile=checkout", "--package=tierscope-twin")
+    _run([*command, f"--manifest-path={manifest}"])
     built = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "collector-agent" / "target")
-    return built / "release" / "tierscope-twin"
+    return built / "checkout" / "tierscope-twin"
 
 
 def tell_losses(twin: Path, plan: FleetPlan, start_unix_s: int, shares: Sequence[float], out: Path) -> None:

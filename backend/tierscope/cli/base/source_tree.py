@@ -1,7 +1,7 @@
 """Where the agent's program comes from: the wheel `tierscope-agent`, or the source tree, compiled in the background.
 
-Compiling takes minutes, so the service never waits for it: a low-priority cargo runs beside, and the agent joins when
-it is done.
+Compiling takes minutes, so the service never waits for it: it is done beside, at low priority, and the agent joins when
+it is done. `deploy/dev/compile.sh` makes the simulator core in the same run; `make up` calls it before.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.process import Launch, start, stop_child
 
 AGENT = "tierscope-agent"
-PROFILE = "release"
 _PACKAGE = Path(tierscope.__file__).resolve().parent
-_MUSL = {"x86_64": "x86_64-unknown-linux-musl", "aarch64": "aarch64-unknown-linux-musl"}
 _CRATE = re.compile(r"^\s*Compiling (\S+)", re.MULTILINE)
 _LAST_LINES = 12
 _STOP_SECONDS = 10.0
@@ -54,15 +52,15 @@ def find_agent() -> Path | None:
         return shipped
     workspace = source_workspace()
     if workspace is not None:
-        built = [path for path in _built_paths(workspace) if os.access(path, os.X_OK)]
-        return max(built, key=lambda path: path.stat().st_mtime) if built else None
+        built = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target")) / "checkout" / AGENT
+        return built if os.access(built, os.X_OK) else None
     found = shutil.which(AGENT)
     return None if found is None else Path(found)
 
 
 @dataclass(slots=True)
 class AgentBuild:
-    """A cargo build of the agent in the background."""
+    """The agent and the simulator core of a source tree, compiled in the background."""
 
     workspace: Path
     log: Path
@@ -75,7 +73,7 @@ class AgentBuild:
             return False
         self.log.unlink(missing_ok=True)
         nice = shutil.which("nice")
-        command = [cargo, "build", "--locked", "--profile", PROFILE, "--package", AGENT, *target_arguments()]
+        command = [str(self.workspace.parent / "deploy" / "dev" / "compile.sh")]
         env = {**os.environ, "CARGO_TERM_COLOR": "never", "PATH": f"{os.environ.get('PATH', '')}:{Path(cargo).parent}"}
         command = [nice, *command] if nice else command
         # What is compiled belongs to the checkout, whose other users may run it.
@@ -112,28 +110,6 @@ class AgentBuild:
             return self.log.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
-
-
-def target_arguments() -> list[str]:
-    """Return cargo's `--target` for a static program where the musl target and its C compiler are installed."""
-    target = _MUSL.get(os.uname().machine)
-    if target is None or shutil.which("musl-gcc") is None:
-        return []
-    rustc = shutil.which("rustc") or str(Path.home() / ".cargo" / "bin" / "rustc")
-    try:
-        asked = subprocess.run(  # noqa: S603
-            [rustc, "--print", "target-libdir", "--target", target], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return []
-    return ["--target", target] if asked.returncode == 0 and Path(asked.stdout.strip()).is_dir() else []
-
-
-def _built_paths(workspace: Path) -> list[Path]:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target"))
-    triple = _MUSL.get(os.uname().machine)
-    places = [target / PROFILE, *([target / triple / PROFILE] if triple else [])]
-    return [place / AGENT for place in places]
 
 
 def _rustup_cargo() -> str | None:
