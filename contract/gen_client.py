@@ -138,7 +138,7 @@ def is_for_programs(raw: Schema) -> bool:
 
 def argument(name: str) -> str:
     """A parameter's name in Python."""
-    plain = name.replace("-", "_").lower()
+    plain = name.removesuffix("[]").replace("-", "_").lower()
     return f"{plain}_" if keyword.iskeyword(plain) else plain
 
 

@@ -83,6 +83,10 @@ def arguments_of(name: str, made: Populated) -> dict[str, Any]:
         "read_forecast_file": {"id": made.ids["service_id"][0]},
         "read_marks": {"host": made.ids["host_id"][0]},
         "read_tiles_file": {"format_": "binary"},
+        "prom_query": {"query": "up"},
+        "prom_query_range": {"query": "up", "start": "0", "end": "60", "step": "60"},
+        "prom_series": {"match": ["up"]},
+        "prom_label_values": {"name": "__name__"},
     }
     return given | more.get(name, {})
 

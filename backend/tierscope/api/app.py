@@ -44,6 +44,7 @@ from tierscope.api.ledger import ping_pong, tier_moves
 from tierscope.api.notifications import log as notifications
 from tierscope.api.notifications import routes, silences
 from tierscope.api.operate import data_quality, health, purges, status, telemetry
+from tierscope.api.promql import endpoints as promql
 from tierscope.api.ratio import endpoints as ratio
 from tierscope.api.reports import endpoints as reports
 from tierscope.api.sensitivity import endpoints as sensitivity
@@ -115,6 +116,7 @@ ROUTERS = (
     notifications.router,
     status.router,
     telemetry.router,
+    promql.router,
     labels.router,
     data_quality.router,
     purges.router,

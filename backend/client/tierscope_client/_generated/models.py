@@ -489,6 +489,24 @@ class BreakEven(TypedDict):
     why: list[str]
 
 
+class Build(TypedDict):
+    """What answers. The version is that of the Prometheus whose PromQL is spoken, so that clients know what to send."""
+
+    branch: str
+    buildDate: str
+    buildUser: str
+    goVersion: str
+    revision: str
+    version: str
+
+
+class BuildAnswer(TypedDict):
+    """What answers queries."""
+
+    data: Build
+    status: Literal["success"]
+
+
 class BundleFile(TypedDict):
     """A file by its path within the bundle."""
 
@@ -1863,6 +1881,13 @@ class InstallationStatus(TypedDict):
     version: str
 
 
+class InstantSeries(TypedDict):
+    """A series with its value at one moment."""
+
+    metric: dict[str, str]
+    value: list[float | str]
+
+
 class InterleaveWeights(TypedDict):
     """Weights DRAM:CXL that suit the bandwidth of both, and the factor that a bound service could gain."""
 
@@ -2168,6 +2193,13 @@ class MatchedEvent(TypedDict):
     text: str
 
 
+class MatrixResult(TypedDict):
+    """Series with values over a range."""
+
+    result: list[RangeSeries]
+    resultType: Literal["matrix"]
+
+
 class MemoryFit(TypedDict):
     """Whether a host holds what the work needs; None where that is not known."""
 
@@ -2181,6 +2213,21 @@ class MemoryNeed(TypedDict):
     hot_bytes: Figure
     required_bytes: Figure
     source: str
+
+
+class Metadata(TypedDict):
+    """What a metric is."""
+
+    help: str
+    type: Literal["counter", "gauge"]
+    unit: str
+
+
+class MetadataAnswer(TypedDict):
+    """What metrics are, by name; of series that were written nothing is known."""
+
+    data: dict[str, list[Metadata]]
+    status: Literal["success"]
 
 
 class Metric(TypedDict):
@@ -3041,12 +3088,34 @@ class Quantiles(TypedDict):
     p99: float
 
 
+class QueryAnswer(TypedDict):
+    """The answer to a query."""
+
+    data: VectorResult | MatrixResult | SingleResult
+    status: Literal["success"]
+
+
+class QueryProblem(TypedDict):
+    """Why there is no answer."""
+
+    error: str
+    errorType: Literal["bad_data", "execution", "timeout", "internal", "unavailable"]
+    status: Literal["error"]
+
+
 class RangeDocument(TypedDict):
     """A value and how far it may be off: low and high ends of a triangular distribution. Left out = certain."""
 
     high: NotRequired[float | None]
     low: NotRequired[float | None]
     value: float
+
+
+class RangeSeries(TypedDict):
+    """A series with its values over a range; steps without a value are left out."""
+
+    metric: dict[str, str]
+    values: list[list[float | str]]
 
 
 class Ratio(TypedDict):
@@ -3747,6 +3816,13 @@ class Series(TypedDict):
     values: list[float | None]
 
 
+class SeriesAnswer(TypedDict):
+    """Labels of series."""
+
+    data: list[dict[str, str]]
+    status: Literal["success"]
+
+
 class ServedAtRatio(TypedDict):
     """Share of accesses that DRAM serves at a ratio that is sold."""
 
@@ -4094,6 +4170,13 @@ class SimulatorSources(TypedDict):
     services: list[SampledService]
     uploads: list[TraceUpload]
     workloads: list[Workload]
+
+
+class SingleResult(TypedDict):
+    """A number or a text at one moment."""
+
+    result: list[float | str]
+    resultType: Literal["scalar", "string"]
 
 
 class SizeHeat(TypedDict):
@@ -4673,6 +4756,13 @@ class TestRequest(TypedDict):
     receiver: str
 
 
+class TextsAnswer(TypedDict):
+    """Names or values of labels, in order."""
+
+    data: list[str]
+    status: Literal["success"]
+
+
 class TierFlow(TypedDict):
     """Bytes per second between DRAM, slower tiers and swap, in both directions. The kernel does not count which tier
     swapped pages left or came to.
@@ -4870,6 +4960,13 @@ class ValueCount(TypedDict):
 
     hosts: int
     value: str
+
+
+class VectorResult(TypedDict):
+    """Series with one value each."""
+
+    result: list[InstantSeries]
+    resultType: Literal["vector"]
 
 
 class ViewRequest(TypedDict):

@@ -898,6 +898,73 @@ class Client(Transport):
         """The report as it would be sent now. One page of HTML, or a PDF."""
         return self._bytes("POST", "/v1/reports/preview", query={"format": format}, body=body)
 
+    def prom_build(self) -> models.BuildAnswer:
+        """What answers queries. The version of Prometheus whose PromQL is spoken, and of this service."""
+        return cast("models.BuildAnswer", self._json("GET", "/prometheus/api/v1/status/buildinfo"))
+
+    def prom_label_values(
+        self, name: str, *, match: list[str] | None = None, start: str | None = None, end: str | None = None
+    ) -> models.TextsAnswer:
+        """Values of a label. Values of a label; those of `__name__` are the metrics."""
+        return cast(
+            "models.TextsAnswer",
+            self._json(
+                "GET",
+                f"/prometheus/api/v1/label/{quote(name, safe='')}/values",
+                query={"match[]": match, "start": start, "end": end},
+            ),
+        )
+
+    def prom_labels(
+        self, *, match: list[str] | None = None, start: str | None = None, end: str | None = None
+    ) -> models.TextsAnswer:
+        """Names of labels. Names of the labels of all series, or of those that any selector means."""
+        return cast(
+            "models.TextsAnswer",
+            self._json("GET", "/prometheus/api/v1/labels", query={"match[]": match, "start": start, "end": end}),
+        )
+
+    def prom_metadata(self, *, metric: str | None = None, limit: int | None = None) -> models.MetadataAnswer:
+        """What metrics are. Type, help and unit of the service's own metrics; of written series nothing is known."""
+        return cast(
+            "models.MetadataAnswer",
+            self._json("GET", "/prometheus/api/v1/metadata", query={"metric": metric, "limit": limit}),
+        )
+
+    def prom_query(self, *, query: str | None = None, time: str | None = None) -> models.QueryAnswer:
+        """Value of a PromQL expression. The value of an expression at a moment. docs/howto/grafana.md lists what is
+        supported.
+        """
+        return cast(
+            "models.QueryAnswer", self._json("GET", "/prometheus/api/v1/query", query={"query": query, "time": time})
+        )
+
+    def prom_query_range(
+        self, *, query: str | None = None, start: str | None = None, end: str | None = None, step: str | None = None
+    ) -> models.QueryAnswer:
+        """Values of a PromQL expression over a range. The values of an expression at steps from `start` to `end`, at
+        most 11,000 of them.
+        """
+        return cast(
+            "models.QueryAnswer",
+            self._json(
+                "GET",
+                "/prometheus/api/v1/query_range",
+                query={"query": query, "start": start, "end": end, "step": step},
+            ),
+        )
+
+    def prom_series(
+        self, *, match: list[str] | None = None, start: str | None = None, end: str | None = None
+    ) -> models.SeriesAnswer:
+        """Series that selectors mean. Labels of all series that any selector means. Written series are told whenever
+        they had samples.
+        """
+        return cast(
+            "models.SeriesAnswer",
+            self._json("GET", "/prometheus/api/v1/series", query={"match[]": match, "start": start, "end": end}),
+        )
+
     def propose_canaries(
         self, *, change: str, service: str | None = None, canary_n: int | None = None
     ) -> models.CanaryProposal:

@@ -67,6 +67,7 @@ from tierscope.usecases.operate.status import StatusReads
 from tierscope.usecases.operate.telemetry.collector import InventoryCollector
 from tierscope.usecases.operate.telemetry.fleet import FleetCollector
 from tierscope.usecases.operate.telemetry.process import IngestQueue
+from tierscope.usecases.promql.reads import PromQueries
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.reports.schedules import Reports
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads
@@ -132,6 +133,7 @@ class _Reads:
         self.reports = Reports(context)
         self.agent_versions = AgentVersionReads(context)
         self.data_quality = DataQualityReads(context)
+        self.prom_queries = PromQueries(context)
 
 
 class _Stores:

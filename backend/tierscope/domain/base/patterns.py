@@ -42,9 +42,19 @@ class Pattern:
         # A text that is no UTF-8 has a question mark where its broken characters stand.
         return self._compiled.fullmatch(value.encode("utf-8", "replace")) is not None
 
+    def parts(self, value: str) -> dict[str, str] | None:
+        """What its groups took of the value, by number and by name, of an expression with `captures`; None: no fit."""
+        found = self._compiled.fullmatch(value.encode("utf-8", "replace"))
+        if found is None:
+            return None
+        taken = [(part or b"").decode("utf-8", "replace") for part in (found[0], *found.groups())]
+        by_number = {str(number): part for number, part in enumerate(taken)}
+        names = {name.decode(): taken[number] for name, number in self._compiled.groupindex.items()}
+        return by_number | names
+
 
 @lru_cache(maxsize=MAX_KEPT)
-def read_pattern(text: str, *, dot_fits_newline: bool = False) -> Pattern:
+def read_pattern(text: str, *, dot_fits_newline: bool = False, captures: bool = False) -> Pattern:
     r"""The expression of a text. Case counts unless it says `(?i)`; `\d`, `\s`, `\w` and `\b` know ASCII alone.
 
     Raises:
@@ -56,7 +66,7 @@ def read_pattern(text: str, *, dot_fits_newline: bool = False) -> Pattern:
     options = re2.Options()
     options.max_mem = MAX_PATTERN_BYTES
     options.dot_nl = dot_fits_newline
-    options.never_capture = True
+    options.never_capture = not captures
     options.log_errors = False
     try:
         return Pattern(text, re2.compile(text.encode(), options))

@@ -96,6 +96,18 @@ def hosts_by_id(session: ReadSession, host_ids: Sequence[int]) -> list[SubjectHo
     return [SubjectHost(*row) for row in session.execute(statement, {"ids": list(host_ids)})]
 
 
+def all_hosts(session: ReadSession) -> list[SubjectHost]:
+    """All hosts, by name."""
+    statement = text("SELECT id, public_id, name, origin, layout_id FROM hosts ORDER BY name, public_id")
+    return [SubjectHost(*row) for row in session.execute(statement)]
+
+
+def all_services(session: ReadSession) -> list[SubjectService]:
+    """All services, by namespace and name."""
+    statement = text("SELECT id, public_id, namespace, name, origin FROM services ORDER BY namespace, name, public_id")
+    return [SubjectService(*row) for row in session.execute(statement)]
+
+
 def newest_inventories(session: ReadSession, host_ids: Sequence[int], before: datetime) -> dict[int, Mapping[str, Any]]:
     """The newest inventory up to `before` of each host, else its first one."""
     statement = text(

@@ -83,6 +83,18 @@ def read_bodies(session: ReadSession, target_ids: Sequence[int], start: datetime
     return [bytes(row.body) for statement in (packed, live) for row in session.execute(statement, values)]
 
 
+def count_samples(session: ReadSession, target_ids: Sequence[int], start: datetime, end: datetime) -> int:
+    """How many samples the bodies of (start, end] hold, of all series of these targets."""
+    values = {"targets": list(target_ids), "start": start, "end": end, "hour": timedelta(hours=1)}
+    statement = text(
+        "SELECT coalesce((SELECT sum(n) FROM samples_packed WHERE target_id = ANY(:targets)"
+        " AND ts > CAST(:start AS timestamptz) - :hour AND ts < :end), 0)"
+        " + coalesce((SELECT sum(n) FROM samples_live WHERE target_id = ANY(:targets)"
+        " AND hour > CAST(:start AS timestamptz) - :hour AND hour < :end), 0)"
+    )
+    return int(session.execute(statement, values).scalar_one())
+
+
 def replace_packed(transaction: WriteTransaction, target_id: int, hour: datetime, packed: NewBody) -> None:
     """Store a packed hour in place of what was there."""
     statement = text("DELETE FROM samples_packed WHERE target_id = :target AND ts = :hour")

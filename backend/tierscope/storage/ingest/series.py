@@ -164,8 +164,48 @@ def match_series(
     Raises:
         BadPattern: a pattern cannot be read.
     """
-    clauses: list[str] = ["id > :after"]
-    bound: dict[str, object] = {"after": after}
+    clauses, bound = _meet(session, conditions)
+    statement = text(
+        "SELECT id, target_id, labels, first_seen_at FROM sample_series"  # noqa: S608 - see _column
+        f" WHERE {' AND '.join(['id > :after', *clauses])} ORDER BY id LIMIT :limit"
+    )
+    rows = session.execute(statement, bound | {"after": after, "limit": limit}).mappings()
+    return [StoredSeries(**row) for row in rows]
+
+
+def label_names(session: ReadSession, conditions: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Names of all labels of series that meet the conditions, in order; `__name__` is one.
+
+    Raises:
+        BadPattern: a pattern cannot be read.
+    """
+    clauses, bound = _meet(session, conditions)
+    statement = text(
+        "SELECT DISTINCT jsonb_object_keys(labels) AS name FROM sample_series"  # noqa: S608 - see _column
+        f" WHERE {' AND '.join(['true', *clauses])} ORDER BY name"
+    )
+    return [str(name) for name in session.execute(statement, bound).scalars()]
+
+
+def label_values(session: ReadSession, label: str, conditions: Sequence[tuple[str, str, str]]) -> list[str]:
+    """The different values of a label of series that meet the conditions; series without the label have none.
+
+    Raises:
+        BadPattern: a pattern cannot be read.
+    """
+    clauses, bound = _meet(session, conditions)
+    column = _column(label, len(conditions), bound)
+    statement = text(
+        f"SELECT DISTINCT {column} AS found FROM sample_series"  # noqa: S608 - see _column
+        f" WHERE {' AND '.join(['true', *clauses])}"
+    )
+    return [str(value) for value in session.execute(statement, bound).scalars() if value]
+
+
+def _meet(session: ReadSession, conditions: Sequence[tuple[str, str, str]]) -> tuple[list[str], dict[str, object]]:
+    """SQL conditions by which series meet all of these, and what they bind."""
+    clauses: list[str] = []
+    bound: dict[str, object] = {}
     patterns: list[tuple[int, str, Pattern, bool]] = []
     for place, (label, operator, value) in enumerate(conditions):
         if operator in ("=~", "!~"):
@@ -176,16 +216,14 @@ def match_series(
             bound[f"value{place}"] = value
     for place, label, pattern, fitting in patterns:
         column = _column(label, place, bound)
-        statement = text(f"SELECT DISTINCT {column} FROM sample_series WHERE {' AND '.join(clauses)}")  # noqa: S608 - see _column
+        statement = text(
+            f"SELECT DISTINCT {column} FROM sample_series"  # noqa: S608 - see _column
+            f" WHERE {' AND '.join(['true', *clauses])}"
+        )
         values = session.execute(statement, bound).scalars()
         bound[f"values{place}"] = [value for value in values if pattern.fits(value) is fitting]
         clauses.append(f"{column} = ANY(:values{place})")
-    statement = text(
-        "SELECT id, target_id, labels, first_seen_at FROM sample_series"  # noqa: S608 - see _column
-        f" WHERE {' AND '.join(clauses)} ORDER BY id LIMIT :limit"
-    )
-    rows = session.execute(statement, bound | {"limit": limit}).mappings()
-    return [StoredSeries(**row) for row in rows]
+    return clauses, bound
 
 
 def _column(label: str, place: int, bound: dict[str, object]) -> str:

@@ -87,6 +87,146 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/prometheus/api/v1/label/{name}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Values of a label
+         * @description Values of a label; those of `__name__` are the metrics.
+         */
+        get: operations["prom_label_values_prometheus_api_v1_label__name__values_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names of labels
+         * @description Names of the labels of all series, or of those that any selector means.
+         */
+        get: operations["prom_labels_prometheus_api_v1_labels_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What metrics are
+         * @description Type, help and unit of the service's own metrics; of written series nothing is known.
+         */
+        get: operations["prom_metadata_prometheus_api_v1_metadata_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Value of a PromQL expression
+         * @description The value of an expression at a moment. docs/howto/grafana.md lists what is supported.
+         */
+        get: operations["prom_query_prometheus_api_v1_query_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/query_range": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Values of a PromQL expression over a range
+         * @description The values of an expression at steps from `start` to `end`, at most 11,000 of them.
+         */
+        get: operations["prom_query_range_prometheus_api_v1_query_range_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Series that selectors mean
+         * @description Labels of all series that any selector means. Written series are told whenever they had samples.
+         */
+        get: operations["prom_series_prometheus_api_v1_series_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/status/buildinfo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What answers queries
+         * @description The version of Prometheus whose PromQL is spoken, and of this service.
+         */
+        get: operations["prom_build_prometheus_api_v1_status_buildinfo_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -3970,6 +4110,39 @@ export interface components {
             why: string[];
         };
         /**
+         * Build
+         * @description What answers. The version is that of the Prometheus whose PromQL is spoken, so that clients know what to send.
+         */
+        Build: {
+            /** Branch */
+            branch: string;
+            /** Builddate */
+            buildDate: string;
+            /** Builduser */
+            buildUser: string;
+            /** Goversion */
+            goVersion: string;
+            /**
+             * Revision
+             * @description The version of Tierscope.
+             */
+            revision: string;
+            /** Version */
+            version: string;
+        };
+        /**
+         * BuildAnswer
+         * @description What answers queries.
+         */
+        BuildAnswer: {
+            data: components["schemas"]["Build"];
+            /**
+             * Status
+             * @constant
+             */
+            status: "success";
+        };
+        /**
          * BundleFile
          * @description A file by its path within the bundle.
          */
@@ -6647,6 +6820,21 @@ export interface components {
             version: string;
         };
         /**
+         * InstantSeries
+         * @description A series with its value at one moment.
+         */
+        InstantSeries: {
+            /** Metric */
+            metric: {
+                [key: string]: string;
+            };
+            /** Value */
+            value: [
+                number,
+                string
+            ];
+        };
+        /**
          * InterleaveWeights
          * @description Weights DRAM:CXL that suit the bandwidth of both, and the factor that a bound service could gain.
          */
@@ -7219,6 +7407,19 @@ export interface components {
             text: string;
         };
         /**
+         * MatrixResult
+         * @description Series with values over a range.
+         */
+        MatrixResult: {
+            /** Result */
+            result: components["schemas"]["RangeSeries"][];
+            /**
+             * Resulttype
+             * @constant
+             */
+            resultType: "matrix";
+        };
+        /**
          * MemoryFit
          * @description Whether a host holds what the work needs; None where that is not known.
          */
@@ -7240,6 +7441,36 @@ export interface components {
             required_bytes: components["schemas"]["Figure"];
             /** Source */
             source: string;
+        };
+        /**
+         * Metadata
+         * @description What a metric is.
+         */
+        Metadata: {
+            /** Help */
+            help: string;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "counter" | "gauge";
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MetadataAnswer
+         * @description What metrics are, by name; of series that were written nothing is known.
+         */
+        MetadataAnswer: {
+            /** Data */
+            data: {
+                [key: string]: components["schemas"]["Metadata"][];
+            };
+            /**
+             * Status
+             * @constant
+             */
+            status: "success";
         };
         /**
          * Metric
@@ -8880,6 +9111,37 @@ export interface components {
             p99: number;
         };
         /**
+         * QueryAnswer
+         * @description The answer to a query.
+         */
+        QueryAnswer: {
+            /** Data */
+            data: components["schemas"]["VectorResult"] | components["schemas"]["MatrixResult"] | components["schemas"]["SingleResult"];
+            /**
+             * Status
+             * @constant
+             */
+            status: "success";
+        };
+        /**
+         * QueryProblem
+         * @description Why there is no answer.
+         */
+        QueryProblem: {
+            /** Error */
+            error: string;
+            /**
+             * Errortype
+             * @enum {string}
+             */
+            errorType: "bad_data" | "execution" | "timeout" | "internal" | "unavailable";
+            /**
+             * Status
+             * @constant
+             */
+            status: "error";
+        };
+        /**
          * RangeDocument
          * @description A value and how far it may be off: low and high ends of a triangular distribution. Left out = certain.
          */
@@ -8890,6 +9152,21 @@ export interface components {
             low?: number | null;
             /** Value */
             value: number;
+        };
+        /**
+         * RangeSeries
+         * @description A series with its values over a range; steps without a value are left out.
+         */
+        RangeSeries: {
+            /** Metric */
+            metric: {
+                [key: string]: string;
+            };
+            /** Values */
+            values: [
+                number,
+                string
+            ][];
         };
         /**
          * Ratio
@@ -10415,6 +10692,21 @@ export interface components {
             values: (number | null)[];
         };
         /**
+         * SeriesAnswer
+         * @description Labels of series.
+         */
+        SeriesAnswer: {
+            /** Data */
+            data: {
+                [key: string]: string;
+            }[];
+            /**
+             * Status
+             * @constant
+             */
+            status: "success";
+        };
+        /**
          * ServedAtRatio
          * @description Share of accesses that DRAM serves at a ratio that is sold.
          */
@@ -11020,6 +11312,22 @@ export interface components {
             uploads: components["schemas"]["TraceUpload"][];
             /** Workloads */
             workloads: components["schemas"]["Workload"][];
+        };
+        /**
+         * SingleResult
+         * @description A number or a text at one moment.
+         */
+        SingleResult: {
+            /** Result */
+            result: [
+                number,
+                string
+            ];
+            /**
+             * Resulttype
+             * @enum {string}
+             */
+            resultType: "scalar" | "string";
         };
         /**
          * SizeHeat
@@ -12186,6 +12494,19 @@ export interface components {
             receiver: string;
         };
         /**
+         * TextsAnswer
+         * @description Names or values of labels, in order.
+         */
+        TextsAnswer: {
+            /** Data */
+            data: string[];
+            /**
+             * Status
+             * @constant
+             */
+            status: "success";
+        };
+        /**
          * TierFlow
          * @description Bytes per second between DRAM, slower tiers and swap, in both directions.
          *
@@ -12560,6 +12881,19 @@ export interface components {
             value: string;
         };
         /**
+         * VectorResult
+         * @description Series with one value each.
+         */
+        VectorResult: {
+            /** Result */
+            result: components["schemas"]["InstantSeries"][];
+            /**
+             * Resulttype
+             * @constant
+             */
+            resultType: "vector";
+        };
+        /**
          * ViewRequest
          * @description What a view is from now on.
          */
@@ -12932,6 +13266,8 @@ export type BenchSkip = components['schemas']['BenchSkip'];
 export type BesideHeat = components['schemas']['BesideHeat'];
 export type Bin = components['schemas']['Bin'];
 export type BreakEven = components['schemas']['BreakEven'];
+export type Build = components['schemas']['Build'];
+export type BuildAnswer = components['schemas']['BuildAnswer'];
 export type BundleFile = components['schemas']['BundleFile'];
 export type CanaryProposal = components['schemas']['CanaryProposal'];
 export type Capacity = components['schemas']['Capacity'];
@@ -13043,6 +13379,7 @@ export type IngestAnswer = components['schemas']['IngestAnswer'];
 export type Inhibition = components['schemas']['Inhibition'];
 export type InputRange = components['schemas']['InputRange'];
 export type InstallationStatus = components['schemas']['InstallationStatus'];
+export type InstantSeries = components['schemas']['InstantSeries'];
 export type InterleaveWeights = components['schemas']['InterleaveWeights'];
 export type Interval = components['schemas']['Interval'];
 export type JoinToken = components['schemas']['JoinToken'];
@@ -13075,8 +13412,11 @@ export type Lookalike = components['schemas']['Lookalike'];
 export type Lookalikes = components['schemas']['Lookalikes'];
 export type LossSource = components['schemas']['LossSource'];
 export type MatchedEvent = components['schemas']['MatchedEvent'];
+export type MatrixResult = components['schemas']['MatrixResult'];
 export type MemoryFit = components['schemas']['MemoryFit'];
 export type MemoryNeed = components['schemas']['MemoryNeed'];
+export type Metadata = components['schemas']['Metadata'];
+export type MetadataAnswer = components['schemas']['MetadataAnswer'];
 export type Metric = components['schemas']['Metric'];
 export type MetricChoice = components['schemas']['MetricChoice'];
 export type MetricRequest = components['schemas']['MetricRequest'];
@@ -13162,7 +13502,10 @@ export type PurgedTable = components['schemas']['PurgedTable'];
 export type Push = components['schemas']['Push'];
 export type PushCorrelation = components['schemas']['PushCorrelation'];
 export type Quantiles = components['schemas']['Quantiles'];
+export type QueryAnswer = components['schemas']['QueryAnswer'];
+export type QueryProblem = components['schemas']['QueryProblem'];
 export type RangeDocument = components['schemas']['RangeDocument'];
+export type RangeSeries = components['schemas']['RangeSeries'];
 export type Ratio = components['schemas']['Ratio'];
 export type RatioAssumption = components['schemas']['RatioAssumption'];
 export type RatioCandidate = components['schemas']['RatioCandidate'];
@@ -13220,6 +13563,7 @@ export type SearchBest = components['schemas']['SearchBest'];
 export type SearchPoint = components['schemas']['SearchPoint'];
 export type Sensitivity = components['schemas']['Sensitivity'];
 export type Series = components['schemas']['Series'];
+export type SeriesAnswer = components['schemas']['SeriesAnswer'];
 export type ServedAtRatio = components['schemas']['ServedAtRatio'];
 export type ServedCurve = components['schemas']['ServedCurve'];
 export type ServiceClass = components['schemas']['ServiceClass'];
@@ -13245,6 +13589,7 @@ export type SilenceRequest = components['schemas']['SilenceRequest'];
 export type SimulatorPolicies = components['schemas']['SimulatorPolicies'];
 export type SimulatorPolicy = components['schemas']['SimulatorPolicy'];
 export type SimulatorSources = components['schemas']['SimulatorSources'];
+export type SingleResult = components['schemas']['SingleResult'];
 export type SizeHeat = components['schemas']['SizeHeat'];
 export type SkuDocument = components['schemas']['SkuDocument'];
 export type SkuHosts = components['schemas']['SkuHosts'];
@@ -13295,6 +13640,7 @@ export type TenantLimit = components['schemas']['TenantLimit'];
 export type TenantShare = components['schemas']['TenantShare'];
 export type TestAnswer = components['schemas']['TestAnswer'];
 export type TestRequest = components['schemas']['TestRequest'];
+export type TextsAnswer = components['schemas']['TextsAnswer'];
 export type TierFlow = components['schemas']['TierFlow'];
 export type TileGrid = components['schemas']['TileGrid'];
 export type TileRow = components['schemas']['TileRow'];
@@ -13313,6 +13659,7 @@ export type User = components['schemas']['User'];
 export type UserRequest = components['schemas']['UserRequest'];
 export type UserUpdate = components['schemas']['UserUpdate'];
 export type ValueCount = components['schemas']['ValueCount'];
+export type VectorResult = components['schemas']['VectorResult'];
 export type ViewRequest = components['schemas']['ViewRequest'];
 export type Vocabulary = components['schemas']['Vocabulary'];
 export type VocabularyItem = components['schemas']['VocabularyItem'];
@@ -13477,6 +13824,404 @@ export interface operations {
             403: components["responses"]["Problem403"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
+        };
+    };
+    prom_label_values_prometheus_api_v1_label__name__values_get: {
+        parameters: {
+            query?: {
+                /** @description Selectors: series that meet any of them. */
+                "match[]"?: string[];
+                /** @description Unix seconds or RFC 3339. Default six hours before `end`. */
+                start?: string | null;
+                /** @description Unix seconds or RFC 3339. Default now. */
+                end?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextsAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_labels_prometheus_api_v1_labels_get: {
+        parameters: {
+            query?: {
+                /** @description Selectors: series that meet any of them. */
+                "match[]"?: string[];
+                /** @description Unix seconds or RFC 3339. Default six hours before `end`. */
+                start?: string | null;
+                /** @description Unix seconds or RFC 3339. Default now. */
+                end?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextsAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_metadata_prometheus_api_v1_metadata_get: {
+        parameters: {
+            query?: {
+                /** @description This metric alone. */
+                metric?: string | null;
+                /** @description At most so many metrics. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetadataAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_query_prometheus_api_v1_query_get: {
+        parameters: {
+            query?: {
+                /** @description A PromQL expression. */
+                query?: string;
+                /** @description Unix seconds or RFC 3339. Default now. */
+                time?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_query_range_prometheus_api_v1_query_range_get: {
+        parameters: {
+            query?: {
+                /** @description A PromQL expression. */
+                query?: string;
+                /** @description Unix seconds or RFC 3339. */
+                start?: string;
+                /** @description Unix seconds or RFC 3339. */
+                end?: string;
+                /** @description Seconds, or a duration such as `1m30s`. */
+                step?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_series_prometheus_api_v1_series_get: {
+        parameters: {
+            query?: {
+                /** @description Selectors: series that meet any of them. */
+                "match[]"?: string[];
+                /** @description Unix seconds or RFC 3339. Default six hours before `end`. */
+                start?: string | null;
+                /** @description Unix seconds or RFC 3339. Default now. */
+                end?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+        };
+    };
+    prom_build_prometheus_api_v1_status_buildinfo_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildAnswer"];
+                };
+            };
+            /** @description It is no query, or has something that is not supported */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description The query has no value, or needs more than one query may */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
+            429: components["responses"]["Problem429"];
+            /** @description The query takes too long */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryProblem"];
+                };
+            };
         };
     };
     read_readiness_readyz_get: {

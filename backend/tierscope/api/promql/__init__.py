@@ -1,0 +1,1 @@
+"""The query API of Prometheus, over what is stored here."""

@@ -1,0 +1,1 @@
+"""What queries in PromQL read that nothing else does."""

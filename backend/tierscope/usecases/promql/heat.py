@@ -1,0 +1,114 @@
+"""Heat of services on each of their hosts: bytes by class, page kind and tier."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from tierscope.core.database import ReadSession
+from tierscope.domain.base.figures import Window
+from tierscope.domain.heat.classes import CLASSES, USUAL_RULE, classify
+from tierscope.domain.heat.rows import HeatSeries
+from tierscope.domain.promql.evaluate import Demand
+from tierscope.domain.promql.matching import fits, meets, name_fits
+from tierscope.domain.promql.nodes import Matcher
+from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Floats, Labels, Series, TooMuch, make_labels
+from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_services, hosts_of_service
+from tierscope.usecases.heat.reads import choose_method
+from tierscope.usecases.heat.sources import DAILY_FROM, read_heat
+from tierscope.usecases.promql.sources import SERIES_MAX, MetricHelp, Span
+
+METRIC = "tierscope_service_heat_bytes"
+LISTED = timedelta(days=1)
+"""How much of a stretch tells which series there are."""
+MISSED = 1.5
+"""So many intervals a sample stands for what follows, where that is more than Prometheus' five minutes."""
+_HELP = "Memory of a service on a host by class (hot, warm, cold, unknown), page kind and tier: mean of each interval."
+
+
+class ServiceHeat:
+    """Heat as the heat page shows it: by the method with most intervals and the usual rule."""
+
+    @property
+    def metrics(self) -> dict[str, MetricHelp]:
+        """Its metric by name."""
+        return {METRIC: MetricHelp("gauge", _HELP, "bytes")}
+
+    def select(
+        self, session: ReadSession, matchers: Sequence[Matcher], demand: Demand, *, now: datetime
+    ) -> list[Series]:
+        """The series that meet all conditions, with their samples.
+
+        Raises:
+            TooMuch: they are too many.
+        """
+        start, end = from_us(demand.first_ms * 1000), min(from_us(demand.last_ms * 1000), now)
+        back = timedelta(days=2) if end - start > DAILY_FROM - timedelta(days=1) else timedelta(hours=2)
+        return self._read(session, matchers, Span(start - back, end), now=now)
+
+    def find(self, session: ReadSession, matchers: Sequence[Matcher], span: Span, *, now: datetime) -> list[Labels]:
+        """Labels of the series that meet all conditions; of a long stretch the newest day tells."""
+        end = min(span.end, now)
+        newest = Span(max(span.start, end - LISTED), end)
+        return [series.labels for series in self._read(session, matchers, newest, now=now)]
+
+    def _read(self, session: ReadSession, matchers: Sequence[Matcher], span: Span, *, now: datetime) -> list[Series]:
+        if not name_fits(METRIC, matchers) or span.start >= span.end:
+            return []
+        found: list[Series] = []
+        for service in all_services(session):
+            if not _may_meet(_service_labels(service), matchers):
+                continue
+            hosts = {
+                host.id: host
+                for host in hosts_of_service(session, service.id)
+                if _may_meet(_service_labels(service) | _host_labels(host), matchers)
+            }
+            if not hosts:
+                continue
+            by_method = read_heat(session, service.id, list(hosts), Window(span.start, span.end), now=now)
+            method = choose_method(by_method, None)
+            if method is None:
+                continue
+            for host_id, part in by_method[method].items():
+                labels = _service_labels(service) | _host_labels(hosts[host_id]) | {"method": method.family}
+                found += [one for one in _series(labels, part) if meets(one.labels, matchers)]
+            if len(found) > SERIES_MAX:
+                raise TooMuch(f"the selector means more than {SERIES_MAX:,} series; add conditions")
+        return found
+
+
+def _may_meet(known: dict[str, str], matchers: Sequence[Matcher]) -> bool:
+    """Whether labels that are known meet those conditions that are about them."""
+    return all(fits(known[one.label], one) for one in matchers if one.label in known)
+
+
+def _service_labels(service: SubjectService) -> dict[str, str]:
+    return {
+        NAME: METRIC,
+        "service_id": service.public_id,
+        "namespace": service.namespace,
+        "service": service.name,
+        "origin": service.origin,
+    }
+
+
+def _host_labels(host: SubjectHost) -> dict[str, str]:
+    return {"host_id": host.public_id, "host": host.name}
+
+
+def _series(labels: dict[str, str], part: HeatSeries) -> list[Series]:
+    """The series of one service on one host: means over the intervals of each bucket."""
+    classes = classify(part.folded, USUAL_RULE).value / np.maximum(part.n_intervals, 1)[:, None, None]
+    times_ms = part.ends_us // 1000
+    sums: dict[tuple[str, str], Floats] = {}
+    for place, key in enumerate(zip(part.kinds, part.tiers, strict=True)):
+        sums[key] = sums.get(key, 0.0) + classes[:, place, :]
+    interval_ms = part.method.interval_ns / 1e6 * float(part.n_intervals.max())
+    lookback_ms = max(LOOKBACK_MS, round(MISSED * interval_ms))
+    return [
+        Series(make_labels(labels | {"class": name, "kind": kind, "tier": tier}), times_ms, values[:, at], lookback_ms)
+        for (kind, tier), values in sums.items()
+        for at, name in enumerate(CLASSES)
+    ]

@@ -1,0 +1,195 @@
+"""Queries in PromQL, and which series there are: what clients of Prometheus ask."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import numpy as np
+
+import tierscope
+from tierscope.core.database import ReadSession
+from tierscope.domain.promql.evaluate import Demand, Steps, demands, evaluate, make_steps
+from tierscope.domain.promql.nodes import Matcher, Node, Selector
+from tierscope.domain.promql.parsing import parse_matchers, parse_query
+from tierscope.domain.promql.series import Labels, QueryError, Scalar, Series, TooMuch, Vector
+from tierscope.domain.promql.times import parse_duration_ms, parse_time_ms
+from tierscope.storage.base.binary import from_us
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.promql.answers import (
+    Build,
+    BuildAnswer,
+    MatrixResult,
+    Metadata,
+    MetadataAnswer,
+    QueryAnswer,
+    SeriesAnswer,
+    TextsAnswer,
+    show_instant,
+    show_range,
+    show_samples,
+)
+from tierscope.usecases.promql.heat import ServiceHeat
+from tierscope.usecases.promql.hosts import HostHistory
+from tierscope.usecases.promql.sources import SAMPLES_MAX, MetricHelp, Span
+from tierscope.usecases.promql.written import WrittenSeries
+
+SPOKEN = "2.45.0"
+"""The Prometheus whose expressions are understood: the parser's."""
+LISTED = timedelta(hours=6)
+"""The stretch whose series are listed where no start is given."""
+SELECTORS_MAX = 20
+
+
+class PromQueries:
+    """Expressions over all series that are stored."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+        self._hosts = HostHistory()
+        self._heat = ServiceHeat()
+        self._metrics: Mapping[str, MetricHelp] = self._hosts.metrics | self._heat.metrics
+        self._written = WrittenSeries(tuple(self._metrics))
+
+    def instant(self, query: str, time: str | None) -> QueryAnswer:
+        """The value of an expression at a moment: Unix seconds or RFC 3339, now where none is given.
+
+        Raises:
+            QueryError: the query is none, or cannot be answered.
+            TooMuch: it needs more than one query may.
+        """
+        at_ms = self._time_ms("time", time)
+        steps = Steps(at_ms, at_ms, 0)
+        node = parse_query(query)
+        series = self._load(node, steps)
+        if isinstance(node, Selector) and node.range_ms is not None:
+            return QueryAnswer("success", _raw(node, steps, series[node]))
+        return QueryAnswer("success", show_instant(evaluate(node, steps, series), steps))
+
+    def range(self, query: str, start: str, end: str, step: str) -> QueryAnswer:
+        """The values of an expression at steps of a range.
+
+        Raises:
+            QueryError: the query or the range is none, or cannot be answered.
+            TooMuch: it needs more than one query may.
+        """
+        first, last = parse_time_ms("start", start), parse_time_ms("end", end)
+        steps = make_steps(first, last, parse_duration_ms("step", step))
+        node = parse_query(query)
+        value = evaluate(node, steps, self._load(node, steps))
+        if isinstance(value, Scalar):
+            value = Vector(((),), value.values[None, :], np.ones((1, len(value.values)), bool))
+        if not isinstance(value, Vector):
+            raise QueryError('invalid expression type "string" for range query, must be Scalar or instant Vector')
+        return QueryAnswer("success", show_range(value, steps))
+
+    def series(self, match: Sequence[str], start: str | None, end: str | None) -> SeriesAnswer:
+        """Labels of all series that any selector means.
+
+        Raises:
+            QueryError: a selector or a time is none, or there is no selector.
+            TooMuch: they are too many.
+        """
+        if not match:
+            raise QueryError("no match[] parameter provided")
+        span = self._span(start, end)
+        found: set[Labels] = set()
+        with self._context.database.read() as session:
+            for matchers in _parse_all(match):
+                found.update(self._own(session, matchers, span))
+                found.update(self._written.find(session, matchers))
+        return SeriesAnswer("success", [dict(labels) for labels in sorted(found)])
+
+    def names(self, match: Sequence[str], start: str | None, end: str | None) -> TextsAnswer:
+        """Names of labels of the series that any selector means, of all series without one.
+
+        Raises:
+            QueryError: a selector or a time is none.
+            TooMuch: the series are too many.
+        """
+        span = self._span(start, end)
+        found: set[str] = set()
+        with self._context.database.read() as session:
+            for matchers in _parse_all(match) or [()]:
+                found.update(name for labels in self._own(session, matchers, span) for name, _ in labels)
+                found.update(self._written.names(session, matchers))
+        return TextsAnswer("success", sorted(found))
+
+    def values(self, label: str, match: Sequence[str], start: str | None, end: str | None) -> TextsAnswer:
+        """Values of a label of the series that any selector means, of all series without one.
+
+        Raises:
+            QueryError: a selector or a time is none.
+            TooMuch: the series are too many.
+        """
+        span = self._span(start, end)
+        found: set[str] = set()
+        with self._context.database.read() as session:
+            for matchers in _parse_all(match) or [()]:
+                own = self._own(session, matchers, span)
+                found.update(value for labels in own for name, value in labels if name == label)
+                found.update(self._written.values(session, label, matchers))
+        return TextsAnswer("success", sorted(found))
+
+    def metadata(self, metric: str | None, limit: int | None) -> MetadataAnswer:
+        """What the service's own metrics are."""
+        some = {name: told for name, told in sorted(self._metrics.items()) if metric in (None, "", name)}
+        shown = list(some.items())[: None if limit is None or limit < 0 else limit]
+        return MetadataAnswer("success", {name: [Metadata(told.type, told.help, told.unit)] for name, told in shown})
+
+    def build(self) -> BuildAnswer:
+        """What answers, as clients ask before they query."""
+        return BuildAnswer("success", Build(SPOKEN, f"tierscope-{tierscope.__version__}", "", "", "", ""))
+
+    def _time_ms(self, name: str, text: str | None) -> int:
+        return round(self._context.clock().timestamp() * 1e3) if not text else parse_time_ms(name, text)
+
+    def _span(self, start: str | None, end: str | None) -> Span:
+        last_ms = self._time_ms("end", end)
+        first_ms = parse_time_ms("start", start) if start else last_ms - LISTED // timedelta(milliseconds=1)
+        return Span(from_us(first_ms * 1000), from_us(last_ms * 1000))
+
+    def _own(self, session: ReadSession, matchers: Sequence[Matcher], span: Span) -> list[Labels]:
+        now = self._context.clock()
+        return self._hosts.find(session, matchers, span) + self._heat.find(session, matchers, span, now=now)
+
+    def _load(self, node: Node, steps: Steps) -> dict[Selector, list[Series]]:
+        """The series of all selectors of an expression, read at one state of the database."""
+        wanted = demands(node, steps)
+        if len(wanted) > SELECTORS_MAX:
+            raise TooMuch(f"a query has at most {SELECTORS_MAX} different selectors, not {len(wanted)}")
+        found: dict[Selector, list[Series]] = {}
+        n_samples = 0
+        with self._context.database.read() as session:
+            for selector, demand in wanted.items():
+                found[selector] = self._select(session, selector, demand)
+                n_samples += sum(len(one.times_ms) for one in found[selector])
+                if n_samples > SAMPLES_MAX:
+                    raise TooMuch(
+                        f"the query loads more than {SAMPLES_MAX:,} samples; ask for less time or fewer series"
+                    )
+        return found
+
+    def _select(self, session: ReadSession, selector: Selector, demand: Demand) -> list[Series]:
+        now = self._context.clock()
+        return [
+            *self._hosts.select(session, selector.matchers, demand, now=now),
+            *self._heat.select(session, selector.matchers, demand, now=now),
+            *self._written.select(session, selector.matchers, demand),
+        ]
+
+
+def _parse_all(match: Sequence[str]) -> list[tuple[Matcher, ...]]:
+    if len(match) > SELECTORS_MAX:
+        raise QueryError(f"a request has at most {SELECTORS_MAX} selectors, not {len(match)}")
+    return [parse_matchers(text) for text in match]
+
+
+def _raw(node: Selector, steps: Steps, some: Sequence[Series]) -> MatrixResult:
+    """The samples themselves of a range before a moment."""
+    shown = []
+    demand = demands(node, steps)[node]
+    for one in some:
+        known = one.known()
+        within = (known.times_ms > demand.first_ms) & (known.times_ms <= demand.last_ms)
+        if within.any():
+            shown.append(show_samples(one.labels, known.times_ms[within].tolist(), known.values[within].tolist()))
+    return MatrixResult("matrix", shown)

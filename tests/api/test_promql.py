@@ -1,0 +1,169 @@
+"""The query API of Prometheus over an installation with data, asked by promtool and as Grafana asks."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from factories.populated import populate, populate_by_api
+from factories.remote_writes import HEADERS, named, write_body
+from factories.services import running
+from factories.waiting import DEADLINE_SECONDS
+from fixtures.servers import Template
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+PROMTOOL = shutil.which("promtool")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service with hosts, a service with heat, and a written series."""
+
+    client: httpx.Client
+    database: Database
+    now: int
+
+    def get(self, path: str, **asked: Any) -> Any:  # noqa: ANN401 - JSON
+        """The data of an answer."""
+        answer = self.client.get(f"/prometheus/api/v1/{path}", params=asked)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["status"] == "success"
+        return answer.json()["data"]
+
+    def raw(self, query: str) -> list[float]:
+        """The stored samples of one series."""
+        (found,) = self.get("query", query=query, time=self.now)["result"]
+        return [float(value) for _, value in found["values"]]
+
+
+@pytest.fixture(scope="module")
+def service(template: Template, storage_mode: str) -> Iterator[Service]:
+    name = template.make_database(schema=True, mode=storage_mode)
+    url = template.cluster.url(name)
+    settings = Settings.model_validate(
+        {"database_url": url, "rate_limits": {"enabled": False}, "anonymous_reads": True}
+    )
+    with closing(Database(url)) as database, running(settings) as (_, client):
+        made = populate(database)
+        populate_by_api(client, database, made)
+        now = int(utc_now().timestamp())
+        body = write_body((named("node_load1"), [((now - 60 * n) * 1000, 5.0 + n) for n in range(9, -1, -1)]))
+        assert client.post("/api/v1/write", content=body, headers=HEADERS).status_code == 204
+        yield Service(client, database, now)
+    template.drop_database(name)
+
+
+def test_tier_moves_are_counters_that_gain_what_the_ledger_says(service: Service) -> None:
+    asked = text(
+        "SELECT h.name, sum(m.promoted_pages) FROM tier_moves m JOIN hosts h ON h.id = m.host_id"
+        " WHERE m.service_id = 0 GROUP BY h.name"
+    )
+    with service.database.read() as session:
+        stored = {name: float(total) for name, total in session.execute(asked) if total is not None}
+    assert set(stored) == {"node-0", "node-1"}
+    for host, total in stored.items():
+        rates = service.raw(f'tierscope_host_promoted_pages_per_second{{host="{host}"}}[1h]')
+        assert sum(rates) * 60 == pytest.approx(total, rel=1e-3)
+        counted = np.array(service.raw(f'tierscope_host_promoted_pages_total{{host="{host}"}}[1h]'))
+        steps = np.diff(counted)
+        gained = counted[-1] - counted[0] + counted[:-1][steps < 0].sum()  # a midnight may lie between
+        assert gained == pytest.approx(total - rates[0] * 60, rel=1e-3)
+        assert total > 0
+
+
+def test_rates_live_in_history_under_their_live_names(service: Service) -> None:
+    live = service.client.get("/metrics/fleet").text
+    told = {line.split("{")[0] for line in live.splitlines() if line.startswith("tierscope_host_")}
+    known = set(service.get("metadata"))
+    assert {"tierscope_host_promoted_pages_per_second", "tierscope_host_memory_pressure_some_ratio"} <= told & known
+
+
+def test_heat_is_told_by_class_kind_and_tier(service: Service) -> None:
+    found = service.get("query", query="sum by (class, tier) (tierscope_service_heat_bytes)", time=service.now)[
+        "result"
+    ]
+    by_class = {(one["metric"]["class"], one["metric"]["tier"]): float(one["value"][1]) for one in found}
+    assert by_class["hot", "dram"] == pytest.approx(2 * 10 * 2**30)
+    assert by_class["cold", "cxl"] == pytest.approx(2 * 90 * 2**30)
+
+
+def test_written_series_keep_their_names_and_labels(service: Service) -> None:
+    asked = {"query": "node_load1", "start": service.now - 300, "end": service.now, "step": "1m"}
+    (found,) = service.get("query_range", **asked)["result"]
+    assert found["metric"] == named("node_load1")
+    assert [value for _, value in found["values"]] == ["10", "9", "8", "7", "6", "5"]
+
+
+def test_a_form_is_asked_as_an_address_is(service: Service) -> None:
+    asked = {"query": "node_load1", "start": service.now - 300, "end": service.now, "step": "60"}
+    by_form = service.client.post("/prometheus/api/v1/query_range", data=asked)
+    assert by_form.json()["data"] == service.get("query_range", **asked)
+    series = service.client.post("/prometheus/api/v1/series", data={"match[]": ["node_load1", "nothing"]})
+    assert series.json()["data"] == [named("node_load1")]
+    labels = service.client.post("/prometheus/api/v1/labels", data={"match[]": "node_load1"})
+    assert labels.json()["data"] == ["__name__", "instance", "job"]
+    instant = service.client.post("/prometheus/api/v1/query", data={"query": "1 + 1", "time": "60"})
+    assert instant.json()["data"] == {"resultType": "scalar", "result": [60.0, "2"]}
+
+
+def test_labels_and_values_are_listed(service: Service) -> None:
+    assert {"__name__", "host", "class", "tier", "instance"} <= set(service.get("labels"))
+    names = service.get("label/__name__/values")
+    assert {"node_load1", "tierscope_service_heat_bytes", "tierscope_host_promoted_pages_total"} <= set(names)
+    hosts = {"match[]": "tierscope_host_promoted_pages_total"}
+    assert service.get("label/host/values", **hosts) == ["node-0", "node-1"]
+    assert service.get("status/buildinfo")["revision"].startswith("tierscope-")
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "status", "kind", "words"),
+    [
+        ("query", {}, 400, "bad_data", "parse error"),
+        ("query", {"query": "sin(node_load1)"}, 400, "bad_data", "function sin() is not supported"),
+        ("query", {"query": "1", "time": "soon"}, 400, "bad_data", 'invalid parameter "time"'),
+        ("query_range", {"query": "1", "start": "0", "end": "11000", "step": "0.9"}, 400, "bad_data", "11,000 points"),
+        ("query_range", {"query": "1", "start": "9", "end": "1", "step": "1"}, 400, "bad_data", "end timestamp"),
+        ("query", {"query": '{__name__=~"tierscope_host_.*"} + on () node_load1'}, 422, "execution", "many-to-one"),
+        ("series", {}, 400, "bad_data", "no match[]"),
+        ("series", {"match[]": "rate(a[5m])"}, 400, "bad_data", "no selector"),
+    ],
+)
+def test_errors_have_the_shape_that_clients_know(
+    service: Service, path: str, asked: dict[str, str], status: int, kind: str, words: str
+) -> None:
+    answer = service.client.get(f"/prometheus/api/v1/{path}", params=asked)
+    assert answer.status_code == status, answer.text
+    problem = answer.json()
+    assert (problem["status"], problem["errorType"]) == ("error", kind)
+    assert words in problem["error"]
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["instant", "URL", "sum(node_load1)"], "5"),
+        (["range", "--step=1m", "URL", "tierscope_host_promoted_pages_per_second"], 'host="node-0"'),
+        (["series", "--match=node_load1", "URL"], 'instance="db1:9100"'),
+        (["labels", "URL", "host"], "node-1"),
+    ],
+    ids=["instant", "range", "series", "labels"],
+)
+def test_promtool_is_answered(service: Service, command: list[str], words: str) -> None:
+    address = f"{str(service.client.base_url).rstrip('/')}/prometheus"
+    arguments = [address if part == "URL" else part for part in command]
+    done = subprocess.run(
+        [str(PROMTOOL), "query", *arguments], capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert words in done.stdout
