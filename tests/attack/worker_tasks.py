@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from celery import Celery
 from sqlalchemy import text
 
 from attack.arena import Arena
 from factories.waiting import until
+from factories.workers import send_tasks
 from tierscope.core.database import Database
-from tierscope.worker.app import broker_options
 
 
 def wake(arena: Arena, *tasks: str) -> list[str]:
     """Has the worker run each task once more from now on; what failed."""
     before = _runs(arena.database)
-    app = Celery("attack", task_ignore_result=True)
-    app.conf.update(task_serializer="json", **broker_options(arena.queue_url))
-    with app.connection_for_write() as connection:
-        for task in tasks:
-            # Twice: a run that was going on may have read everything before.
-            for _ in range(2):
-                app.send_task(task, connection=connection)
+    # Twice: a run that was going on may have read everything before.
+    send_tasks(arena.queue_url, *(task for task in tasks for _ in range(2)))
     for task in tasks:
         _wait(arena, task, before.get(task, (0, 0))[0] + 2)
     now = _runs(arena.database)

@@ -1,10 +1,9 @@
 """Backup and restore of real data: a fresh instance answers the same, and a damaged file loses nothing."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from cli.commands import Ended, call
 from factories.populated import Populated, populate
 from factories.services import serving
 from factories.waiting import DEADLINE_SECONDS
@@ -24,13 +24,12 @@ from tierscope.storage.base.schema import schema_state
 from tierscope.storage.tables import metadata
 
 
-def tierscope(template: Template, url: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
     """Runs the command on a database, with the tools of that server's release first."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
     env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
     env["PATH"] = f"{template.cluster.binaries.bin_dir}:{env['PATH']}"
-    command = [sys.executable, "-m", "tierscope.cli", *words]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
+    return call(*words, env=env)
 
 
 def answers(url: str, made: Populated, now: datetime) -> dict[str, bytes]:
@@ -71,13 +70,31 @@ def row_counts(url: str) -> dict[str, int]:
         }
 
 
-@pytest.fixture
-def made(database_url: str) -> Populated:
-    with closing(Database(database_url)) as database:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A database with data, whose copies tests change, and what is in it."""
+
+    name: str
+    made: Populated
+
+
+@pytest.fixture(scope="module")
+def stored(template: Template, storage_mode: str) -> Iterator[Stored]:
+    name = template.make_database(schema=True, mode=storage_mode)
+    with closing(Database(template.cluster.url(name))) as database:
         made = populate(database)
         with database.read() as session:
             made.note("service_id", session.execute(text("SELECT public_id FROM services LIMIT 1")).scalar_one())
-    return made
+    yield Stored(name, made)
+    template.drop_database(name)
+
+
+@pytest.fixture
+def database_url(template: Template, stored: Stored) -> Iterator[str]:
+    """Of a copy that is the test's own."""
+    name = template.copy_database(stored.name)
+    yield template.cluster.url(name)
+    template.drop_database(name)
 
 
 @pytest.fixture
@@ -88,17 +105,17 @@ def fresh_url(template: Template, storage_mode: str) -> Iterator[str]:
 
 
 def test_a_fresh_instance_that_is_restored_answers_the_same(
-    template: Template, database_url: str, fresh_url: str, made: Populated, tmp_path: Path
+    template: Template, database_url: str, fresh_url: str, stored: Stored, tmp_path: Path
 ) -> None:
-    now = utc_now()
+    made, now = stored.made, utc_now()
     before, counts = answers(database_url, made, now), row_counts(database_url)
     copy = tmp_path / "copy.dump"
     done = tierscope(template, database_url, tmp_path, "backup", str(copy))
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.stderr
     assert copy.stat().st_mode & 0o777 == 0o600
     assert made.token.encode() not in copy.read_bytes()
     done = tierscope(template, fresh_url, tmp_path, "restore", str(copy), "--replace")
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.stderr
     assert row_counts(fresh_url) == counts
     assert answers(fresh_url, made, now) == before
     with closing(Database(fresh_url)) as database:
@@ -107,17 +124,16 @@ def test_a_fresh_instance_that_is_restored_answers_the_same(
             transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'after')"))
 
 
-@pytest.mark.usefixtures("made")
 def test_a_truncated_backup_loses_nothing(template: Template, database_url: str, tmp_path: Path) -> None:
     counts = row_counts(database_url)
     copy = tmp_path / "copy.dump"
-    assert tierscope(template, database_url, tmp_path, "backup", str(copy)).returncode == 0
+    assert tierscope(template, database_url, tmp_path, "backup", str(copy)).status == 0
     whole = copy.read_bytes()
     with closing(Database(database_url)) as database, database.write() as transaction:
         transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'made since')"))
     for share in (0.1, 0.5, 0.98):
         copy.write_bytes(whole[: int(len(whole) * share)])
         done = tierscope(template, database_url, tmp_path, "restore", str(copy), "--replace")
-        assert done.returncode == 1
+        assert done.status == 1
         assert "pg_restore" in done.stderr
         assert row_counts(database_url) == counts | {"events": counts["events"] + 1}

@@ -49,6 +49,7 @@ def test_a_service_that_is_well_has_nothing_to_do(
                 statement = text("SELECT count(*) FROM task_runs WHERE task IN ('rebuild.drain', 'purges.work')")
                 return bool(session.execute(statement).scalar_one() == 2)
 
+        worker.wake("purges.work")
         worker.until(has_worked)
     secret = tmp_path / "password"
     secret.write_text("secret")

@@ -7,7 +7,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from celery import Celery
+
 from factories.waiting import until
+from tierscope.worker.app import broker_options
+
+
+def send_tasks(queue_url: str, *tasks: str) -> None:
+    """Put tasks into a queue by their names, as the scheduler does."""
+    app = Celery("tests", task_ignore_result=True)
+    app.conf.update(task_serializer="json", **broker_options(queue_url))
+    with app.connection_for_write() as connection:
+        for task in tasks:
+            app.send_task(task, connection=connection)
 
 
 class Worker:
@@ -20,6 +32,7 @@ class Worker:
             "TIERSCOPE_DATA_DIR": str(folder),
             **settings,
         }
+        self._queue_url = queue_url
         self._log = folder / "worker.log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -28,6 +41,10 @@ class Worker:
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
             self._process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)
+
+    def wake(self, task: str) -> None:
+        """Put a task into the queue, as the scheduler does at its time."""
+        send_tasks(self._queue_url, task)
 
     def kill(self) -> None:
         """Kill the process and its scheduler, whatever they do."""
