@@ -1,4 +1,7 @@
-"""The shipped dashboards and rules ask for metrics that exist: a real Prometheus scrapes the real service."""
+"""The shipped dashboards and rules ask for metrics that exist: a real Prometheus scrapes the real service.
+
+What the dashboard of history asks, the service answers itself.
+"""
 
 import json
 import re
@@ -33,7 +36,10 @@ RULES = DEPLOY / "prometheus" / "tierscope-rules.yaml"
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
 SCRAPES = 3
 pytestmark = pytest.mark.running_clock
+HISTORY = "tierscope-history"
 VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$host": ".*", "$service": ".*"}
+MINUTELY = {"$__rate_interval": "5m", "$__range": "1h"}
+"""As Grafana fills them in where samples come by the minute."""
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")
 
 
@@ -42,14 +48,20 @@ def panels(board: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def expressions() -> Iterator[tuple[str, str, str]]:
-    """Board, panel and expression, as Grafana would send it with everything chosen."""
-    for name, board in sorted(BOARDS.items()):
-        for panel in panels(board):
-            for target in panel["targets"]:
-                asked = target["expr"]
-                for variable, value in VARIABLES.items():
-                    asked = asked.replace(variable, value)
-                yield name, panel["title"], asked
+    """Board, panel and expression, as Grafana would send it to Prometheus with everything chosen."""
+    for name in sorted(BOARDS.keys() - {HISTORY}):
+        for title, asked in asked_by(name, VARIABLES):
+            yield name, title, asked
+
+
+def asked_by(name: str, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Panel and expression of a board."""
+    for panel in panels(BOARDS[name]):
+        for target in panel["targets"]:
+            asked = target["expr"]
+            for variable, value in variables.items():
+                asked = asked.replace(variable, value)
+            yield panel["title"], asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +166,35 @@ def test_every_panel_gets_an_answer(prometheus: Prometheus) -> None:
         if not prometheus.ask(expression)
     ]
     assert empty == []
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_every_panel_of_history_is_answered_by_the_service(service: tuple[httpx.Client, str]) -> None:
+    client, token = service
+    now = utc_now().timestamp()
+    empty = []
+    for panel, expression in asked_by(HISTORY, VARIABLES | MINUTELY):
+        answer = client.get(
+            "/prometheus/api/v1/query_range",
+            params={"query": expression, "start": now - 1800, "end": now, "step": "60"},
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.status_code == 200, f"{panel}: {expression}: {answer.text}"
+        if not answer.json()["data"]["result"]:
+            empty.append(f"{panel}: {expression}")
+    assert empty == []
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_variables_of_history_have_values(service: tuple[httpx.Client, str]) -> None:
+    client, token = service
+    headers = {"Authorization": f"Bearer {token}"}
+    queries = [one["query"]["query"] for one in BOARDS[HISTORY]["templating"]["list"] if one["type"] == "query"]
+    for query in queries:
+        metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", query).groups()  # type: ignore[union-attr]
+        answer = client.get(f"/prometheus/api/v1/label/{label}/values", params={"match[]": metric}, headers=headers)
+        assert answer.json()["data"], query
+    assert len(queries) == 2
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

@@ -20,6 +20,7 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.usecases.promql import hosts
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 PROMTOOL = shutil.which("promtool")
@@ -134,6 +135,8 @@ def test_labels_and_values_are_listed(service: Service) -> None:
         ("query_range", {"query": "1", "start": "0", "end": "11000", "step": "0.9"}, 400, "bad_data", "11,000 points"),
         ("query_range", {"query": "1", "start": "9", "end": "1", "step": "1"}, 400, "bad_data", "end timestamp"),
         ("query", {"query": '{__name__=~"tierscope_host_.*"} + on () node_load1'}, 422, "execution", "many-to-one"),
+        ("query", {"query": "vector(1)[9m:1s]", "time": "9"}, 422, "execution", "subquery"),
+        ("query", {"query": "sum_over_time(vector(1)[99y:1ms])", "time": "9"}, 422, "execution", "steps"),
         ("series", {}, 400, "bad_data", "no match[]"),
         ("series", {"match[]": "rate(a[5m])"}, 400, "bad_data", "no selector"),
     ],
@@ -146,6 +149,31 @@ def test_errors_have_the_shape_that_clients_know(
     problem = answer.json()
     assert (problem["status"], problem["errorType"]) == ("error", kind)
     assert words in problem["error"]
+
+
+@pytest.mark.parametrize("moment", ["0", "1", "253402300799"])
+def test_times_without_data_have_no_series(service: Service, moment: str) -> None:
+    for query in ("tierscope_host_promoted_pages_total offset -99y", "tierscope_service_heat_bytes", "node_load1"):
+        assert service.get("query", query=query, time=moment)["result"] == []
+    assert service.get("query", query="rate(node_load1[99y] offset 99y)", time=moment)["result"] == []
+
+
+def test_many_rows_are_summed_up_in_buckets(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = 'tierscope_host_promoted_pages_per_second{host="node-0"}[1h]'
+    states = 'tierscope_host_top_resident_bytes{host="node-0"}[1h]'
+    exact = [service.raw(query) for query in (rates, states)]
+    monkeypatch.setattr(hosts, "ROWS_MAX", 20)
+    for before, summed in zip(exact, [service.raw(query) for query in (rates, states)], strict=True):
+        assert 2 <= len(summed) < len(before)
+        assert min(before) <= min(summed) <= max(summed) <= max(before)
+    counted = np.array(service.raw('tierscope_host_promoted_pages_total{host="node-0"}[1h]'))
+    assert len(counted) == len(service.raw(rates))
+    assert (counted > 0).all()
+    answer = service.client.get(
+        "/prometheus/api/v1/query", params={"query": f"max_over_time({rates.replace('1h', '5m')})"}
+    )
+    assert (answer.status_code, answer.json()["errorType"]) == (422, "execution")
+    assert "take a range of at least" in answer.json()["error"]
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: apt-get install prometheus")

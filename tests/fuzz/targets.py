@@ -18,6 +18,8 @@ from tierscope.domain.base.json_text import has_too_many_parts
 from tierscope.domain.base.patterns import BadPattern, read_pattern
 from tierscope.domain.base.yaml_text import YamlTooMuch, check_yaml
 from tierscope.domain.fleet.labels import read_label_file
+from tierscope.domain.promql.parsing import parse_query
+from tierscope.domain.promql.series import QueryError
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.bounds import MAX_FIELDS, MAX_MESSAGES, check_bounds
@@ -71,6 +73,10 @@ def _pattern(body: bytes) -> None:
     read_pattern(body.decode("utf-8", errors="replace")).fits("x" * 64)
 
 
+def _query(body: bytes) -> None:
+    parse_query(body.decode("utf-8", errors="replace"))
+
+
 def _labels(body: bytes) -> None:
     read_label_file(body)
 
@@ -113,5 +119,15 @@ TARGETS: tuple[Target, ...] = (
         (b"rules:\n  - name: a\n    expression: psi_some_ratio > 5%\n    labels: {team: x}\n",),
     ),
     Target("pattern", "expressions of RE2", _pattern, (BadPattern,), (b"(x|x)*b", rb"(?i)node-[0-9]{1,3}\.\w+")),
+    Target(
+        "query",
+        "expressions of PromQL",
+        _query,
+        (QueryError,),
+        (
+            b'sum by (a) (rate(b{c=~"d.*"}[5m] offset 1m)) / on (a) group_left () (e @ 5 > bool 2)',
+            b"-sum_over_time(a[5m:1m])",
+        ),
+    ),
     Target("labels", "tables of labels", _labels, (ValueError,), (b'host,team\nnode-1,"a,b"\nnode-2,-\n',)),
 )

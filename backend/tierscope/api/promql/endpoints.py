@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from tierscope.api.base.answers import Answer, answer, serialise
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
 from tierscope.core.errors import SlowQuery
 from tierscope.domain.promql.series import ExecutionError, QueryError
@@ -24,21 +25,31 @@ from tierscope.usecases.promql.answers import (
     SeriesAnswer,
     TextsAnswer,
 )
-from tierscope.usecases.promql.reads import PromQueries
+from tierscope.usecases.promql.reads import SELECTORS_MAX, PromQueries
 
 router = APIRouter(prefix="/prometheus/api/v1", tags=["prometheus"], dependencies=[Depends(requires("read:fleet"))])
 
 T = TypeVar("T")
 NO_MATCH: list[str] = []
+_TIME_CHARACTERS = 64
 Reads = Annotated[PromQueries, Depends(use(lambda held: held.prom_queries))]
-Asked = Annotated[str, Query(max_length=100_000, description="A PromQL expression.")]
-Moment = Annotated[str | None, Query(description="Unix seconds or RFC 3339. Default now.")]
-Start = Annotated[str | None, Query(description="Unix seconds or RFC 3339. Default six hours before `end`.")]
-Match = Annotated[list[str], Query(alias="match[]", description="Selectors: series that meet any of them.")]
+Asked = Annotated[str, Query(max_length=4000, description="A PromQL expression; longer ones come in a form.")]
+Moment = Annotated[str | None, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339. Default now.")]
+Start = Annotated[
+    str | None,
+    Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339. Default six hours before `end`."),
+]
+Match = Annotated[
+    list[str], Query(alias="match[]", max_length=SELECTORS_MAX, description="Selectors: series that meet any of them.")
+]
+_AS_EVERYWHERE = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {"model": QueryProblem, "description": "It is no query, or has something that is not supported"},
-    422: {"model": QueryProblem, "description": "The query has no value, or needs more than one query may"},
-    503: {"model": QueryProblem, "description": "The query takes too long"},
+    status: {"model": QueryProblem, "description": text, "content": _AS_EVERYWHERE}
+    for status, text in {
+        400: "It is no query, or has something that is not supported",
+        422: "The query has no value, or needs more than one query may",
+        503: "The query takes too long, or the service cannot answer now",
+    }.items()
 }
 
 
@@ -53,9 +64,11 @@ def prom_query_range(
     request: Request,
     reads: Reads,
     query: Asked = "",
-    start: Annotated[str, Query(description="Unix seconds or RFC 3339.")] = "",
-    end: Annotated[str, Query(description="Unix seconds or RFC 3339.")] = "",
-    step: Annotated[str, Query(description="Seconds, or a duration such as `1m30s`.")] = "",
+    start: Annotated[str, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339.")] = "",
+    end: Annotated[str, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339.")] = "",
+    step: Annotated[
+        str, Query(max_length=_TIME_CHARACTERS, description="Seconds, or a duration such as `1m30s`.")
+    ] = "",
 ) -> Answer[QueryAnswer]:
     """The values of an expression at steps from `start` to `end`, at most 11,000 of them."""
     return _answered(request, QueryAnswer, lambda: reads.range(query, start, end, step))
@@ -102,7 +115,7 @@ def prom_label_values(
 def prom_metadata(
     request: Request,
     reads: Reads,
-    metric: Annotated[str | None, Query(description="This metric alone.")] = None,
+    metric: Annotated[str | None, Query(max_length=512, description="This metric alone.")] = None,
     limit: Annotated[int | None, Query(description="At most so many metrics.")] = None,
 ) -> Answer[MetadataAnswer]:
     """Type, help and unit of the service's own metrics; of written series nothing is known."""

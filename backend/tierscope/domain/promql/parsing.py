@@ -32,6 +32,7 @@ from tierscope.domain.promql.series import NAME, QueryError
 TEXT_MAX = 10_000
 DEPTH_MAX = 40
 OPERATORS_MAX = 200
+LENGTH_MAX = timedelta(days=36_525)
 AGGREGATIONS = frozenset(
     {"sum", "avg", "min", "max", "count", "group", "stddev", "stdvar", "topk", "bottomk", "quantile"}
 )
@@ -67,7 +68,12 @@ def parse_query(text: str) -> Node:
         tree = grammar.parse(text)
     except ValueError as error:
         raise QueryError(f"parse error: {error}") from error
-    return _node(tree)
+    try:
+        return _node(tree)
+    except QueryError:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise QueryError("a time is after the year 9999, or a duration longer than a century") from error
 
 
 def parse_matchers(text: str) -> tuple[Matcher, ...]:
@@ -222,6 +228,8 @@ def _range_ms(length: timedelta) -> int:
 
 
 def _ms(length: timedelta | None) -> int:
+    if length is not None and abs(length) > LENGTH_MAX:
+        raise QueryError("a duration is at most a century")
     return 0 if length is None else length // timedelta(milliseconds=1)
 
 

@@ -115,7 +115,8 @@ class HostHistory:
         keys = sorted({metric.key for metric in asked})
         hosts = [host for host, _ in wanted]
         rows, width_us = _read(session, hosts, keys, Window(start, end), demand)
-        counted = _counted_before(session, hosts, keys, start)
+        counters = sorted({metric.key for metric in asked if metric.kind == "counter"})
+        counted = _counted_before(session, hosts, counters, start)
         return [
             _series(host, metric, rows[host.id], counted.get((host.id, metric.key), 0.0), width_us)
             for host, metrics in wanted

@@ -11,7 +11,7 @@ from tierscope.domain.promql.evaluate import Demand, Steps, demands, evaluate, m
 from tierscope.domain.promql.nodes import Matcher, Node, Selector
 from tierscope.domain.promql.parsing import parse_matchers, parse_query
 from tierscope.domain.promql.series import Labels, QueryError, Scalar, Series, TooMuch, Vector
-from tierscope.domain.promql.times import parse_duration_ms, parse_time_ms
+from tierscope.domain.promql.times import LAST_MS, parse_duration_ms, parse_time_ms
 from tierscope.storage.base.binary import from_us
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.answers import (
@@ -160,7 +160,7 @@ class PromQueries:
         n_samples = 0
         with self._context.database.read() as session:
             for selector, demand in wanted.items():
-                found[selector] = self._select(session, selector, demand)
+                found[selector] = self._select(session, selector, _within_time(demand))
                 n_samples += sum(len(one.times_ms) for one in found[selector])
                 if n_samples > SAMPLES_MAX:
                     raise TooMuch(
@@ -173,8 +173,14 @@ class PromQueries:
         return [
             *self._hosts.select(session, selector.matchers, demand, now=now),
             *self._heat.select(session, selector.matchers, demand, now=now),
-            *self._written.select(session, selector.matchers, demand),
+            *self._written.select(session, selector.matchers, demand, now=now),
         ]
+
+
+def _within_time(demand: Demand) -> Demand:
+    """The same as far as there are dates."""
+    first_ms, last_ms = (min(max(at_ms, 0), LAST_MS) for at_ms in (demand.first_ms, demand.last_ms))
+    return Demand(first_ms, last_ms, demand.range_ms)
 
 
 def _parse_all(match: Sequence[str]) -> list[tuple[Matcher, ...]]:

@@ -10,6 +10,7 @@ from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.nodes import Matcher
 from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Labels, Series, TooMuch, make_labels
 from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.retention import kept
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import count_samples, read_bodies
 from tierscope.storage.ingest.series import StoredSeries, label_names, label_values, match_series
@@ -17,6 +18,8 @@ from tierscope.usecases.promql.sources import SAMPLES_MAX, SERIES_MAX
 
 DECODED_MAX = 100_000_000
 """Samples in the bodies that one selector unpacks: those of all series of its targets."""
+AHEAD = timedelta(hours=1)
+"""How far in the future samples are looked for: clocks of senders differ."""
 _PART = timedelta(hours=6)
 
 
@@ -26,7 +29,9 @@ class WrittenSeries:
     def __init__(self, own: Sequence[str]) -> None:
         self._own = own
 
-    def select(self, session: ReadSession, matchers: Sequence[Matcher], demand: Demand) -> list[Series]:
+    def select(
+        self, session: ReadSession, matchers: Sequence[Matcher], demand: Demand, *, now: datetime
+    ) -> list[Series]:
         """The series that meet all conditions, with their samples and the marks of their ends.
 
         Raises:
@@ -36,8 +41,10 @@ class WrittenSeries:
         by_target: dict[int, list[StoredSeries]] = {}
         for one in found:
             by_target.setdefault(one.target_id, []).append(one)
-        start = from_us((demand.first_ms - LOOKBACK_MS - 1) * 1000)
-        end = from_us(demand.last_ms * 1000)
+        start = max(from_us((demand.first_ms - LOOKBACK_MS - 1) * 1000), now - kept("samples_packed"))
+        end = min(from_us(demand.last_ms * 1000), now + AHEAD)
+        if start >= end:
+            return []
         n_decoded = count_samples(session, list(by_target), start, end) if by_target else 0
         if n_decoded > DECODED_MAX:
             raise TooMuch(

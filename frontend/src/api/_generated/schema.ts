@@ -13860,6 +13860,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -13872,16 +13873,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -13918,6 +13921,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -13930,16 +13934,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -13974,6 +13980,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -13986,16 +13993,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -14003,7 +14012,7 @@ export interface operations {
     prom_query_prometheus_api_v1_query_get: {
         parameters: {
             query?: {
-                /** @description A PromQL expression. */
+                /** @description A PromQL expression; longer ones come in a form. */
                 query?: string;
                 /** @description Unix seconds or RFC 3339. Default now. */
                 time?: string | null;
@@ -14030,6 +14039,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -14042,16 +14052,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -14059,7 +14071,7 @@ export interface operations {
     prom_query_range_prometheus_api_v1_query_range_get: {
         parameters: {
             query?: {
-                /** @description A PromQL expression. */
+                /** @description A PromQL expression; longer ones come in a form. */
                 query?: string;
                 /** @description Unix seconds or RFC 3339. */
                 start?: string;
@@ -14090,6 +14102,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -14102,16 +14115,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -14148,6 +14163,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -14160,16 +14176,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -14199,6 +14217,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -14210,16 +14229,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             429: components["responses"]["Problem429"];
-            /** @description The query takes too long */
+            /** @description The query takes too long, or the service cannot answer now */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["QueryProblem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
