@@ -20,8 +20,16 @@ from tierscope.domain.heat import (
     valid_run,
     wilson_interval,
 )
+from tierscope.domain.heat.classes import class_shares
 
 KIB = 1024
+
+
+def test_a_share_has_no_value_where_too_little_memory_has_a_class() -> None:
+    """After a restart of a sampler idle memory is unknown, and must not look as if it had become hot."""
+    classes = np.array([[1, 1, 2, 0], [1, 1, 2, 1], [1, 0, 0, 3], [0, 0, 0, 0]], np.float64)
+    assert class_shares(classes, "cold")[:2].tolist() == [0.5, 0.4]
+    assert np.isnan(class_shares(classes, "cold")[2:]).all()
 
 
 def folded(

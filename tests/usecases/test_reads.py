@@ -66,6 +66,8 @@ def feed(
     batch = batches.make_batch(host_id=host.id, origin=number)  # type: ignore[arg-type]
     batches.add_counters(batch, rows or [row(minute) for minute in range(MINUTES)], keys=KEYS)
     batches.add_heat(batch)
+    # As much as its ages cover, so that all of it has a class.
+    batch.heat[0].resident_bytes[0] = 72 * 4096
     batches.add_inventory(batch, hostname=name)
     for path, value in (("/proc/sys/kernel/numa_balancing", "2"), ("/sys/kernel/mm/numa/demotion_enabled", "false")):
         batch.inventory.knobs.add(path=path, value=value)
@@ -206,7 +208,7 @@ def test_services_show_their_heat_and_the_moves_of_their_hosts(context: ReadCont
     page = ServiceReads(context).list(limit=100, cursor=None, origin=None, host=None)
     (line,) = page.items
     assert (line.namespace, line.name, line.n_hosts, line.n_hosts_with_heat) == ("demo", "cache", 1, 1)
-    assert line.resident_bytes.value == 1 << 20
+    assert line.resident_bytes.value == 72 * 4096
     assert line.method == "referenced"
     assert line.cold_ratio.grade == "early"
     assert line.promotion_pages_per_s.value == pytest.approx(10)

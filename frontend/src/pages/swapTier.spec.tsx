@@ -15,7 +15,7 @@ it('says whether swap pays for a service at the loss that is chosen, by age of c
   expect(first?.textContent).not.toContain('best')
   expect(second?.textContent).toContain('best')
   expect(second?.textContent).toContain('$520 ($208 to $884)')
-  expect(panel.getByText(/Busy cores: 3; one for each host/)).toBeTruthy()
+  expect(screen.getByText(/Busy cores: 3; one for each host/)).toBeTruthy()
   expect(asked).toEqual(['0.02'])
 })
 

@@ -196,3 +196,14 @@ def _active_hi(folded: Folded, window: int) -> Floats:
         if window <= length:
             return folded.hi[..., place].astype(np.float64)
     return folded.resident.astype(np.float64)
+
+
+MOST_UNKNOWN = 0.5
+"""Where more than this part of the memory has no class, the share of one has no value: it may be off by as much. [A]"""
+
+
+def class_shares(classes: Floats, name: HeatClass) -> Floats:
+    """The share of a class in resident bytes, over bytes by class [..., 4]; nan where too few of them have a class."""
+    resident = classes.sum(axis=-1)
+    known = (resident > 0) & (classes[..., CLASSES.index("unknown")] <= MOST_UNKNOWN * resident)
+    return np.where(known, classes[..., CLASSES.index(name)] / np.where(known, resident, 1.0), np.nan)

@@ -9,6 +9,7 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
+from tierscope.domain.heat.classes import CLASSES, MOST_UNKNOWN
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.storage.base.retention import kept
 from tierscope.storage.fleet.grid import GridRow, read_grid, read_grid_at
@@ -20,7 +21,6 @@ from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_at, read_h
 MOST_HOSTS = 10_000
 SPAN = timedelta(minutes=10)
 """Rows so long before a moment of the past say how a host was then."""
-_COLD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,18 @@ class GridReads:
                 rows = read_grid_at(session, moment, span=SPAN, limit=MOST_HOSTS)
                 heats = read_heat_at(session, moment)
         sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
-        cold = JoinedSources(sources).host_ratios(RULE, _COLD) if sources else {}
+        cold = _cold_ratios(JoinedSources(sources)) if sources else {}
         largest = _largest_services(heats)
         hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
         simulated = any(row.origin == "simulated" for row in rows)
         return FleetGrid(moment, moment == now, now - kept("rule_inputs"), len(hosts), hosts, simulated)
+
+
+def _cold_ratios(joined: JoinedSources) -> dict[int, float]:
+    """Cold shares by host, without hosts of whose memory too little has a class, as after a restart of the agent."""
+    unknown = joined.host_ratios(RULE, CLASSES.index("unknown"))
+    shares = joined.host_ratios(RULE, CLASSES.index("cold"))
+    return {host: share for host, share in shares.items() if unknown[host] <= MOST_UNKNOWN}
 
 
 def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:

@@ -13,6 +13,7 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.heat.classes import class_shares
 from tierscope.domain.ledger.figures import TierFlow
 from tierscope.storage.fleet.causes import HostCause
 from tierscope.storage.fleet.services import count_pairs, list_services
@@ -36,7 +37,6 @@ DETAILED_ROWS = 20_000
 HOUR_SECONDS = 3600.0
 SAMPLE_SECONDS = 600.0
 MAX_SERVICES = 200
-_COLD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,5 @@ def _matrix(
 
 
 def _cold(classes: Floats | None, grid: Grid) -> tuple[float | None, ...]:
-    """Cold share of what is resident per bucket; None where nothing was measured."""
-    if classes is None:
-        return (None,) * len(grid)
-    resident = classes.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return gaps_to_none(np.where(resident > 0, classes[:, _COLD] / resident, np.nan))
+    """Cold share of what is resident per bucket; None where nothing was measured, or too little has a class."""
+    return (None,) * len(grid) if classes is None else gaps_to_none(class_shares(classes, "cold"))

@@ -18,7 +18,7 @@ export function knobAdviceQuery(hostId: string, range: TimeRange) {
   })
 }
 
-/** Whether swap pays as a tier below DRAM for a service; undefined takes the API's own loss target. */
+/** Whether swap pays as a tier below DRAM for a service; it is asked once the loss target is known. */
 export function swapTierQuery(serviceId: string, loss: number | undefined, range: TimeRange) {
   return queryOptions({
     queryKey: ['swap-tier', serviceId, loss, range.from, range.to],
@@ -27,11 +27,12 @@ export function swapTierQuery(serviceId: string, loss: number | undefined, range
         client.GET('/v1/services/{service_id}/swap-tier', {
           params: {
             path: { service_id: serviceId },
-            query: { ...rangeQuery(range), ...(loss === undefined ? {} : { loss_target: loss }) },
+            query: { ...rangeQuery(range), loss_target: loss },
           },
           signal,
         }),
       ),
+    enabled: loss !== undefined,
     placeholderData: keepPreviousData,
     ...refreshing(range),
   })

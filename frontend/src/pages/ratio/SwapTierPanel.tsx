@@ -21,7 +21,15 @@ const verdicts: Record<NonNullable<ServiceSwapTier['verdict']>, { tone: Tone; la
   pays: { tone: 'good', label: 'pays' },
   may_pay: { tone: 'info', label: 'may pay' },
   does_not_pay: { tone: 'neutral', label: 'does not pay' },
-  keep_out: { tone: 'warning', label: 'keep out of swap' },
+  keep_out: { tone: 'warning', label: 'keep out' },
+}
+
+/** Ages that the table shows, in seconds, beside the best one: neighbours differ little. */
+const shownAges = [0, 60, 120, 300, 600, 1200, 1800, 2700, 3600, 7200]
+
+function shownOf({ ages, best }: ServiceSwapTier): SwapAgeView[] {
+  const near = shownAges.flatMap((wanted) => ages.find(({ age_seconds: age }) => age >= wanted)?.age_seconds ?? [])
+  return ages.filter(({ age_seconds: age }) => near.includes(age) || age === best?.age_seconds)
 }
 
 function ageText(seconds: number): string {
@@ -82,34 +90,36 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
   const verdict = answer?.verdict ?? null
   const assumed = answer?.assumptions.map(({ name, value, why }) => `${name.replaceAll('_', ' ')}: ${value}; ${why}.`)
   return (
-    <Panel
-      title="Swap below DRAM"
-      hint={answer === undefined ? undefined : `for a loss of at most ${formatRatio(answer.loss_target)}`}
-      flush
-      testId="swap-tier"
-    >
-      {load.problem !== null && answer === undefined ? (
-        <ProblemState problem={load.problem} onRetry={load.retry} />
-      ) : (
-        <>
-          {answer !== undefined && verdict !== null && (
-            <p className={classes.text}>
-              <ToneTag {...verdicts[verdict]} /> <Prose text={answer.sentence} />
-            </p>
-          )}
-          <DataTable
-            label="Swap below DRAM by how long memory was cold"
-            columns={columnsOf(answer?.best ?? null)}
-            rows={answer?.ages}
-            rowKey={(age) => String(age.age_seconds)}
-            skeletonRows={4}
-            empty={
-              <EmptyState title="Whether swap pays is not known" next={answer?.reason ?? 'Widen the time range.'} />
-            }
-          />
-          {verdict !== null && <NotesList notes={assumed} />}
-        </>
-      )}
-    </Panel>
+    <>
+      <Panel
+        title="Swap below DRAM"
+        hint={answer === undefined ? undefined : `for a loss of at most ${formatRatio(answer.loss_target)}`}
+        flush
+        testId="swap-tier"
+      >
+        {load.problem !== null && answer === undefined ? (
+          <ProblemState problem={load.problem} onRetry={load.retry} />
+        ) : (
+          <>
+            {answer !== undefined && verdict !== null && (
+              <p className={classes.text}>
+                <ToneTag {...verdicts[verdict]} /> <Prose text={answer.sentence} />
+              </p>
+            )}
+            <DataTable
+              label="Swap below DRAM by how long memory was cold"
+              columns={columnsOf(answer?.best ?? null)}
+              rows={answer === undefined ? undefined : shownOf(answer)}
+              rowKey={(age) => String(age.age_seconds)}
+              skeletonRows={4}
+              empty={
+                <EmptyState title="Whether swap pays is not known" next={answer?.reason ?? 'Widen the time range.'} />
+              }
+            />
+          </>
+        )}
+      </Panel>
+      {verdict !== null && <NotesList notes={assumed} />}
+    </>
   )
 }

@@ -55,7 +55,7 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
       <RatioView ratio={ratio} load={loadStateOf(query)} />
       <PointsPanel serviceId={serviceId} ratio={ratio} />
       <NotesList notes={ratio?.notes} />
-      <SwapTierPanel serviceId={serviceId} loss={choice.loss} />
+      <SwapTierPanel serviceId={serviceId} loss={target} />
     </Stack>
   )
 }
