@@ -117,6 +117,23 @@ def test_a_form_is_asked_as_an_address_is(service: Service) -> None:
     assert instant.json()["data"] == {"resultType": "scalar", "result": [60.0, "2"]}
 
 
+def test_a_form_has_few_fields(service: Service) -> None:
+    answer = service.client.post("/prometheus/api/v1/series", content="match[]=a&" * 101)
+    assert answer.status_code == 400
+    assert "100 fields" in answer.json()["detail"]
+
+
+def test_written_series_of_the_services_own_names_do_not_count_twice(service: Service) -> None:
+    name = "tierscope_host_promoted_pages_per_second"
+    before = service.get("query", query=f"count({name})", time=service.now)["result"]
+    body = write_body((named(name), [(service.now * 1000 - 1, 5.0)]))
+    assert service.client.post("/api/v1/write", content=body, headers=HEADERS).status_code == 204
+    assert service.get("query", query=f"count({name})", time=service.now)["result"] == before
+    assert before[0]["value"][1] == "2"
+    everything = service.get("query", query='{instance="db1:9100"}', time=service.now)["result"]
+    assert {one["metric"]["__name__"] for one in everything} == {"node_load1"}
+
+
 def test_labels_and_values_are_listed(service: Service) -> None:
     assert {"__name__", "host", "class", "tier", "instance"} <= set(service.get("labels"))
     names = service.get("label/__name__/values")

@@ -15,7 +15,7 @@ from tierscope.api.base.answers import Answer, answer, serialise
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
-from tierscope.core.errors import SlowQuery
+from tierscope.core.errors import BadRequest, SlowQuery
 from tierscope.domain.promql.series import ExecutionError, QueryError
 from tierscope.usecases.promql.answers import (
     BuildAnswer,
@@ -31,6 +31,8 @@ router = APIRouter(prefix="/prometheus/api/v1", tags=["prometheus"], dependencie
 
 T = TypeVar("T")
 NO_MATCH: list[str] = []
+FIELDS_MAX = 100
+"""Fields of a form."""
 _TIME_CHARACTERS = 64
 Reads = Annotated[PromQueries, Depends(use(lambda held: held.prom_queries))]
 Asked = Annotated[str, Query(max_length=4000, description="A PromQL expression; longer ones come in a form.")]
@@ -166,7 +168,10 @@ async def prom_labels_by_form(request: Request, reads: Reads) -> Answer[TextsAns
 async def _read_form(request: Request) -> dict[str, list[str]]:
     """Parameters of the form and of the address, by name."""
     body = (await request.body()).decode("utf-8", "replace")
-    found = parse_qs(body, keep_blank_values=True)
+    try:
+        found = parse_qs(body, keep_blank_values=True, max_num_fields=FIELDS_MAX)
+    except ValueError as error:
+        raise BadRequest(f"the form has more than {FIELDS_MAX} fields", next_step="Send fewer selectors.") from error
     for name, value in request.query_params.multi_items():
         found.setdefault(name, []).append(value)
     return found

@@ -7,6 +7,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.promql.evaluate import Demand
+from tierscope.domain.promql.matching import name_fits
 from tierscope.domain.promql.nodes import Matcher
 from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Labels, Series, TooMuch, make_labels
 from tierscope.storage.base.binary import from_us
@@ -86,7 +87,7 @@ class WrittenSeries:
 
     def _conditions(self, matchers: Sequence[Matcher]) -> list[tuple[str, str, str]]:
         asked: list[tuple[str, str, str]] = [(one.label, one.operator, one.value) for one in matchers]
-        return asked + [(NAME, "!=", name) for name in self._own]
+        return asked + [(NAME, "!=", name) for name in self._own if name_fits(name, matchers)]
 
 
 def _read(

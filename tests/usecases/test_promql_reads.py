@@ -1,0 +1,83 @@
+"""History in PromQL: counters over a midnight, gaps that stay gaps, columns that a host does not have."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from factories import batches
+from factories.derived import drain
+from factories.installations import enrol, store
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.domain.base.buckets import day_of
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.promql.answers import MatrixResult, VectorResult
+from tierscope.usecases.promql.reads import PromQueries
+
+KEYS = ("host|vmstat|pgdemote_direct", "host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
+MINUTE_S = 60
+MISSING = range(40, 55)
+"""Samples that never came: those of 00:10 to 00:24."""
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+def midnight() -> datetime:
+    """The start of yesterday."""
+    return day_of(utc_now()) - timedelta(days=1)
+
+
+@pytest.fixture(params=["built", "fresh"])
+def queries(database_url: str, request: pytest.FixtureRequest) -> Iterator[PromQueries]:
+    """An hour of one host around a midnight, with and without what workers make of it; the clock stands at its end."""
+    first_ns = int((midnight() - timedelta(minutes=30)).timestamp()) * 10**9
+    some = [i for i in range(61) if i not in MISSING]
+    ends = [first_ns + i * batches.MINUTE_NS for i in some]
+    with closing(Database(database_url)) as database:
+        host = enrol(database, name="h")
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=max(ends))
+        batches.add_counters(batch, [[i, 1000 + 50 * i, 7_000_000 + i * i] for i in some], ends_ns=ends, keys=KEYS)
+        batches.add_inventory(batch)
+        assert store(database, host, [batch])
+        if request.param == "built":
+            drain(database)
+        at = datetime.fromtimestamp(max(ends) / 1e9, tz=UTC)
+        yield PromQueries(ReadContext(database, lambda: at, Settings(_env_file=None)))
+
+
+def ask(queries: PromQueries, query: str) -> dict[str, float]:
+    """Values by the metric's name, empty where it was dropped."""
+    found = queries.instant(query, None).data
+    assert isinstance(found, VectorResult)
+    return {one.metric.get("__name__", ""): float(one.value[1]) for one in found.result}
+
+
+def test_a_counter_begins_anew_at_midnight_and_loses_nothing(queries: PromQueries) -> None:
+    promoted = "tierscope_host_promoted_pages_total"
+    assert ask(queries, f"resets({promoted}[2h])") == {"": 1}
+    assert ask(queries, promoted) == {promoted: 60**2 - 30**2}
+    assert ask(queries, f"{promoted} @ {midnight().timestamp()}") == {promoted: 30**2}
+    gained = ask(queries, f"increase({promoted}[50m])")[""]
+    assert gained == pytest.approx(60**2 - 10**2, rel=0.05)  # extrapolated to the ends of the range
+
+
+def test_a_gap_stays_a_gap_behind_the_lookback(queries: PromQueries) -> None:
+    start = midnight().timestamp() + 9 * MINUTE_S
+    answer = queries.range("tierscope_host_promoted_pages_total", str(start), str(start + 16 * MINUTE_S), "1m")
+    assert isinstance(answer.data, MatrixResult)
+    (found,) = answer.data.result
+    minutes = [round((at_s - start) / MINUTE_S) + 9 for at_s, _ in found.values]
+    assert minutes == [9, 10, 11, 12, 13, 25]
+
+
+def test_rates_are_those_of_each_interval(queries: PromQueries) -> None:
+    assert ask(queries, "tierscope_host_demoted_pages_per_second") == {
+        "tierscope_host_demoted_pages_per_second": pytest.approx(51 / 60)
+    }
+
+
+def test_a_column_that_the_kernel_does_not_count_has_no_series(queries: PromQueries) -> None:
+    assert ask(queries, "tierscope_host_demoted_khugepaged_pages_total") == {}
+    assert ask(queries, "absent(tierscope_host_oom_kills_total)") == {"": 1}
