@@ -111,6 +111,7 @@ NATIVE_ALLOWED = ALLOWED | {
 STATED = {
     "damo": "GPL-2.0-only",
     "datasketches": "Apache-2.0",
+    "promql-parser": "MIT",
     "protobuf": "BSD-3-Clause",
     "antlr4-python3-runtime": "BSD-3-Clause",
     "kubernetes-validate": "Apache-2.0",

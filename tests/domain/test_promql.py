@@ -140,6 +140,16 @@ def test_too_many_points_and_windows_are_refused() -> None:
         value_of("deriv(a[5m])", make_steps(0, 10_000_000, 1000), *many)
 
 
+def test_windows_that_hold_too_many_samples_are_refused_where_each_is_looked_at() -> None:
+    long = series("a", list(range(0, 30_000_000, 1000)), [float(n) for n in range(30_000)])
+    steps = make_steps(20_000_000, 30_000_000, 1000)
+    with pytest.raises(TooMuch, match="50,000,000 samples"):
+        value_of("max_over_time(a[5h])", steps, long)
+    found = value_of("rate(a[5h])", steps, long)
+    assert isinstance(found, Vector)
+    assert found.values[0, -1] == pytest.approx(1)
+
+
 def test_a_number_is_a_scalar_at_each_step() -> None:
     found = value_of("1 + 2", Steps(0, 2000, 1000))
     assert isinstance(found, Scalar)
