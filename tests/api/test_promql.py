@@ -140,6 +140,9 @@ def test_labels_and_values_are_listed(service: Service) -> None:
     assert {"node_load1", "tierscope_service_heat_bytes", "tierscope_host_promoted_pages_total"} <= set(names)
     hosts = {"match[]": "tierscope_host_promoted_pages_total"}
     assert service.get("label/host/values", **hosts) == ["node-0", "node-1"]
+    heat = service.get("series", **{"match[]": 'tierscope_service_heat_bytes{class="hot"}'})
+    asked = service.get("query", query='tierscope_service_heat_bytes{class="hot"}', time=service.now)["result"]
+    assert sorted(map(str, heat)) == sorted(str(one["metric"]) for one in asked)
     assert service.get("status/buildinfo")["revision"].startswith("tierscope-")
 
 

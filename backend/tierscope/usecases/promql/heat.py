@@ -8,14 +8,15 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE, classify
-from tierscope.domain.heat.rows import HeatSeries
+from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.matching import fits, meets, name_fits
 from tierscope.domain.promql.nodes import Matcher
 from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Floats, Labels, Series, TooMuch, make_labels
 from tierscope.storage.base.binary import from_us
-from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_services, hosts_of_service
-from tierscope.usecases.heat.reads import choose_method
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_services, hosts_by_id, hosts_of_service
+from tierscope.storage.promql.heat import HeatGroup, list_heat_groups
+from tierscope.usecases.heat.reads import choose_method, choose_weighed
 from tierscope.usecases.heat.sources import DAILY_FROM, read_heat
 from tierscope.usecases.promql.sources import SERIES_MAX, MetricHelp, Span
 
@@ -50,8 +51,21 @@ class ServiceHeat:
     def find(self, session: ReadSession, matchers: Sequence[Matcher], span: Span, *, now: datetime) -> list[Labels]:
         """Labels of the series that meet all conditions; of a long stretch the newest day tells."""
         end = min(span.end, now)
-        newest = Span(max(span.start, end - LISTED), end)
-        return [series.labels for series in self._read(session, matchers, newest, now=now)]
+        start = max(span.start, end - LISTED)
+        if not name_fits(METRIC, matchers) or start >= end:
+            return []
+        services = {one.id: one for one in all_services(session) if _may_meet(_service_labels(one), matchers)}
+        groups = list_heat_groups(session, list(services), start, end)
+        hosts = {host.id: host for host in hosts_by_id(session, sorted({one.host_id for one in groups}))}
+        methods = _chosen(groups)
+        found: set[Labels] = set()
+        for one in groups:
+            if one.method != methods[one.service_id] or one.host_id not in hosts:
+                continue
+            known = _service_labels(services[one.service_id]) | _host_labels(hosts[one.host_id])
+            known |= {"kind": one.kind, "tier": one.tier, "method": one.method.family}
+            found.update(make_labels(known | {"class": name}) for name in CLASSES)
+        return [labels for labels in sorted(found) if meets(labels, matchers)]
 
     def _read(self, session: ReadSession, matchers: Sequence[Matcher], span: Span, *, now: datetime) -> list[Series]:
         if not name_fits(METRIC, matchers) or span.start >= span.end:
@@ -77,6 +91,20 @@ class ServiceHeat:
             if len(found) > SERIES_MAX:
                 raise TooMuch(f"the selector means more than {SERIES_MAX:,} series; add conditions")
         return found
+
+
+def _chosen(groups: Sequence[HeatGroup]) -> dict[int, Method]:
+    """The method with most intervals of each service, over its hosts."""
+    most: dict[tuple[int, Method, int], int] = {}
+    for one in groups:
+        key = (one.service_id, one.method, one.host_id)
+        most[key] = max(most.get(key, 0), one.n_intervals)
+    weights: dict[int, dict[Method, int]] = {}
+    for (service_id, method, _), n in most.items():
+        by_method = weights.setdefault(service_id, {})
+        by_method[method] = by_method.get(method, 0) + n
+    chosen = {service_id: choose_weighed(by_method) for service_id, by_method in weights.items()}
+    return {service_id: method for service_id, method in chosen.items() if method is not None}
 
 
 def _may_meet(known: dict[str, str], matchers: Sequence[Matcher]) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-SERIES_MAX = 5_000
+SERIES_MAX = 20_000
 """Series of one selector."""
 SAMPLES_MAX = 5_000_000
 """Samples that one query loads."""
