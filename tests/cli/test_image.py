@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from packaging.utils import canonicalize_name
 from architecture.tree import ROOT
 from factories.loopback import free_port
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.memory import data_parent
+from fixtures.server_logs import logs_kept
 from fixtures.shifted_clock import inherited_clock
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
 
@@ -33,11 +37,28 @@ def locked_names() -> set[str]:
     return {canonicalize_name(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", text, re.MULTILINE)}
 
 
+@contextmanager
+def reachable_folder() -> Iterator[Path]:
+    """A folder that the image's user may enter. Those of pytest are closed to others again whenever a run begins."""
+    with tempfile.TemporaryDirectory(prefix="tsc-image-", dir=data_parent()) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def image() -> Iterator[Path]:
     """`site-packages` with what the image holds; nothing in it can be written."""
-    site = tmp_path_factory.mktemp("image") / "site-packages"
-    site.mkdir()
+    with reachable_folder() as folder:
+        site = folder / "site-packages"
+        site.mkdir()
+        fill(site)
+        yield site
+        for path in [site / "tierscope", *(site / "tierscope").rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def fill(site: Path) -> None:
+    """Put the packages of the lock and the product into a folder, and take the permission to write from the latter."""
     wanted = locked_names() | {"tierscope-simcore"}
     source = Path(sysconfig.get_paths()["platlib"])
     # Copied where the image's user may not enter the checkout.
@@ -62,12 +83,6 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.copytree(ROOT / "migrations", package / "_migrations")
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    for path in (site, *site.parents):
-        if path.stat().st_uid == os.geteuid() and path != Path("/"):
-            path.chmod(path.stat().st_mode | 0o055)
-    yield site
-    for path in [package, *package.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 @pytest.fixture
@@ -123,15 +138,16 @@ class Container:
 
 
 @pytest.fixture
-def container(image: Path, account: Account, empty_database_url: str, redis_url: str, tmp_path: Path) -> Container:
-    data = tmp_path / "data"
-    data.mkdir()
-    if os.geteuid() == 0:
-        os.chown(data, account.uid, account.gid)
-        for path in tmp_path.parents:
-            if path.stat().st_uid == 0 and path != Path("/"):
-                path.chmod(path.stat().st_mode | 0o011)
-        tmp_path.chmod(0o711)
+def data(account: Account) -> Iterator[Path]:
+    """The data directory, which the image's user owns."""
+    with reachable_folder() as folder, logs_kept(folder):
+        if os.geteuid() == 0:
+            os.chown(folder, account.uid, account.gid)
+        yield folder
+
+
+@pytest.fixture
+def container(image: Path, account: Account, empty_database_url: str, redis_url: str, data: Path) -> Container:
     settings = {"TIERSCOPE_DATABASE_URL": empty_database_url, "TIERSCOPE_REDIS_URL": redis_url}
     return Container(image, account, data, settings)
 
@@ -149,7 +165,7 @@ def test_the_image_holds_no_development_package(image: Path) -> None:
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-def test_every_role_of_the_image_runs_read_only_and_without_root(container: Container, tmp_path: Path) -> None:
+def test_every_role_of_the_image_runs_read_only_and_without_root(container: Container, data: Path) -> None:
     assert "storage" in container.run("migrate", "--json")
     port = free_port()
     processes = {
@@ -157,7 +173,6 @@ def test_every_role_of_the_image_runs_read_only_and_without_root(container: Cont
         "worker": container.start("worker", "--concurrency", "1"),
         "beat": container.start("beat"),
     }
-    data = tmp_path / "data"
     try:
 
         def is_ready() -> bool:
