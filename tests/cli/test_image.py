@@ -59,7 +59,7 @@ def image() -> Iterator[Path]:
 
 def fill(site: Path) -> None:
     """Put the packages of the lock and the product into a folder, and take the permission to write from the latter."""
-    wanted = locked_names() | {"tierscope-simcore"}
+    wanted = locked_names()
     source = Path(sysconfig.get_paths()["platlib"])
     # Copied where the image's user may not enter the checkout.
     reachable = os.geteuid() != 0 or first_blocked(source, choose_account()) is None
@@ -67,14 +67,11 @@ def fill(site: Path) -> None:
         if canonicalize_name(distribution.metadata["Name"]) in wanted:
             tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
             for top in tops:
-                if (site / top).exists():
-                    continue
-                if reachable:
-                    (site / top).symlink_to(source / top)
-                elif (source / top).is_dir():
-                    shutil.copytree(source / top, site / top)
-                else:
-                    shutil.copy2(source / top, site / top)
+                if not (site / top).exists():
+                    _bring(source / top, site / top, linked=reachable)
+    # A checkout installs its core without a record of it.
+    for core in source.glob("tierscope_simcore.*"):
+        _bring(core, site / core.name, linked=reachable)
     if not (site / "async_timeout").exists():
         # The lock brings it for Python before 3.11.3, which the machine's may be; that of the tests' packages is newer.
         (site / "async_timeout.py").write_text("from asyncio import timeout\n", encoding="utf-8")
@@ -83,6 +80,15 @@ def fill(site: Path) -> None:
     shutil.copytree(ROOT / "migrations", package / "_migrations")
     for path in [package, *package.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
+
+
+def _bring(installed: Path, place: Path, *, linked: bool) -> None:
+    if linked:
+        place.symlink_to(installed)
+    elif installed.is_dir():
+        shutil.copytree(installed, place)
+    else:
+        shutil.copy2(installed, place)
 
 
 @pytest.fixture
