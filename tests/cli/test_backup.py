@@ -2,23 +2,26 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Event, Thread
 
 import httpx
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from cli.commands import Ended, call
 from factories.populated import Populated, populate
 from factories.services import serving
-from factories.waiting import DEADLINE_SECONDS
+from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
 from tierscope.api.app import create_app
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
+from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 from tierscope.storage.base.schema import schema_state
 from tierscope.storage.tables import metadata
@@ -122,6 +125,44 @@ def test_a_fresh_instance_that_is_restored_answers_the_same(
         assert schema_state(database).current
         with database.write() as transaction:
             transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'after')"))
+
+
+def _cross(url: str, ended: Event) -> None:
+    """Read what a restore drops late, and as soon as it waits for that, what it has dropped already."""
+    waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'alerts'::regclass")
+    with closing(Database(url)) as reader, closing(Database(url)) as watcher, reader.write() as transaction:
+        transaction.execute(text("SET LOCAL deadlock_timeout = '1h'"))
+        transaction.execute(text("SET LOCAL lock_timeout = '20s'"))
+        transaction.execute(text("LOCK TABLE alerts IN ACCESS SHARE MODE"))
+
+        def is_met() -> bool:
+            with watcher.read() as session:
+                return ended.is_set() or session.execute(waiting).scalar_one() > 0
+
+        until(is_met, "the restore waits for the reader")
+        # The reader gives up where it came too late for the server to see that both wait for each other.
+        with suppress(TierscopeError, DBAPIError):
+            transaction.execute(text("LOCK TABLE tokens IN ACCESS SHARE MODE"))
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_restore_begins_again_where_a_reader_crosses_it(
+    template: Template, database_url: str, tmp_path: Path
+) -> None:
+    counts, copy = row_counts(database_url), tmp_path / "copy.dump"
+    assert tierscope(template, database_url, tmp_path, "backup", str(copy)).status == 0
+    for _ in range(10):
+        ended = Event()
+        reader = Thread(target=_cross, args=(database_url, ended))
+        reader.start()
+        done = tierscope(template, database_url, tmp_path, "restore", str(copy), "--replace")
+        ended.set()
+        reader.join()
+        assert done.status == 0, done.stderr
+        assert row_counts(database_url) == counts
+        if "beginning again" in done.stderr:
+            return
+    pytest.fail("no reader crossed a restore")
 
 
 def test_a_truncated_backup_loses_nothing(template: Template, database_url: str, tmp_path: Path) -> None:

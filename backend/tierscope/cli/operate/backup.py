@@ -14,6 +14,10 @@ from tierscope.cli.base.instance import find_instance
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.settings import Settings
 
+_DEADLOCK = "deadlock detected"
+_MOST_TRIES = 10
+"""Tries of a restore that readers of a running instance stand in the way of; each ends with nothing changed."""
+
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 
 
@@ -56,7 +60,7 @@ def restore(
         _restore_beside(settings, path, demo=demo)
     else:
         command = ["pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname", ""]
-        _run_tool(settings, [*command, str(path)], demo=demo)
+        _run_tool(settings, [*command, str(path)], demo=demo, tries=_MOST_TRIES)
     typer.echo(f"Restored {path}.")
 
 
@@ -77,10 +81,11 @@ def _restore_beside(settings: Settings, path: Path, *, demo: bool) -> None:
         _run_tool(settings, command, demo=demo)
 
 
-def _run_tool(settings: Settings, command: list[str], *, demo: bool, quiet: bool = False) -> str:
+def _run_tool(settings: Settings, command: list[str], *, demo: bool, quiet: bool = False, tries: int = 1) -> str:
     """Run a client tool on the database; the password travels in the environment, not on the command line.
 
-    Returns what it printed, where it is to be `quiet`.
+    With `tries`, a tool of one transaction begins again where it and another session waited for each other, and the
+    server chose to end its transaction. Returns what it printed, where it is to be `quiet`.
     """
     from tierscope.cli.base.database import resolve_url
     from tierscope.core.database import libpq_url
@@ -92,13 +97,20 @@ def _run_tool(settings: Settings, command: list[str], *, demo: bool, quiet: bool
     binary = open_cluster(places, choose_account(settings.account, create=False)).binaries.tool(tool)
     connection = _connection_environment(address)
     arguments = [argument or connection["PGDATABASE"] for argument in arguments]
-    done = subprocess.run(  # noqa: S603
-        [binary, *arguments],
-        env={**os.environ, **connection},
-        stdout=subprocess.PIPE if quiet else None,
-        text=True,
-        check=False,
-    )
+    while True:
+        tries -= 1
+        done = subprocess.run(  # noqa: S603
+            [binary, *arguments],
+            env={**os.environ, **connection},
+            stdout=subprocess.PIPE if quiet else None,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0 or tries <= 0 or _DEADLOCK not in done.stderr:
+            break
+        typer.echo("Others read what is replaced; beginning again.", err=True)
+    typer.echo(done.stderr, nl=False, err=True)
     if done.returncode != 0:
         fail(f"{tool} ended with status {done.returncode}", next_step="its own message stands above")
     return done.stdout or ""
