@@ -8,7 +8,6 @@ import type { ChartMark } from '../../charts/eventMarks'
 import { FairShareChart } from '../../charts/fairShare/FairShareChart'
 import { PushesChart } from '../../charts/pushes/PushesChart'
 import type { FairBasis } from '../../lib/url/fairnessUrl'
-import { FigureText } from '../../ui/figures/FigureText'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Panel } from '../../ui/layout/Panel'
@@ -16,6 +15,7 @@ import { Stack } from '../../ui/layout/Stack'
 import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { figureColumn } from '../../ui/tables/figureColumn'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { FairBasisSelect } from './FairBasisSelect'
@@ -28,17 +28,8 @@ function shareBy(tenant: TenantShare, basis: FairBasis): FairShare | undefined {
 }
 
 function columnsBy(basis: FairBasis): Column<TenantShare>[] {
-  const of = (key: string, header: string, pick: (tenant: TenantShare) => TenantShare['top_bytes'] | undefined) => ({
-    key,
-    header,
-    numeric: true,
-    sortBy: (tenant: TenantShare) => pick(tenant)?.value ?? null,
-    value: (tenant: TenantShare) => ({ amount: pick(tenant)?.value ?? null, unit: pick(tenant)?.unit ?? 'bytes' }),
-    cell: (tenant: TenantShare) => {
-      const figure = pick(tenant)
-      return figure === undefined ? null : <FigureText figure={figure} label={`${header}, ${tenant.name}`} />
-    },
-  })
+  const of = (key: string, header: string, pick: (tenant: TenantShare) => TenantShare['top_bytes'] | undefined) =>
+    figureColumn(key, header, pick, (tenant) => tenant.name)
   return [
     { key: 'name', header: 'Tenant', sortBy: (tenant) => tenant.name, cell: (tenant) => tenant.name },
     of('top', 'Held', (tenant) => tenant.top_bytes),

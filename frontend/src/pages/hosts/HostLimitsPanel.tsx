@@ -7,7 +7,6 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLimitsQuery, type WantedLimit } from '../../api/queries/ledger/fairness'
 import { formatBytes } from '../../lib/units/units'
 import { limitKinds, type LimitKind } from '../../lib/url/fairnessUrl'
-import { FigureText } from '../../ui/figures/FigureText'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Loading } from '../../ui/layout/Loading'
 import { Panel } from '../../ui/layout/Panel'
@@ -15,6 +14,7 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { figureColumn } from '../../ui/tables/figureColumn'
 import { NotesList } from '../../ui/text/NotesList'
 import { Prose } from '../../ui/text/Prose'
 import { useTimeRange } from '../shell/time/useTimeRange'
@@ -33,17 +33,8 @@ function settingOf(tenant: TenantLimit): string {
   return [...low, ...most].join(', ') || 'none'
 }
 
-type Picked = (tenant: TenantLimit) => TenantLimit['fair_bytes']
-
-function column(key: string, header: string, pick: Picked): Column<TenantLimit> {
-  return {
-    key,
-    header,
-    numeric: true,
-    sortBy: (tenant) => pick(tenant).value,
-    value: (tenant) => ({ amount: pick(tenant).value, unit: pick(tenant).unit }),
-    cell: (tenant) => <FigureText figure={pick(tenant)} label={`${header}, ${tenant.name}`} />,
-  }
+function column(key: string, header: string, pick: (tenant: TenantLimit) => TenantLimit['fair_bytes']) {
+  return figureColumn(key, header, pick, (tenant) => tenant.name)
 }
 
 const columns: Column<TenantLimit>[] = [

@@ -5,12 +5,12 @@ import { swapTierQuery } from '../../api/queries/knobs'
 import { formatMoney } from '../../lib/tco/money'
 import { formatRatio } from '../../lib/units/units'
 import { formatDuration } from '../../lib/units/time'
-import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { figureColumn } from '../../ui/tables/figureColumn'
 import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
 import { NotesList } from '../../ui/text/NotesList'
 import { Prose } from '../../ui/text/Prose'
@@ -40,16 +40,13 @@ function savingText({ saving_per_year: { value, interval, currency } }: SwapAgeV
   return `${formatMoney(value, currency)} (${formatMoney(interval.lo, currency)} to ${formatMoney(interval.hi, currency)})`
 }
 
-function figureColumn(key: 'out_bytes' | 'back_bytes_per_s' | 'loss_ratio' | 'drive_life_years', header: string) {
-  return {
+function column(key: 'out_bytes' | 'back_bytes_per_s' | 'loss_ratio' | 'drive_life_years', header: string) {
+  return figureColumn<SwapAgeView>(
     key,
     header,
-    numeric: true,
-    value: (age: SwapAgeView) => ({ amount: age[key].value, unit: age[key].unit }),
-    cell: (age: SwapAgeView) => (
-      <FigureText figure={age[key]} label={`${header}, cold for ${ageText(age.age_seconds)}`} />
-    ),
-  }
+    (age) => age[key],
+    (age) => `cold for ${ageText(age.age_seconds)}`,
+  )
 }
 
 function columnsOf(best: SwapAgeView | null): Column<SwapAgeView>[] {
@@ -67,10 +64,10 @@ function columnsOf(best: SwapAgeView | null): Column<SwapAgeView>[] {
       ),
       value: (age) => ({ amount: age.age_seconds, unit: 's' }),
     },
-    figureColumn('out_bytes', 'On swap'),
-    figureColumn('back_bytes_per_s', 'Comes back'),
-    figureColumn('loss_ratio', 'Loss'),
-    figureColumn('drive_life_years', 'Drive lasts'),
+    column('out_bytes', 'On swap'),
+    column('back_bytes_per_s', 'Comes back'),
+    column('loss_ratio', 'Loss'),
+    column('drive_life_years', 'Drive lasts'),
     {
       key: 'saving',
       header: 'Saving a year',

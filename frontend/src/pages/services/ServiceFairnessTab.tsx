@@ -4,7 +4,6 @@ import type { HostTenant, ServiceFairness } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { serviceFairnessQuery } from '../../api/queries/ledger/fairness'
 import type { FairBasis } from '../../lib/url/fairnessUrl'
-import { FigureText } from '../../ui/figures/FigureText'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Panel } from '../../ui/layout/Panel'
@@ -13,26 +12,19 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { figureColumn } from '../../ui/tables/figureColumn'
 import { NotesList } from '../../ui/text/NotesList'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { FairBasisSelect } from '../hosts/FairBasisSelect'
 
 const route = getRouteApi('/services/$serviceId')
 
-type Picked = (host: HostTenant) => HostTenant['tenant']['top_bytes'] | undefined
-
-function column(key: string, header: string, pick: Picked): Column<HostTenant> {
-  return {
-    key,
-    header,
-    numeric: true,
-    sortBy: (host) => pick(host)?.value ?? null,
-    value: (host) => ({ amount: pick(host)?.value ?? null, unit: pick(host)?.unit ?? 'bytes' }),
-    cell: (host) => {
-      const figure = pick(host)
-      return figure === undefined ? null : <FigureText figure={figure} label={`${header}, ${host.host}`} />
-    },
-  }
+function column(
+  key: string,
+  header: string,
+  pick: (host: HostTenant) => HostTenant['tenant']['top_bytes'] | undefined,
+) {
+  return figureColumn(key, header, pick, (host) => host.host)
 }
 
 function shareOf(host: HostTenant, basis: FairBasis) {
