@@ -2215,18 +2215,10 @@ class MemoryNeed(TypedDict):
     source: str
 
 
-class Metadata(TypedDict):
-    """What a metric is."""
-
-    help: str
-    type: Literal["counter", "gauge"]
-    unit: str
-
-
 class MetadataAnswer(TypedDict):
     """What metrics are, by name; of series that were written nothing is known."""
 
-    data: dict[str, list[Metadata]]
+    data: dict[str, list[MetricHelp]]
     status: Literal["success"]
 
 
@@ -2249,6 +2241,14 @@ class MetricChoice(TypedDict):
     direction: Literal["higher_is_better", "lower_is_better"]
     label: str
     metric: str
+    unit: str
+
+
+class MetricHelp(TypedDict):
+    """What a metric is."""
+
+    help: str
+    type: Literal["counter", "gauge"]
     unit: str
 
 

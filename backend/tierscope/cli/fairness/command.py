@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tierscope.cli.base.exits import NOT_ENOUGH_DATA, print_json
+from tierscope.cli.base.figures import figure_text
 from tierscope.core.settings import Settings
 from tierscope.domain.fairness.shares import Basis
 
@@ -111,11 +112,7 @@ def _settings(tenant: TenantLimit) -> str:
 
 
 def _percent(figure: Figure) -> str:
-    if figure.value is None:
-        return f"not known ({figure.reason})"
-    around = figure.interval
-    bounds = "" if around is None else f" [{around.lo:.1%}, {around.hi:.1%}]"
-    return f"{figure.value:.1%}{bounds}"
+    return figure_text(figure, "{:.1%}".format)
 
 
 def _describe(found: HostFairness) -> str:

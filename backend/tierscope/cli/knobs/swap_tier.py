@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
+from tierscope.cli.base.figures import figure_text
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.domain.base.figures import Figure
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
 
 MOST_LOSS = 0.5
@@ -70,16 +70,11 @@ def _describe(found: ServiceSwapTier) -> str:
 
 
 def _age(age: SwapAgeView, *, is_best: bool) -> str:
+    from tierscope.usecases.knobs.swap_tier import age_words
+
     saving, around = age.saving_per_year, age.saving_per_year.interval
     money = f"{saving.value:,.0f} [{around.lo:,.0f}, {around.hi:,.0f}] {saving.currency}"
-    cold = "two intervals" if age.age_seconds == 0.0 else f"{age.age_seconds / 60.0:,.0f} more minutes"
+    out = figure_text(age.out_bytes, lambda value: f"{value / 2**30:,.2f}")
+    loss = figure_text(age.loss_ratio, lambda value: f"{value * 100:,.2f}")
     best = "  <- best" if is_best else ""
-    return f"{cold:20} {_between(age.out_bytes, 2.0**30):24} {_between(age.loss_ratio, 0.01):22} {money}{best}"
-
-
-def _between(figure: Figure, divisor: float) -> str:
-    if figure.value is None:
-        return f"not known ({figure.reason})"
-    around = figure.interval
-    bounds = "" if around is None else f" [{around.lo / divisor:,.2f}, {around.hi / divisor:,.2f}]"
-    return f"{figure.value / divisor:,.2f}{bounds}"
+    return f"{age_words(age.age_seconds):20} {out:24} {loss:22} {money}{best}"

@@ -5,7 +5,6 @@ refused before.
 """
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -86,14 +85,6 @@ def parse_matchers(text: str) -> tuple[Matcher, ...]:
     if not isinstance(node, Selector) or node.range_ms is not None or node.offset_ms or node.at is not None:
         raise QueryError(f'{text[:80]!r} is no selector: write name{{label="value"}}')
     return node.matchers
-
-
-def selectors(node: Node) -> Iterator[Selector]:
-    """All selectors within a node."""
-    if isinstance(node, Selector):
-        yield node
-    for child in children(node):
-        yield from selectors(child)
 
 
 def children(node: Node) -> tuple[Node, ...]:

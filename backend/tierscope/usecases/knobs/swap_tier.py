@@ -310,7 +310,12 @@ def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
     )
 
 
+def age_words(age_seconds: float) -> str:
+    """How long memory was cold before it goes to swap, in words."""
+    minutes = age_seconds / 60.0
+    return f"{minutes:.0f} more minutes" if minutes else "two intervals"
+
+
 def _sentence(verdict: Verdict, binding: Binding, best: SwapAge) -> str:
-    minutes = best.age_seconds / 60.0
-    age = f"{minutes:.0f} more minutes" if minutes else "two intervals"
+    age = age_words(best.age_seconds)
     return _SENTENCES[verdict].format(age=age, gib=f"{best.out_bytes.value / 2**30:,.1f}", why=_WHY[binding])

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from tierscope.domain.base.described import Described
 from tierscope.domain.promql.evaluate import Steps
 from tierscope.domain.promql.series import Labels, Scalar, Text, Value, Vector
+from tierscope.usecases.promql.sources import MetricHelp
 
 Point = tuple[float, str]
 """Unix seconds, and the value as text: numbers, or `NaN`, `+Inf`, `-Inf`."""
@@ -80,20 +81,11 @@ class SeriesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
-    """What a metric is."""
-
-    type: Literal["counter", "gauge"]
-    help: str
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
 class MetadataAnswer:
     """What metrics are, by name; of series that were written nothing is known."""
 
     status: Literal["success"]
-    data: dict[str, list[Metadata]]
+    data: dict[str, list[MetricHelp]]
 
 
 @dataclass(frozen=True, slots=True)

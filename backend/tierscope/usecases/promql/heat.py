@@ -12,19 +12,17 @@ from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.matching import fits, meets, name_fits
 from tierscope.domain.promql.nodes import Matcher
-from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Floats, Labels, Series, TooMuch, make_labels
+from tierscope.domain.promql.series import NAME, Floats, Labels, Series, make_labels
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_services, hosts_by_id, hosts_of_service
 from tierscope.storage.promql.heat import HeatGroup, list_heat_groups
 from tierscope.usecases.heat.reads import choose_method, choose_weighed
 from tierscope.usecases.heat.sources import DAILY_FROM, read_heat
-from tierscope.usecases.promql.sources import SERIES_MAX, MetricHelp, Span
+from tierscope.usecases.promql.sources import MetricHelp, Span, check_series, lookback_ms
 
 METRIC = "tierscope_service_heat_bytes"
 LISTED = timedelta(days=1)
 """How much of a stretch tells which series there are."""
-MISSED = 1.5
-"""So many intervals a sample stands for what follows, where that is more than Prometheus' five minutes."""
 _HELP = "Memory of a service on a host by class (hot, warm, cold, unknown), page kind and tier: mean of each interval."
 
 
@@ -88,8 +86,7 @@ class ServiceHeat:
             for host_id, part in by_method[method].items():
                 labels = _service_labels(service) | _host_labels(hosts[host_id]) | {"method": method.family}
                 found += [one for one in _series(labels, part) if meets(one.labels, matchers)]
-            if len(found) > SERIES_MAX:
-                raise TooMuch(f"the selector means more than {SERIES_MAX:,} series; add conditions")
+            check_series(len(found))
         return found
 
 
@@ -134,9 +131,9 @@ def _series(labels: dict[str, str], part: HeatSeries) -> list[Series]:
     for place, key in enumerate(zip(part.kinds, part.tiers, strict=True)):
         sums[key] = sums.get(key, 0.0) + classes[:, place, :]
     interval_ms = part.method.interval_ns / 1e6 * float(part.n_intervals.max())
-    lookback_ms = max(LOOKBACK_MS, round(MISSED * interval_ms))
+    stands_ms = lookback_ms(interval_ms)
     return [
-        Series(make_labels(labels | {"class": name, "kind": kind, "tier": tier}), times_ms, values[:, at], lookback_ms)
+        Series(make_labels(labels | {"class": name, "kind": kind, "tier": tier}), times_ms, values[:, at], stands_ms)
         for (kind, tier), values in sums.items()
         for at, name in enumerate(CLASSES)
     ]

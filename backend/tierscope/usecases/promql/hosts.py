@@ -14,14 +14,14 @@ from tierscope.domain.promql.counters import count_up
 from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.matching import meets, name_fits
 from tierscope.domain.promql.nodes import Matcher
-from tierscope.domain.promql.series import LOOKBACK_MS, NAME, Floats, Ints, Labels, Series, TooMuch, make_labels
+from tierscope.domain.promql.series import NAME, Floats, Ints, Labels, Series, TooMuch, make_labels
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import SubjectHost, all_hosts
 from tierscope.storage.ledger.rows import read_newest, sum_flows
 from tierscope.storage.promql.hosts import bucket_ledgers
 from tierscope.usecases.ledger.sources import read_ledgers
-from tierscope.usecases.promql.sources import SERIES_MAX, MetricHelp, Span
+from tierscope.usecases.promql.sources import MetricHelp, Span, check_series, lookback_ms
 
 PREFIX = "tierscope_host_"
 ROWS_MAX = 300_000
@@ -29,8 +29,6 @@ ROWS_MAX = 300_000
 BUCKETS_US = (TEN_MINUTES_US, HOUR_US, DAY_US)
 BACK = timedelta(hours=1)
 """How far before the first moment rows are read: what the newest of them says may still hold."""
-MISSED = 1.5
-"""So many intervals a sample stands for what follows, where that is more than Prometheus' five minutes."""
 _PRESSURE = {"psi_some_us": "memory_pressure_some", "psi_full_us": "memory_pressure_full"}
 _RATES = {"promoted_pages": "promoted_pages_per_second", "demoted_pages": "demoted_pages_per_second"}
 
@@ -102,9 +100,7 @@ class HostHistory:
         """
         asked = [metric for metric in _METRICS.values() if name_fits(metric.name, matchers)]
         wanted = _wanted(session, asked, matchers)
-        n_series = sum(len(metrics) for _, metrics in wanted)
-        if n_series > SERIES_MAX:
-            raise TooMuch(f"the selector means more than {SERIES_MAX:,} series; add conditions")
+        check_series(sum(len(metrics) for _, metrics in wanted))
         if not wanted:
             return []
         oldest = now - kept("tier_moves")
@@ -202,4 +198,4 @@ def _series(host: SubjectHost, metric: _Metric, rows: _Rows, counted_before: flo
         times, values = count_up(times, values, max(counted_before, 0.0) * metric.scale)
     elif metric.kind == "rate":
         values = values / seconds
-    return Series(_labels(host, metric), times, values, max(LOOKBACK_MS, round(MISSED * interval_s * 1e3)))
+    return Series(_labels(host, metric), times, values, lookback_ms(interval_s * 1e3))

@@ -18,7 +18,6 @@ from tierscope.usecases.promql.answers import (
     Build,
     BuildAnswer,
     MatrixResult,
-    Metadata,
     MetadataAnswer,
     QueryAnswer,
     SeriesAnswer,
@@ -29,7 +28,7 @@ from tierscope.usecases.promql.answers import (
 )
 from tierscope.usecases.promql.heat import ServiceHeat
 from tierscope.usecases.promql.hosts import HostHistory
-from tierscope.usecases.promql.sources import SAMPLES_MAX, MetricHelp, Span
+from tierscope.usecases.promql.sources import MetricHelp, Span, check_samples
 from tierscope.usecases.promql.written import WrittenSeries
 
 SPOKEN = "2.45.0"
@@ -133,7 +132,7 @@ class PromQueries:
         """What the service's own metrics are."""
         some = {name: told for name, told in sorted(self._metrics.items()) if metric in (None, "", name)}
         shown = list(some.items())[: None if limit is None or limit < 0 else limit]
-        return MetadataAnswer("success", {name: [Metadata(told.type, told.help, told.unit)] for name, told in shown})
+        return MetadataAnswer("success", {name: [told] for name, told in shown})
 
     def build(self) -> BuildAnswer:
         """What answers, as clients ask before they query."""
@@ -162,10 +161,7 @@ class PromQueries:
             for selector, demand in wanted.items():
                 found[selector] = self._select(session, selector, _within_time(demand))
                 n_samples += sum(len(one.times_ms) for one in found[selector])
-                if n_samples > SAMPLES_MAX:
-                    raise TooMuch(
-                        f"the query loads more than {SAMPLES_MAX:,} samples; ask for less time or fewer series"
-                    )
+                check_samples(n_samples, "the query loads")
         return found
 
     def _select(self, session: ReadSession, selector: Selector, demand: Demand) -> list[Series]:

@@ -15,7 +15,7 @@ from tierscope.storage.base.retention import kept
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import count_samples, read_bodies
 from tierscope.storage.ingest.series import StoredSeries, label_names, label_values, match_series
-from tierscope.usecases.promql.sources import SAMPLES_MAX, SERIES_MAX
+from tierscope.usecases.promql.sources import SERIES_MAX, check_samples, check_series
 
 DECODED_MAX = 100_000_000
 """Samples in the bodies that one selector unpacks: those of all series of its targets."""
@@ -57,10 +57,7 @@ class WrittenSeries:
         for target, some in by_target.items():
             series += _read(session, target, some, start, end)
             n_samples += sum(len(one.times_ms) for one in series[-len(some) :])
-            if n_samples > SAMPLES_MAX:
-                raise TooMuch(
-                    f"the selector means more than {SAMPLES_MAX:,} samples; ask for less time or fewer series"
-                )
+            check_samples(n_samples, "the selector means")
         return series
 
     def find(self, session: ReadSession, matchers: Sequence[Matcher]) -> list[Labels]:
@@ -81,8 +78,7 @@ class WrittenSeries:
 
     def _match(self, session: ReadSession, matchers: Sequence[Matcher]) -> list[StoredSeries]:
         found = match_series(session, self._conditions(matchers), after=0, limit=SERIES_MAX + 1)
-        if len(found) > SERIES_MAX:
-            raise TooMuch(f"the selector means more than {SERIES_MAX:,} series; add conditions")
+        check_series(len(found))
         return found
 
     def _conditions(self, matchers: Sequence[Matcher]) -> list[tuple[str, str, str]]:

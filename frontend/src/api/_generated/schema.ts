@@ -7443,28 +7443,13 @@ export interface components {
             source: string;
         };
         /**
-         * Metadata
-         * @description What a metric is.
-         */
-        Metadata: {
-            /** Help */
-            help: string;
-            /**
-             * Type
-             * @enum {string}
-             */
-            type: "counter" | "gauge";
-            /** Unit */
-            unit: string;
-        };
-        /**
          * MetadataAnswer
          * @description What metrics are, by name; of series that were written nothing is known.
          */
         MetadataAnswer: {
             /** Data */
             data: {
-                [key: string]: components["schemas"]["Metadata"][];
+                [key: string]: components["schemas"]["MetricHelp"][];
             };
             /**
              * Status
@@ -7508,6 +7493,21 @@ export interface components {
             label: string;
             /** Metric */
             metric: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MetricHelp
+         * @description What a metric is.
+         */
+        MetricHelp: {
+            /** Help */
+            help: string;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "counter" | "gauge";
             /** Unit */
             unit: string;
         };
@@ -13415,10 +13415,10 @@ export type MatchedEvent = components['schemas']['MatchedEvent'];
 export type MatrixResult = components['schemas']['MatrixResult'];
 export type MemoryFit = components['schemas']['MemoryFit'];
 export type MemoryNeed = components['schemas']['MemoryNeed'];
-export type Metadata = components['schemas']['Metadata'];
 export type MetadataAnswer = components['schemas']['MetadataAnswer'];
 export type Metric = components['schemas']['Metric'];
 export type MetricChoice = components['schemas']['MetricChoice'];
+export type MetricHelp = components['schemas']['MetricHelp'];
 export type MetricRequest = components['schemas']['MetricRequest'];
 export type MissingInput = components['schemas']['MissingInput'];
 export type MoveCost = components['schemas']['MoveCost'];
