@@ -38,7 +38,7 @@ ARGUMENTS: dict[str, Any] = {
     "format_": "csv",
     "scope": None,
 }
-OWN_WORLD = {"read_config", "list_own_tokens"}
+OWN_WORLD = {"read_config", "list_own_tokens", "list_own_tokens_file"}
 """Reads of an agent, with its credential, and of a person who has logged in."""
 
 
@@ -79,9 +79,11 @@ def arguments_of(name: str, made: Populated) -> dict[str, Any]:
         given[parameter] = known[0] if known else ARGUMENTS.get(parameter, "none")
     more: dict[str, dict[str, Any]] = {
         "compare_scenarios": {"scenario": made.ids["scenario_id"]},
+        "compare_scenarios_file": {"scenario": made.ids["scenario_id"]},
         "read_forecast": {"id": made.ids["service_id"][0]},
         "read_forecast_file": {"id": made.ids["service_id"][0]},
         "read_marks": {"host": made.ids["host_id"][0]},
+        "read_marks_file": {"host": made.ids["host_id"][0]},
         "read_tiles_file": {"format_": "binary"},
         "prom_query": {"query": "up"},
         "prom_query_range": {"query": "up", "start": "0", "end": "60", "step": "60"},

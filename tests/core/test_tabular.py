@@ -2,13 +2,15 @@
 
 import io
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import Literal
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from tierscope.core.errors import Unprocessable
-from tierscope.core.tabular import write_table
+from tierscope.core.tabular import Column, TableFile, write_table
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "\n=1"])
@@ -28,8 +30,33 @@ def test_parquet_keeps_types_and_nulls() -> None:
     assert table.to_pydict() == {"n": [1.5, None], "t": ["=a", None]}
 
 
-def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_keep_their_types_where_all_cells_are_absent_and_over_several_parts() -> None:
+    columns = [Column("at", "time"), Column("n", "integer"), Column("x", "number"), Column("names", "text", many=True)]
+    file = TableFile(columns, "arrow")
+    file.add([("2026-11-21T01:00:00+01:00", None, 2, ["a", None])])
+    file.add([])
+    file.add([(None, 3, None, None)])
+    table = pa.ipc.open_stream(file.finish({"origin": "simulated"})).read_all()
+    utc_microseconds = pa.timestamp("us", tz="UTC")
+    assert table.schema.types == [utc_microseconds, pa.int64(), pa.float64(), pa.list_(pa.string())]
+    assert table.schema.metadata == {b"origin": b"simulated"}
+    assert table.to_pylist() == [
+        {"at": datetime(2026, 11, 21, tzinfo=UTC), "n": None, "x": 2.0, "names": ["a", None]},
+        {"at": None, "n": 3, "x": None, "names": None},
+    ]
+    empty = pa.ipc.open_stream(TableFile(columns, "arrow").finish()).read_all()
+    assert (empty.num_rows, empty.schema.types) == (0, table.schema.types)
+
+
+def test_a_list_in_a_cell_is_one_text_in_csv() -> None:
+    assert write_table(("names",), [(["=a", "b"],)], "csv").decode().splitlines()[1] == '"\'=a, b"'
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "arrow"])
+def test_a_file_that_needs_pyarrow_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, file_format: Literal["parquet", "arrow"]
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Unprocessable, match="pyarrow is not installed") as error:
-        write_table(("a",), [(1,)], "parquet")
+        write_table(("a",), [(1,)], file_format)
     assert "format=csv" in error.value.next_step

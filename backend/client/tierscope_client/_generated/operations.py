@@ -48,6 +48,21 @@ class Client(Transport):
         """Check a rule. All that is wrong with a rule, with column, cause and next step; nothing is stored."""
         return cast("models.RuleCheck", self._json("POST", "/v1/rules/check", body=body))
 
+    def compare_scenarios_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        scenario: list[str],
+        seed: int | None = None,
+        table: Literal["scenarios", "differences"] | None = None,
+    ) -> bytes:
+        """Stored scenarios side by side. Answers of stored scenarios in one currency, and where the scenarios differ.
+        As a file.
+        """
+        return self._bytes(
+            "GET", "/v1/tco/compare", query={"scenario": scenario, "seed": seed, "table": table, "format": format_}
+        )
+
     def compare_scenarios(self, *, scenario: list[str], seed: int | None = None) -> models.TcoComparison:
         """Stored scenarios side by side. Answers of stored scenarios in one currency, and where the scenarios differ."""
         return cast(
@@ -278,6 +293,34 @@ class Client(Transport):
             ),
         )
 
+    def list_advice_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        kind: Literal["ratio", "knob"] | None = None,
+        status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
+        service: str | None = None,
+        host: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Advice, the most at stake first. List cards. Identical knob advice to hosts of one service reads as one
+        card. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/advice",
+            query={
+                "kind": kind,
+                "status": status,
+                "service": service,
+                "host": host,
+                "limit": limit,
+                "cursor": cursor,
+                "format": format_,
+            },
+        )
+
     def list_advice(
         self,
         *,
@@ -326,7 +369,7 @@ class Client(Transport):
     def list_alerts_file(
         self,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         state: Literal["open", "pending", "firing", "resolved", "no_data"] | None = None,
         severity: Literal["info", "warning", "critical"] | None = None,
         host: str | None = None,
@@ -399,7 +442,7 @@ class Client(Transport):
     def list_audit_file(
         self,
         *,
-        format_: Literal["csv"],
+        format_: Literal["csv", "parquet", "arrow"],
         actor: str | None = None,
         action: str | None = None,
         subject: str | None = None,
@@ -469,7 +512,7 @@ class Client(Transport):
         )
 
     def list_capacity_file(
-        self, *, format_: Literal["csv", "parquet"], group_by: str | None = None, service: str | None = None
+        self, *, format_: Literal["csv", "parquet", "arrow"], group_by: str | None = None, service: str | None = None
     ) -> bytes:
         """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
         the capacity are taken. As a file.
@@ -482,6 +525,32 @@ class Client(Transport):
         """
         return cast(
             "models.Capacity", self._json("GET", "/v1/capacity", query={"group_by": group_by, "service": service})
+        )
+
+    def list_events_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        service: str | None = None,
+        host: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Marks, newest first. List marks of a window; default the last seven days. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/events",
+            query={
+                "from": from_,
+                "to": to,
+                "service": service,
+                "host": host,
+                "limit": limit,
+                "cursor": cursor,
+                "format": format_,
+            },
         )
 
     def list_events(
@@ -516,6 +585,22 @@ class Client(Transport):
         """Marks, newest first. List marks of a window; default the last seven days. All pages, one item after another."""
         return self._items("/v1/events", {"from": from_, "to": to, "service": service, "host": host, "limit": limit})
 
+    def list_experiments_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        service: str | None = None,
+        state: Literal["planned", "running", "ended"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Experiments, newest first. List experiments. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/experiments",
+            query={"service": service, "state": state, "limit": limit, "cursor": cursor, "format": format_},
+        )
+
     def list_experiments(
         self,
         *,
@@ -545,7 +630,7 @@ class Client(Transport):
     def list_hosts_file(
         self,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         limit: int | None = None,
         cursor: str | None = None,
         state: Literal["reporting", "late", "silent", "retired"] | None = None,
@@ -622,6 +707,30 @@ class Client(Transport):
             },
         )
 
+    def list_notifications_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        status: Literal["waiting", "delivered", "dead"] | None = None,
+        receiver: str | None = None,
+        alert: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Notifications, newest first. The delivery log, kept 90 days. As a file."""
+        return self._bytes(
+            "GET",
+            "/v1/notifications",
+            query={
+                "status": status,
+                "receiver": receiver,
+                "alert": alert,
+                "limit": limit,
+                "cursor": cursor,
+                "format": format_,
+            },
+        )
+
     def list_notifications(
         self,
         *,
@@ -654,9 +763,17 @@ class Client(Transport):
             "/v1/notifications", {"status": status, "receiver": receiver, "alert": alert, "limit": limit}
         )
 
+    def list_own_tokens_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """API tokens of one's own. List the tokens of the account that were not revoked, newest first. As a file."""
+        return self._bytes("GET", "/v1/me/tokens", query={"format": format_})
+
     def list_own_tokens(self) -> list[models.OwnToken]:
         """API tokens of one's own. List the tokens of the account that were not revoked, newest first."""
         return cast("list[models.OwnToken]", self._json("GET", "/v1/me/tokens"))
+
+    def list_pauses_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Who is paused, and by whom. Pauses that hold, oldest first. As a file."""
+        return self._bytes("GET", "/v1/agents/pauses", query={"format": format_})
 
     def list_pauses(self) -> list[models.Pause]:
         """Who is paused, and by whom. Pauses that hold, oldest first."""
@@ -666,11 +783,23 @@ class Client(Transport):
         """Policies and settings. Placement policies with their settings, defaults and where these come from."""
         return cast("models.SimulatorPolicies", self._json("GET", "/v1/simulator/policies"))
 
+    def list_prices_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """The price book. All prices by item: those of this installation, then published presets. The book is small:
+        one page. As a file.
+        """
+        return self._bytes("GET", "/v1/prices", query={"format": format_})
+
     def list_prices(self) -> models.Page_Price:
         """The price book. All prices by item: those of this installation, then published presets. The book is small:
         one page.
         """
         return cast("models.Page_Price", self._json("GET", "/v1/prices"))
+
+    def list_purges_file(
+        self, *, format_: Literal["csv", "parquet", "arrow"], limit: int | None = None, cursor: str | None = None
+    ) -> bytes:
+        """Jobs that remove data, newest first. Jobs with what each removed. As a file."""
+        return self._bytes("GET", "/v1/purges", query={"limit": limit, "cursor": cursor, "format": format_})
 
     def list_purges(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_Purge:
         """Jobs that remove data, newest first. Jobs with what each removed."""
@@ -679,6 +808,21 @@ class Client(Transport):
     def iter_purges(self, *, limit: int | None = None) -> Iterator[models.Purge]:
         """Jobs that remove data, newest first. Jobs with what each removed. All pages, one item after another."""
         return self._items("/v1/purges", {"limit": limit})
+
+    def list_report_runs_file(
+        self,
+        report_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Sendings of a report. Newest first: when each was due, who has taken it, and what went wrong. As a file."""
+        return self._bytes(
+            "GET",
+            f"/v1/reports/{quote(report_id, safe='')}/runs",
+            query={"limit": limit, "cursor": cursor, "format": format_},
+        )
 
     def list_report_runs(
         self, report_id: str, *, limit: int | None = None, cursor: str | None = None
@@ -697,13 +841,29 @@ class Client(Transport):
         """
         return self._items(f"/v1/reports/{quote(report_id, safe='')}/runs", {"limit": limit})
 
+    def list_reports_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Scheduled reports. All reports by name, with their newest sending. Addresses of people are for operators. As
+        a file.
+        """
+        return self._bytes("GET", "/v1/reports", query={"format": format_})
+
     def list_reports(self) -> list[models.Report]:
         """Scheduled reports. All reports by name, with their newest sending. Addresses of people are for operators."""
         return cast("list[models.Report]", self._json("GET", "/v1/reports"))
 
+    def list_rules_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Alert rules. All rules, by group and name, with how many subjects are in each state. As a file."""
+        return self._bytes("GET", "/v1/rules", query={"format": format_})
+
     def list_rules(self) -> models.RuleList:
         """Alert rules. All rules, by group and name, with how many subjects are in each state."""
         return cast("models.RuleList", self._json("GET", "/v1/rules"))
+
+    def list_scenarios_file(
+        self, *, format_: Literal["csv", "parquet", "arrow"], limit: int | None = None, cursor: str | None = None
+    ) -> bytes:
+        """Scenarios, newest first. List stored scenarios. As a file."""
+        return self._bytes("GET", "/v1/scenarios", query={"limit": limit, "cursor": cursor, "format": format_})
 
     def list_scenarios(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_ScenarioItem:
         """Scenarios, newest first. List stored scenarios."""
@@ -714,6 +874,21 @@ class Client(Transport):
     def iter_scenarios(self, *, limit: int | None = None) -> Iterator[models.ScenarioItem]:
         """Scenarios, newest first. List stored scenarios. All pages, one item after another."""
         return self._items("/v1/scenarios", {"limit": limit})
+
+    def list_series_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        match: str,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Series of Prometheus. The series that a selector means, in the order in which they were first seen. As a
+        file.
+        """
+        return self._bytes(
+            "GET", "/v1/series", query={"match": match, "limit": limit, "cursor": cursor, "format": format_}
+        )
 
     def list_series(
         self, *, match: str, limit: int | None = None, cursor: str | None = None
@@ -733,7 +908,7 @@ class Client(Transport):
     def list_services_file(
         self,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         limit: int | None = None,
         cursor: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
@@ -772,6 +947,19 @@ class Client(Transport):
         """
         return self._items("/v1/services", {"limit": limit, "origin": origin, "host": host})
 
+    def list_silences_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        status: Literal["pending", "active", "expired"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Silences, newest first. List silences. As a file."""
+        return self._bytes(
+            "GET", "/v1/silences", query={"status": status, "limit": limit, "cursor": cursor, "format": format_}
+        )
+
     def list_silences(
         self,
         *,
@@ -791,6 +979,12 @@ class Client(Transport):
         """Silences, newest first. List silences. All pages, one item after another."""
         return self._items("/v1/silences", {"status": status, "limit": limit})
 
+    def list_slowdown_points_file(self, service_id: str, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Owners' measurements of the slowdown, newest first. List what was measured of a service. As a file."""
+        return self._bytes(
+            "GET", f"/v1/services/{quote(service_id, safe='')}/slowdown-points", query={"format": format_}
+        )
+
     def list_slowdown_points(self, service_id: str) -> list[models.SlowdownPointItem]:
         """Owners' measurements of the slowdown, newest first. List what was measured of a service."""
         return cast(
@@ -802,6 +996,17 @@ class Client(Transport):
         """What can be replayed. Services with page samples, synthetic workloads and uploaded traces."""
         return cast("models.SimulatorSources", self._json("GET", "/v1/simulator/sources"))
 
+    def list_swap_devices_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        load: Literal["read_mostly", "mixed", "write_heavy"] | None = None,
+    ) -> bytes:
+        """Swap devices against their use. Write amplification, throughput and times of swap-in of simulated swap
+        devices, by use, under one load. As a file.
+        """
+        return self._bytes("GET", "/v1/simulator/swap-devices", query={"load": load, "format": format_})
+
     def list_swap_devices(
         self, *, load: Literal["read_mostly", "mixed", "write_heavy"] | None = None
     ) -> models.SwapDevices:
@@ -809,6 +1014,19 @@ class Client(Transport):
         devices, by use, under one load.
         """
         return cast("models.SwapDevices", self._json("GET", "/v1/simulator/swap-devices", query={"load": load}))
+
+    def list_sweeps_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        service: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Sweeps, newest first. List sweeps with their progress. As a file."""
+        return self._bytes(
+            "GET", "/v1/sweeps", query={"service": service, "limit": limit, "cursor": cursor, "format": format_}
+        )
 
     def list_sweeps(
         self, *, service: str | None = None, limit: int | None = None, cursor: str | None = None
@@ -823,17 +1041,35 @@ class Client(Transport):
         """Sweeps, newest first. List sweeps with their progress. All pages, one item after another."""
         return self._items("/v1/sweeps", {"service": service, "limit": limit})
 
+    def list_teams_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Teams by name. List all teams with members and services. As a file."""
+        return self._bytes("GET", "/v1/teams", query={"format": format_})
+
     def list_teams(self) -> list[models.Team]:
         """Teams by name. List all teams with members and services."""
         return cast("list[models.Team]", self._json("GET", "/v1/teams"))
+
+    def list_tokens_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Tokens, without their secrets. List join tokens, API tokens and login links, newest first. As a file."""
+        return self._bytes("GET", "/v1/tokens", query={"format": format_})
 
     def list_tokens(self) -> list[models.TokenInfo]:
         """Tokens, without their secrets. List join tokens, API tokens and login links, newest first."""
         return cast("list[models.TokenInfo]", self._json("GET", "/v1/tokens"))
 
+    def list_users_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Users by name. List all users. As a file."""
+        return self._bytes("GET", "/v1/users", query={"format": format_})
+
     def list_users(self) -> list[models.User]:
         """Users by name. List all users."""
         return cast("list[models.User]", self._json("GET", "/v1/users"))
+
+    def list_views_file(
+        self, *, format_: Literal["csv", "parquet", "arrow"], limit: int | None = None, cursor: str | None = None
+    ) -> bytes:
+        """Saved views, newest first. List one's own views and those that are shared with everyone. As a file."""
+        return self._bytes("GET", "/v1/views", query={"limit": limit, "cursor": cursor, "format": format_})
 
     def list_views(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_SavedView:
         """Saved views, newest first. List one's own views and those that are shared with everyone."""
@@ -861,7 +1097,7 @@ class Client(Transport):
         """
         return cast("models.SwitchAnswer", self._json("POST", "/v1/agents/pause", body=body))
 
-    def plan_capacity_file(self, body: models.PlanRequest, *, format_: Literal["csv", "parquet"]) -> bytes:
+    def plan_capacity_file(self, body: models.PlanRequest, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Hosts needed by quarter. Pack the services on hosts of the chosen kinds, without and with tiering, now and
         by quarter. As a file.
         """
@@ -872,6 +1108,34 @@ class Client(Transport):
         by quarter.
         """
         return cast("models.CapacityPlan", self._json("POST", "/v1/capacity/plan", body=body))
+
+    def plan_experiment_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        service: str,
+        metric: str | None = None,
+        effect_ratio: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["points", "choices", "excluded"] | None = None,
+    ) -> bytes:
+        """Power before starting. How many hosts an experiment needs, and what the peer hosts of the service could
+        find. Default: seven days. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/experiments/plan",
+            query={
+                "service": service,
+                "metric": metric,
+                "effect_ratio": effect_ratio,
+                "from": from_,
+                "to": to,
+                "table": table,
+                "format": format_,
+            },
+        )
 
     def plan_experiment(
         self,
@@ -998,6 +1262,24 @@ class Client(Transport):
         """One card with what it rests on. Open a card."""
         return cast("models.AdviceDetail", self._json("GET", f"/v1/advice/{quote(advice_id, safe='')}"))
 
+    def read_agent_versions_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        version: str | None = None,
+        outdated: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Releases of agents side by side. Which releases of the agent are in use, during a rolling upgrade and after
+        it; retired hosts do not count. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/agents/versions",
+            query={"version": version, "outdated": outdated, "limit": limit, "cursor": cursor, "format": format_},
+        )
+
     def read_agent_versions(
         self,
         *,
@@ -1018,6 +1300,16 @@ class Client(Transport):
             ),
         )
 
+    def read_alert_file(
+        self,
+        alert_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        table: Literal["history", "evidence.series"] | None = None,
+    ) -> bytes:
+        """One alert with its history. An alert, every change of its state, and the minutes behind it. As a file."""
+        return self._bytes("GET", f"/v1/alerts/{quote(alert_id, safe='')}", query={"table": table, "format": format_})
+
     def read_alert(self, alert_id: str) -> models.AlertDetail:
         """One alert with its history. An alert, every change of its state, and the minutes behind it."""
         return cast("models.AlertDetail", self._json("GET", f"/v1/alerts/{quote(alert_id, safe='')}"))
@@ -1026,9 +1318,26 @@ class Client(Transport):
         """Receivers, routes and inhibitions. Where alerts are sent, without secrets."""
         return cast("models.AlertRouting", self._json("GET", "/v1/alert-routes"))
 
+    def read_catalogue_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """The metric catalogue. Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning. As a
+        file.
+        """
+        return self._bytes("GET", "/v1/metrics", query={"format": format_})
+
     def read_catalogue(self) -> models.Catalogue:
         """The metric catalogue. Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
         return cast("models.Catalogue", self._json("GET", "/v1/metrics"))
+
+    def read_change_plan_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        table: Literal["changes", "conflicts", "left_out"] | None = None,
+    ) -> bytes:
+        """Settings to change in the fleet, by identical change. Open advice on settings with its hosts and rollback
+        values, the most at stake first. Nothing is applied. As a file.
+        """
+        return self._bytes("GET", "/v1/advice/plan", query={"table": table, "format": format_})
 
     def read_change_plan(self) -> models.ChangePlan:
         """Settings to change in the fleet, by identical change. Open advice on settings with its hosts and rollback
@@ -1044,7 +1353,7 @@ class Client(Transport):
         self,
         host_id: str,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         name: str,
         scope: str | None = None,
         source: str | None = None,
@@ -1099,6 +1408,35 @@ class Client(Transport):
             ),
         )
 
+    def read_curve_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        host: str | None = None,
+        kind: Literal["anon", "file", "tmpfs"] | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["curves", "at_ratios", "density"] | None = None,
+    ) -> bytes:
+        """Accesses served against DRAM size. The best static placement and an LRU, with bands, figures at ratios that
+        are sold, and density by page kind. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/curve",
+            query={
+                "host": host,
+                "kind": kind,
+                "method": method,
+                "from": from_,
+                "to": to,
+                "table": table,
+                "format": format_,
+            },
+        )
+
     def read_curve(
         self,
         service_id: str,
@@ -1124,7 +1462,7 @@ class Client(Transport):
     def read_data_quality_file(
         self,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         from_: str | None = None,
         to: str | None = None,
         limit: int | None = None,
@@ -1154,11 +1492,44 @@ class Client(Transport):
         """A scenario to start from. A complete scenario with published defaults, and the ranges of its inputs."""
         return cast("models.ScenarioDefaults", self._json("GET", "/v1/scenarios/defaults"))
 
+    def read_experiment_file(
+        self,
+        experiment_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        max_points: int | None = None,
+        table: Literal["metrics", "metrics.series", "arms"] | None = None,
+    ) -> bytes:
+        """One experiment. The live effect with its interval while it runs, the frozen answer after its end. As a file."""
+        return self._bytes(
+            "GET",
+            f"/v1/experiments/{quote(experiment_id, safe='')}",
+            query={"max_points": max_points, "table": table, "format": format_},
+        )
+
     def read_experiment(self, experiment_id: str, *, max_points: int | None = None) -> models.Experiment:
         """One experiment. The live effect with its interval while it runs, the frozen answer after its end."""
         return cast(
             "models.Experiment",
             self._json("GET", f"/v1/experiments/{quote(experiment_id, safe='')}", query={"max_points": max_points}),
+        )
+
+    def read_fleet_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["services", "causes", "moves", "psi", "matrix"] | None = None,
+    ) -> bytes:
+        """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
+        why hosts need attention. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/fleet",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
     def read_fleet(
@@ -1172,6 +1543,12 @@ class Client(Transport):
             self._json("GET", "/v1/fleet", query={"from": from_, "to": to, "max_points": max_points}),
         )
 
+    def read_fleet_drift_file(self, *, format_: Literal["csv", "parquet", "arrow"], at: str | None = None) -> bytes:
+        """How far each host is from its peers. By host the metric in which it is furthest from its peers, in the
+        newest hour that is counted. As a file.
+        """
+        return self._bytes("GET", "/v1/fleet/drift", query={"at": at, "format": format_})
+
     def read_fleet_drift(self, *, at: str | None = None) -> models.FleetDrift:
         """How far each host is from its peers. By host the metric in which it is furthest from its peers, in the
         newest hour that is counted.
@@ -1183,6 +1560,25 @@ class Client(Transport):
         there has no sample.
         """
         return self._bytes("GET", "/metrics/fleet")
+
+    def read_fleet_statistics_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        service: str | None = None,
+        metric: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["outliers", "groups", "changes"] | None = None,
+    ) -> bytes:
+        """Peer groups, outliers, change points. Quantiles by group of peer hosts, hosts that differ from their peers,
+        and changes with the events around them. As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/fleet/statistics",
+            query={"service": service, "metric": metric, "from": from_, "to": to, "table": table, "format": format_},
+        )
 
     def read_fleet_statistics(
         self, *, service: str | None = None, metric: str | None = None, from_: str | None = None, to: str | None = None
@@ -1200,7 +1596,7 @@ class Client(Transport):
     def read_forecast_file(
         self,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         kind: Literal["service", "host_group"],
         id: str,
         metric: Literal["resident", "hot", "dram_need"] | None = None,
@@ -1235,6 +1631,12 @@ class Client(Transport):
             ),
         )
 
+    def read_grid_file(self, *, format_: Literal["csv", "parquet", "arrow"], at: str | None = None) -> bytes:
+        """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
+        cold share of every host, now or then; the largest first. As a file.
+        """
+        return self._bytes("GET", "/v1/fleet/grid", query={"at": at, "format": format_})
+
     def read_grid(self, *, at: str | None = None) -> models.FleetGrid:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first.
@@ -1249,7 +1651,7 @@ class Client(Transport):
         self,
         service_id: str,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         scheme: Literal["recency", "frequency", "cold_age"] | None = None,
         threshold: int | None = None,
         kind: Literal["anon", "file", "tmpfs"] | None = None,
@@ -1259,6 +1661,7 @@ class Client(Transport):
         to: str | None = None,
         max_points: int | None = None,
         max_hosts: int | None = None,
+        table: Literal["series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram"] | None = None,
     ) -> bytes:
         """Hot, warm and cold memory of a service. Classes by scheme with method, window, coverage and interval; the
         age histogram; hosts; series over time. As a file.
@@ -1276,6 +1679,7 @@ class Client(Transport):
                 "to": to,
                 "max_points": max_points,
                 "max_hosts": max_hosts,
+                "table": table,
                 "format": format_,
             },
         )
@@ -1322,6 +1726,35 @@ class Client(Transport):
         """
         return cast("models.HostDetail", self._json("GET", f"/v1/hosts/{quote(host_id, safe='')}"))
 
+    def read_host_fairness_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        by: Literal["service", "cgroup"] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "tenants", "pushes"] | None = None,
+    ) -> bytes:
+        """Fairness on a host. Who holds how much of the top tier, against what is fair by four definitions, and who
+        pushed whom out of it. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/fairness",
+            query={
+                "by": by,
+                "basis": basis,
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+                "table": table,
+                "format": format_,
+            },
+        )
+
     def read_host_fairness(
         self,
         host_id: str,
@@ -1344,6 +1777,12 @@ class Client(Transport):
             ),
         )
 
+    def read_host_labels_file(self, host_id: str, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Labels of a host with their sources. Of the same label the strongest source counts: join token, service,
+        agent, kubernetes. As a file.
+        """
+        return self._bytes("GET", f"/v1/hosts/{quote(host_id, safe='')}/labels", query={"format": format_})
+
     def read_host_labels(self, host_id: str) -> models.HostLabels:
         """Labels of a host with their sources. Of the same label the strongest source counts: join token, service,
         agent, kubernetes.
@@ -1354,10 +1793,11 @@ class Client(Transport):
         self,
         host_id: str,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         from_: str | None = None,
         to: str | None = None,
         max_points: int | None = None,
+        table: Literal["series", "columns", "resets", "services"] | None = None,
     ) -> bytes:
         """Tier moves of a host. Totals, rates and series of every ledger column, what was left out and why, and the
         ping-pong estimate. As a file.
@@ -1365,7 +1805,7 @@ class Client(Transport):
         return self._bytes(
             "GET",
             f"/v1/hosts/{quote(host_id, safe='')}/ledger",
-            query={"from": from_, "to": to, "max_points": max_points, "format": format_},
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
     def read_host_ledger(
@@ -1381,6 +1821,26 @@ class Client(Transport):
                 f"/v1/hosts/{quote(host_id, safe='')}/ledger",
                 query={"from": from_, "to": to, "max_points": max_points},
             ),
+        )
+
+    def read_host_limits_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        protect: list[str] | None = None,
+        limit: list[str] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """What limits would do on a host. The host's services replayed together, before and after: without settings,
+        under the protection proposed. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/fairness/limits",
+            query={"protect": protect, "limit": limit, "basis": basis, "from": from_, "to": to, "format": format_},
         )
 
     def read_host_limits(
@@ -1405,6 +1865,25 @@ class Client(Transport):
             ),
         )
 
+    def read_host_ping_pong_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "spans"] | None = None,
+    ) -> bytes:
+        """Ping-pong of a host. Ratio or bound, flows, residency and states over time, with cost and verdict. As a
+        file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/ping-pong",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
+
     def read_host_ping_pong(
         self, host_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.PingPongHistory:
@@ -1416,6 +1895,24 @@ class Client(Transport):
                 f"/v1/hosts/{quote(host_id, safe='')}/ping-pong",
                 query={"from": from_, "to": to, "max_points": max_points},
             ),
+        )
+
+    def read_host_swap_tier_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        loss_target: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """Which services of a host to keep out of swap. The services of a host, those to keep out of its swap first;
+        each is judged over all hosts that run it. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/swap-tier",
+            query={"loss_target": loss_target, "from": from_, "to": to, "format": format_},
         )
 
     def read_host_swap_tier(
@@ -1433,6 +1930,24 @@ class Client(Transport):
             ),
         )
 
+    def read_incident_file(
+        self,
+        alert_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        max_points: int | None = None,
+        table: Literal["rows.series", "ribbon", "events", "hosts", "services"] | None = None,
+    ) -> bytes:
+        """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
+        axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
+        hour after the alert, 48 hours at most. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/alerts/{quote(alert_id, safe='')}/incident",
+            query={"max_points": max_points, "table": table, "format": format_},
+        )
+
     def read_incident(self, alert_id: str, *, max_points: int | None = None) -> models.Incident:
         """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
         axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
@@ -1441,6 +1956,24 @@ class Client(Transport):
         return cast(
             "models.Incident",
             self._json("GET", f"/v1/alerts/{quote(alert_id, safe='')}/incident", query={"max_points": max_points}),
+        )
+
+    def read_knob_advice_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["advice", "knobs", "waiting", "unknown"] | None = None,
+    ) -> bytes:
+        """Which settings of a host to change, and why. Advice on settings that the host has, with evidence, effect,
+        risk, rollback and files to apply. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/knob-advice",
+            query={"from": from_, "to": to, "table": table, "format": format_},
         )
 
     def read_knob_advice(
@@ -1458,9 +1991,41 @@ class Client(Transport):
         """How people log in here. Tell the login page what to offer."""
         return cast("models.LoginMethods", self._json("GET", "/v1/login/methods"))
 
+    def read_lookalikes_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        table: Literal["members", "features"] | None = None,
+    ) -> bytes:
+        """Services that behave alike. The cluster of the service by the heat of its memory, where one stands apart. As
+        a file.
+        """
+        return self._bytes(
+            "GET", f"/v1/services/{quote(service_id, safe='')}/lookalikes", query={"table": table, "format": format_}
+        )
+
     def read_lookalikes(self, service_id: str) -> models.Lookalikes:
         """Services that behave alike. The cluster of the service by the heat of its memory, where one stands apart."""
         return cast("models.Lookalikes", self._json("GET", f"/v1/services/{quote(service_id, safe='')}/lookalikes"))
+
+    def read_marks_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        host: str | None = None,
+        service: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """Marks of alerts for charts. When alerts of a host, or of a service and its hosts, fired and were resolved.
+        As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/alerts/marks",
+            query={"host": host, "service": service, "from": from_, "to": to, "format": format_},
+        )
 
     def read_marks(
         self, *, host: str | None = None, service: str | None = None, from_: str | None = None, to: str | None = None
@@ -1477,6 +2042,24 @@ class Client(Transport):
         """
         return self._bytes("GET", "/metrics")
 
+    def read_names_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        scope: str | None = None,
+        contains: str | None = None,
+        limit: int | None = None,
+    ) -> bytes:
+        """Counters that a host sends. All counters of the host's newest layout, with what the catalogue knows of each.
+        As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/counters/names",
+            query={"scope": scope, "contains": contains, "limit": limit, "format": format_},
+        )
+
     def read_names(
         self, host_id: str, *, scope: str | None = None, contains: str | None = None, limit: int | None = None
     ) -> models.CounterNames:
@@ -1488,6 +2071,25 @@ class Client(Transport):
                 f"/v1/hosts/{quote(host_id, safe='')}/counters/names",
                 query={"scope": scope, "contains": contains, "limit": limit},
             ),
+        )
+
+    def read_objectives_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "comparisons"] | None = None,
+    ) -> bytes:
+        """Service levels of tiered memory. How much idle memory comes back, and how much slower tiers serve and hold,
+        with published points beside. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/revisit/objectives",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
     def read_objectives(
@@ -1532,6 +2134,35 @@ class Client(Transport):
         """One job that removes data. How far it is, and rows by table."""
         return cast("models.Purge", self._json("GET", f"/v1/purges/{quote(purge_id, safe='')}"))
 
+    def read_ratio_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        loss_target: float | None = None,
+        hold_hot: bool | None = None,
+        growth: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["points", "candidates", "kinds", "evidence"] | None = None,
+    ) -> bytes:
+        """How small DRAM can be at a stated loss. Judge every DRAM:CXL ratio: the smallest one that keeps the target,
+        or between which ones it lies. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/ratio",
+            query={
+                "loss_target": loss_target,
+                "hold_hot": hold_hot,
+                "growth": growth,
+                "from": from_,
+                "to": to,
+                "table": table,
+                "format": format_,
+            },
+        )
+
     def read_ratio(
         self,
         service_id: str,
@@ -1564,11 +2195,54 @@ class Client(Transport):
         """
         return cast("models.ReclaimableDram", self._json("GET", "/v1/tco/reclaimable", query={"currency": currency}))
 
+    def read_results_file(
+        self,
+        sweep_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        table: Literal["cells", "frontier", "oracle", "searches"] | None = None,
+    ) -> bytes:
+        """Results of a sweep. The grid, the bound, the frontier of cost against loss, and the searches, of the runs
+        finished so far. As a file.
+        """
+        return self._bytes(
+            "GET", f"/v1/sweeps/{quote(sweep_id, safe='')}/results", query={"table": table, "format": format_}
+        )
+
     def read_results(self, sweep_id: str) -> models.SweepResults:
         """Results of a sweep. The grid, the bound, the frontier of cost against loss, and the searches, of the runs
         finished so far.
         """
         return cast("models.SweepResults", self._json("GET", f"/v1/sweeps/{quote(sweep_id, safe='')}/results"))
+
+    def read_revisit_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        clock: Literal["last_access", "turned_cold"] | None = None,
+        idle_intervals: int | None = None,
+        host: str | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """How soon idle memory is accessed again. Re-access curves of all memory and of each page kind, censored gaps
+        and unmaps taken into account. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/revisit",
+            query={
+                "clock": clock,
+                "idle_intervals": idle_intervals,
+                "host": host,
+                "method": method,
+                "from": from_,
+                "to": to,
+                "format": format_,
+            },
+        )
 
     def read_revisit(
         self,
@@ -1611,7 +2285,12 @@ class Client(Transport):
         )
 
     def read_samples_file(
-        self, *, format_: Literal["csv", "parquet"], match: str, from_: str | None = None, to: str | None = None
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        match: str,
+        from_: str | None = None,
+        to: str | None = None,
     ) -> bytes:
         """Samples of series. The samples of (from, to] of all series that a selector means, exactly as they came, each
         time once. As a file.
@@ -1637,6 +2316,24 @@ class Client(Transport):
         """JSON schema of scenario files. The schema that editors check scenario files against."""
         return cast("dict[str, Any]", self._json("GET", "/v1/scenarios/schema"))
 
+    def read_sensitivity_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["kinds", "scatter"] | None = None,
+    ) -> bytes:
+        """How throughput follows anon and file memory in DRAM. Elasticities with intervals or refusals, the scatter,
+        and the index from heat that needs no throughput. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/sensitivity",
+            query={"from": from_, "to": to, "table": table, "format": format_},
+        )
+
     def read_sensitivity(
         self, service_id: str, *, from_: str | None = None, to: str | None = None
     ) -> models.Sensitivity:
@@ -1657,6 +2354,24 @@ class Client(Transport):
         return cast(
             "models.ServiceDetail",
             self._json("GET", f"/v1/services/{quote(service_id, safe='')}", query={"from": from_, "to": to}),
+        )
+
+    def read_service_fairness_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """Fairness of a service. What the service holds beyond its fair share on each of its hosts, and who is below
+        its own there. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/fairness",
+            query={"basis": basis, "from": from_, "to": to, "format": format_},
         )
 
     def read_service_fairness(
@@ -1683,10 +2398,11 @@ class Client(Transport):
         self,
         service_id: str,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         from_: str | None = None,
         to: str | None = None,
         max_points: int | None = None,
+        table: Literal["series", "columns", "resets"] | None = None,
     ) -> bytes:
         """Tier moves of a service. The ledger of the service's own cgroups, summed over hosts; not_supported where the
         kernel has none. As a file.
@@ -1694,7 +2410,7 @@ class Client(Transport):
         return self._bytes(
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/ledger",
-            query={"from": from_, "to": to, "max_points": max_points, "format": format_},
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
     def read_service_ledger(
@@ -1716,7 +2432,7 @@ class Client(Transport):
         self,
         service_id: str,
         *,
-        format_: Literal["csv", "parquet"],
+        format_: Literal["csv", "parquet", "arrow"],
         from_: str | None = None,
         to: str | None = None,
         max_points: int | None = None,
@@ -1745,6 +2461,25 @@ class Client(Transport):
             ),
         )
 
+    def read_service_ping_pong_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "spans", "hosts"] | None = None,
+    ) -> bytes:
+        """Ping-pong of a service. The same from the service's own cgroups where the kernels count them, else from its
+        whole hosts, and says so. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/ping-pong",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
+
     def read_service_ping_pong(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.PingPongHistory:
@@ -1758,6 +2493,25 @@ class Client(Transport):
                 f"/v1/services/{quote(service_id, safe='')}/ping-pong",
                 query={"from": from_, "to": to, "max_points": max_points},
             ),
+        )
+
+    def read_service_swap_tier_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        loss_target: float | None = None,
+        cores: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """Whether swap pays below DRAM for a service. By how long memory was cold: bytes on swap, loss, life of the
+        drive and saving; the best age, and what binds. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/swap-tier",
+            query={"loss_target": loss_target, "cores": cores, "from": from_, "to": to, "format": format_},
         )
 
     def read_service_swap_tier(
@@ -1785,6 +2539,21 @@ class Client(Transport):
         """Who is asking. Say who the caller is, what it may do, and its CSRF token."""
         return cast("models.Session", self._json("GET", "/v1/session"))
 
+    def read_setting_drift_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        service: str | None = None,
+        limit: int | None = None,
+        table: Literal["settings", "hosts"] | None = None,
+    ) -> bytes:
+        """Hosts that are set otherwise than most of their peers. Hosts by settings. Peers run the same services on the
+        same kernel. As a file.
+        """
+        return self._bytes(
+            "GET", "/v1/advice/drift", query={"service": service, "limit": limit, "table": table, "format": format_}
+        )
+
     def read_setting_drift(self, *, service: str | None = None, limit: int | None = None) -> models.SettingDrift:
         """Hosts that are set otherwise than most of their peers. Hosts by settings. Peers run the same services on the
         same kernel.
@@ -1796,6 +2565,25 @@ class Client(Transport):
     def read_silence(self, silence_id: str) -> models.Silence:
         """One silence. A silence with the open alerts that it matches."""
         return cast("models.Silence", self._json("GET", f"/v1/silences/{quote(silence_id, safe='')}"))
+
+    def read_stability_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "kinds", "hot_set"] | None = None,
+    ) -> bytes:
+        """How steady the mix of memory and the hot set are. Shares of page kinds over time with trend and spread, the
+        end of warm-up, and the overlap of hot sets. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/stability",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
 
     def read_stability(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
@@ -1815,6 +2603,10 @@ class Client(Transport):
     def read_status(self) -> models.InstallationStatus:
         """Health of the installation. Each component with its health and the reason."""
         return cast("models.InstallationStatus", self._json("GET", "/v1/status"))
+
+    def read_sweep_file(self, sweep_id: str, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """One sweep. What was asked, and how far it is. As a file."""
+        return self._bytes("GET", f"/v1/sweeps/{quote(sweep_id, safe='')}", query={"format": format_})
 
     def read_sweep(self, sweep_id: str) -> models.Sweep:
         """One sweep. What was asked, and how far it is."""
@@ -1892,6 +2684,34 @@ class Client(Transport):
                     "max_columns": max_columns,
                 },
             ),
+        )
+
+    def read_timeline_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        severity: Literal["info", "warning", "critical"] | None = None,
+        host: str | None = None,
+        service: str | None = None,
+        rule: str | None = None,
+    ) -> bytes:
+        """Stretches of alerts in a window. The stretches of all alerts that were open in the window. Default: one day.
+        As a file.
+        """
+        return self._bytes(
+            "GET",
+            "/v1/alerts/timeline",
+            query={
+                "from": from_,
+                "to": to,
+                "severity": severity,
+                "host": host,
+                "service": service,
+                "rule": rule,
+                "format": format_,
+            },
         )
 
     def read_timeline(

@@ -7,10 +7,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.callers import anonymous_reads, find_caller, session_cookie_name, session_secret
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import Permission, permissions_of, requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import Forbidden
 from tierscope.domain.access.permissions import Role, granted_as_owner
@@ -164,10 +166,12 @@ def create_token(body: NewTokenRequest, request: Request, caller: Tokens) -> New
 
 
 @router.get("/v1/tokens", summary="Tokens, without their secrets")
-def list_tokens(request: Request, caller: Tokens) -> list[TokenInfo]:
+@tabular()
+def list_tokens(request: Request, caller: Tokens) -> Answer[list[TokenInfo]]:
     """List join tokens, API tokens and login links, newest first."""
     del caller
-    return [TokenInfo.model_validate(row, from_attributes=True) for row in use_cases(request).access.list_tokens()]
+    rows = use_cases(request).access.list_tokens()
+    return answer(request, list[TokenInfo], [TokenInfo.model_validate(row, from_attributes=True) for row in rows])
 
 
 @router.delete("/v1/tokens/{token_id}", status_code=204, summary="Revoke a token")

@@ -6,8 +6,10 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import Permission, requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
 from tierscope.usecases.access.own_tokens import TeamRef, TokenRow
@@ -92,9 +94,10 @@ def read_account(request: Request, caller: Own) -> Account:
 
 
 @router.get("/tokens", summary="API tokens of one's own")
-def list_own_tokens(request: Request, caller: Own) -> list[OwnToken]:
+@tabular()
+def list_own_tokens(request: Request, caller: Own) -> Answer[list[OwnToken]]:
     """List the tokens of the account that were not revoked, newest first."""
-    return [_token(row) for row in use_cases(request).own_tokens.list(caller)]
+    return answer(request, list[OwnToken], [_token(row) for row in use_cases(request).own_tokens.list(caller)])
 
 
 @router.post("/tokens", status_code=201, summary="Make an API token of one's own")

@@ -5,8 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use_cases
 from tierscope.usecases.access.teams import TeamRef, TeamRequest, TeamRow
 from tierscope.usecases.access.tokens import Caller
@@ -39,10 +41,11 @@ class Owner(Model):
 
 
 @router.get("/v1/teams", summary="Teams by name")
-def list_teams(request: Request, caller: Writer) -> list[Team]:
+@tabular()
+def list_teams(request: Request, caller: Writer) -> Answer[list[Team]]:
     """List all teams with members and services."""
     del caller
-    return [_team(row) for row in use_cases(request).teams.list()]
+    return answer(request, list[Team], [_team(row) for row in use_cases(request).teams.list()])
 
 
 @router.post("/v1/teams", status_code=201, summary="Make a team")

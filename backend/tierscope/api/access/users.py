@@ -6,8 +6,10 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use_cases
 from tierscope.domain.access.permissions import Role
 from tierscope.usecases.access.tokens import Caller
@@ -41,10 +43,11 @@ class PasswordLink(Model):
 
 
 @router.get("", summary="Users by name")
-def list_users(request: Request, caller: Writer) -> list[User]:
+@tabular()
+def list_users(request: Request, caller: Writer) -> Answer[list[User]]:
     """List all users."""
     del caller
-    return [_user(row) for row in use_cases(request).users.list()]
+    return answer(request, list[User], [_user(row) for row in use_cases(request).users.list()])
 
 
 @router.post("", status_code=201, summary="Make a local user")

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -19,6 +20,7 @@ Own = Annotated[Caller, Depends(requires("write:own"))]
 
 
 @router.get("", summary="Saved views, newest first")
+@tabular("items")
 def list_views(
     request: Request, views: Views, caller: Reader, limit: Limit = 100, cursor: Cursor = None
 ) -> Answer[Page[SavedView]]:

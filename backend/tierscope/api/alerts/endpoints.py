@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.domain.base.vocabulary import Severity
@@ -27,7 +27,8 @@ State = Annotated[
 ]
 
 
-@router.get("", responses=FILES, summary="Alerts, newest first")
+@router.get("", summary="Alerts, newest first")
+@tabular("items")
 def list_alerts(
     request: Request,
     reads: Reads,
@@ -38,14 +39,14 @@ def list_alerts(
     rule: Rule = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    format: Format = "json",
 ) -> Answer[Page[Alert]]:
     """List alerts."""
     page = reads.list(AlertFilter(state, severity, host, service, rule), limit=limit, cursor=cursor)
-    return answer_or_file(request, Page[Alert], page, name="alerts", format=format)
+    return answer(request, Page[Alert], page)
 
 
 @router.get("/timeline", summary="Stretches of alerts in a window")
+@tabular("spans")
 def read_timeline(
     request: Request,
     reads: Reads,
@@ -62,6 +63,7 @@ def read_timeline(
 
 
 @router.get("/marks", summary="Marks of alerts for charts")
+@tabular()
 def read_marks(
     request: Request, reads: Reads, host: Host = None, service: Service = None, from_: From = None, to: To = None
 ) -> Answer[tuple[AlertMark, ...]]:
@@ -70,12 +72,14 @@ def read_marks(
 
 
 @router.get("/{alert_id}", summary="One alert with its history")
+@tabular("history", "evidence.series")
 def read_alert(request: Request, reads: Reads, alert_id: str) -> Answer[AlertDetail]:
     """An alert, every change of its state, and the minutes behind it."""
     return answer(request, AlertDetail, reads.show(alert_id))
 
 
 @router.get("/{alert_id}/incident", summary="What happened around an alert")
+@tabular("rows.series", "ribbon", "events", "hosts", "services")
 def read_incident(
     request: Request, incidents: Incidents, alert_id: str, max_points: MaxPoints = 240
 ) -> Answer[Incident]:

@@ -9,6 +9,7 @@ from tierscope.api.alerts.rule_answers import CheckRequest, ImportRequest, Rule,
 from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
 from tierscope.api.base.answers import Answer, answer, answer_bytes
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.alerts.backtest import Backtest, Backtests
@@ -24,6 +25,7 @@ _READ = [Depends(requires("read:fleet"))]
 
 
 @router.get("", dependencies=_READ, summary="Alert rules")
+@tabular("items")
 def list_rules(request: Request, rules: Use) -> Answer[RuleList]:
     """All rules, by group and name, with how many subjects are in each state."""
     return answer(request, RuleList, RuleList(items=[rule_answer(view) for view in rules.list()]))

@@ -4,7 +4,7 @@ An operation's problems follow from what it is: whether it names something, take
 permission it needs. An operation that can answer another one names it in its own `responses`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -14,6 +14,7 @@ from tierscope.api.base.answers import WHOLE
 from tierscope.api.base.figures import Problem
 from tierscope.api.base.permissions import SELF_CHECKED, Permission, declared_permissions
 from tierscope.api.base.problems import PROBLEM_TYPE
+from tierscope.api.base.table_files import FILE_ANSWER, FILE_HEADERS
 from tierscope.domain.base.described import OPTIONAL
 
 _METHODS = ("get", "put", "post", "delete", "patch")
@@ -63,6 +64,7 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
         if name.partition("-")[0] not in models:
             _close(schema)
     components["responses"] = {f"Problem{status}": _problem(status) for status in _MEANINGS}
+    components["headers"] = {name: dict(described) for name, described in FILE_HEADERS.items()}
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "An API token, or the credential of a host."},
         "session": {
@@ -117,8 +119,16 @@ def _document(operation: dict[str, Any], *, method: str, path: str, needed: Perm
         del responses["422"]
     for status in _statuses(operation, method=method, path=path, needed=needed):
         responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
+    if any(one["name"] == "format" and "arrow" in one["schema"].get("enum", ()) for one in _parameters(operation)):
+        for part, more in FILE_ANSWER.items():
+            responses["200"].setdefault(part, {}).update(more)
     if method in _SAFE and path.startswith("/v1/"):
         responses.setdefault("304", {"description": "Unchanged since the answer whose ETag was sent"})
+
+
+def _parameters(operation: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = operation.get("parameters", ())
+    return found
 
 
 def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:

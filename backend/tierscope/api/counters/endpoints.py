@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.counters.reads import CounterAnswer, CounterNames, CounterReads
 
@@ -17,7 +17,8 @@ router = APIRouter(
 Reads = Annotated[CounterReads, Depends(use(lambda held: held.counters))]
 
 
-@router.get("", responses=FILES, summary="One counter of a host as series")
+@router.get("", summary="One counter of a host as series")
+@tabular("series")
 def read_counter(
     request: Request,
     reads: Reads,
@@ -38,14 +39,14 @@ def read_counter(
     from_: From = None,
     to: To = None,
     max_points: MaxPoints = 500,
-    format: Format = "json",
 ) -> Answer[CounterAnswer]:
     """Series of one counter name: raw values, and reset-safe rates for monotonic counters."""
     view = reads.series(host_id, name=name, scope=scope, source=source, from_=from_, to=to, max_points=max_points)
-    return answer_or_file(request, CounterAnswer, view, name="counters", format=format)
+    return answer(request, CounterAnswer, view)
 
 
 @router.get("/names", summary="Counters that a host sends")
+@tabular("items")
 def read_names(
     request: Request,
     reads: Reads,

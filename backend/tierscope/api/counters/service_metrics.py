@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import Answer, From, MaxPoints, To
+from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads, ServiceMetrics
 
@@ -17,9 +17,9 @@ Reads = Annotated[ServiceMetricReads, Depends(use(lambda held: held.service_metr
 
 @router.get(
     "/{service_id}/metrics",
-    responses=FILES,
     summary="Throughput, load and latency of a service",
 )
+@tabular("series")
 def read_service_metrics(
     request: Request,
     reads: Reads,
@@ -27,8 +27,7 @@ def read_service_metrics(
     from_: From = None,
     to: To = None,
     max_points: MaxPoints = 500,
-    format: Format = "json",
 ) -> Answer[ServiceMetrics]:
     """What the service says of itself, from the endpoint or file that its owner mapped on the hosts."""
     view = reads.read(service_id, from_=from_, to=to, max_points=max_points)
-    return answer_or_file(request, ServiceMetrics, view, name="metrics", format=format)
+    return answer(request, ServiceMetrics, view)

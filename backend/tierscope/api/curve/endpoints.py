@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from tierscope.api.base.answers import Answer, From, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.vocabulary import PageKind
 from tierscope.usecases.curve.reads import Curve, CurveReads
@@ -19,6 +20,7 @@ Reads = Annotated[CurveReads, Depends(use(lambda held: held.curve))]
 
 
 @router.get("", summary="Accesses served against DRAM size")
+@tabular("curves", "at_ratios", "density")
 def read_curve(
     request: Request,
     reads: Reads,

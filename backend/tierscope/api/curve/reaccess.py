@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.curve.reaccess import Clock, Revisit, RevisitReads
 
@@ -17,6 +18,7 @@ Reads = Annotated[RevisitReads, Depends(use(lambda held: held.reaccess))]
 
 
 @router.get("", summary="How soon idle memory is accessed again")
+@tabular("curves")
 def read_revisit(
     request: Request,
     reads: Reads,

@@ -9,6 +9,7 @@ from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, T
 from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -74,6 +75,7 @@ def create_experiment(
 
 
 @router.get("", dependencies=_READ, summary="Experiments, newest first")
+@tabular("items")
 def list_experiments(
     request: Request,
     reads: Reads,
@@ -87,6 +89,7 @@ def list_experiments(
 
 
 @router.get("/plan", dependencies=_READ, summary="Power before starting")
+@tabular("points", "choices", "excluded")
 def plan_experiment(
     request: Request,
     reads: Reads,
@@ -102,6 +105,7 @@ def plan_experiment(
 
 
 @router.get("/{experiment_id}", dependencies=_READ, summary="One experiment")
+@tabular("metrics", "metrics.series", "arms")
 def read_experiment(
     request: Request, reads: Reads, experiment_id: str, max_points: MaxPoints = 500
 ) -> Answer[Experiment]:

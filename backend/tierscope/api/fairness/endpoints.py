@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.fairness.shares import Basis
 from tierscope.usecases.fairness.answers import HostFairness, ServiceFairness, TenantKind
@@ -29,6 +30,7 @@ By = Annotated[TenantKind, Query(description="Services of the host, or its inner
 
 
 @router.get("/hosts/{host_id}/fairness", summary="Fairness on a host")
+@tabular("series", "tenants", "pushes")
 def read_host_fairness(
     request: Request,
     reads: Reads,
@@ -50,6 +52,7 @@ def read_host_fairness(
 
 
 @router.get("/hosts/{host_id}/fairness/limits", summary="What limits would do on a host")
+@tabular("tenants")
 def read_host_limits(
     request: Request,
     reads: Limits,
@@ -77,6 +80,7 @@ def read_host_limits(
 
 
 @router.get("/services/{service_id}/fairness", summary="Fairness of a service")
+@tabular("hosts")
 def read_service_fairness(
     request: Request, reads: Reads, service_id: str, basis: FairBy = None, from_: From = None, to: To = None
 ) -> Answer[ServiceFairness]:

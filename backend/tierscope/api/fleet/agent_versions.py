@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.fleet.agent_versions import (
     AgentVersionReads,
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/v1/agents", tags=["agents"])
     dependencies=[Depends(requires("read:agents"))],
     summary="Releases of agents side by side",
 )
+@tabular("versions")
 def read_agent_versions(
     request: Request,
     reads: Annotated[AgentVersionReads, Depends(use(lambda held: held.agent_versions))],

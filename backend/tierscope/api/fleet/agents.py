@@ -7,11 +7,12 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.base.answers import Answer
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.callers import bearer_of
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.limited import limit_agent
 from tierscope.api.base.permissions import Requirement, requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use, use_cases
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
@@ -171,9 +172,10 @@ def resume(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswe
 
 
 @router.get("/v1/agents/pauses", dependencies=[Depends(requires("read:fleet"))], summary="Who is paused, and by whom")
-def list_pauses(plans: PlansOf) -> list[Pause]:
+@tabular()
+def list_pauses(request: Request, plans: PlansOf) -> Answer[list[Pause]]:
     """Pauses that hold, oldest first."""
-    return plans.pauses()
+    return answer(request, list[Pause], plans.pauses())
 
 
 def _list(names: tuple[str, ...] | None) -> list[str] | None:

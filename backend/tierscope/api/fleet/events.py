@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import AwareDatetime
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -27,7 +29,9 @@ def create_event(
 
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="Marks, newest first")
+@tabular("items")
 def list_events(
+    request: Request,
     events: Annotated[Events, Depends(use(lambda held: held.events))],
     start: Annotated[AwareDatetime | None, Query(alias="from")] = None,
     end: Annotated[AwareDatetime | None, Query(alias="to")] = None,
@@ -35,9 +39,10 @@ def list_events(
     host: Annotated[str | None, Query(description="Host id.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: str | None = None,
-) -> Page[EventItem]:
+) -> Answer[Page[EventItem]]:
     """List marks of a window; default the last seven days."""
-    return events.list(start=start, end=end, service=service, host=host, cursor=cursor, limit=limit)
+    found = events.list(start=start, end=end, service=service, host=host, cursor=cursor, limit=limit)
+    return answer(request, Page[EventItem], found)
 
 
 @router.delete("/{event_id}", status_code=204, summary="Remove a mark")

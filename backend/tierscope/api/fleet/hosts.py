@@ -7,7 +7,7 @@ from pydantic import AwareDatetime
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
@@ -20,7 +20,8 @@ router = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(req
 Reads = Annotated[HostReads, Depends(use(lambda held: held.hosts))]
 
 
-@router.get("", responses=FILES, summary="Hosts, with their state and last tier moves")
+@router.get("", summary="Hosts, with their state and last tier moves")
+@tabular("items")
 def list_hosts(
     request: Request,
     reads: Reads,
@@ -31,7 +32,6 @@ def list_hosts(
     origin: Origin | None = None,
     label: Annotated[list[str] | None, Query(description="`key=value`; repeat to narrow.")] = None,
     enrolled_since: Annotated[AwareDatetime | None, Query(description="Only hosts enrolled then or later.")] = None,
-    format: Format = "json",
 ) -> Answer[Page[HostSummary]]:
     """List hosts by name, then id."""
     view = reads.list(
@@ -43,7 +43,7 @@ def list_hosts(
         labels=label or [],
         enrolled_since=enrolled_since,
     )
-    return answer_or_file(request, Page[HostSummary], view, name="hosts", format=format)
+    return answer(request, Page[HostSummary], view)
 
 
 @router.get("/{host_id}", summary="Everything known of one host now")

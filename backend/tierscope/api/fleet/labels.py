@@ -9,6 +9,7 @@ from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.bodies import read_body
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.fleet.labels import HostLabels, Labels, LabelUpload
@@ -30,6 +31,7 @@ Writer = Annotated[Caller, Depends(requires("write:labels"))]
     dependencies=[Depends(requires("read:fleet"))],
     summary="Labels of a host with their sources",
 )
+@tabular("labels")
 def read_host_labels(request: Request, labels: Stored, host_id: str) -> Answer[HostLabels]:
     """Of the same label the strongest source counts: join token, service, agent, kubernetes."""
     return answer(request, HostLabels, labels.read(host_id))

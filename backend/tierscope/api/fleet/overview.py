@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request
 
 from tierscope.api.base.answers import Answer, At, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.fleet.grid import FleetGrid, GridReads
 from tierscope.usecases.fleet.overview import FleetOverview, FleetReads
@@ -17,6 +18,7 @@ Grid = Annotated[GridReads, Depends(use(lambda held: held.fleet_grid))]
 
 
 @router.get("", summary="The whole installation on one screen")
+@tabular("services", "causes", "moves", "psi", "matrix")
 def read_fleet(
     request: Request, reads: Reads, from_: From = None, to: To = None, max_points: MaxPoints = 144
 ) -> Answer[FleetOverview]:
@@ -25,6 +27,7 @@ def read_fleet(
 
 
 @router.get("/grid", summary="Every host in a short row, for views that show them all")
+@tabular("hosts")
 def read_grid(request: Request, reads: Grid, at: At = None) -> Answer[FleetGrid]:
     """Size, service, labels, verdict, memory pressure and cold share of every host, now or then; the largest first."""
     return answer(request, FleetGrid, reads.read(at=at))

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
@@ -18,7 +18,8 @@ router = APIRouter(prefix="/v1/services", tags=["services"], dependencies=[Depen
 Reads = Annotated[ServiceReads, Depends(use(lambda held: held.services))]
 
 
-@router.get("", responses=FILES, summary="Services with heat and tier moves")
+@router.get("", summary="Services with heat and tier moves")
+@tabular("items")
 def list_services(
     request: Request,
     reads: Reads,
@@ -26,11 +27,10 @@ def list_services(
     cursor: Cursor = None,
     origin: Origin | None = None,
     host: Annotated[str | None, Query(description="Only services seen on this host id.")] = None,
-    format: Format = "json",
 ) -> Answer[Page[ServiceSummary]]:
     """List services by namespace, name, then id."""
     view = reads.list(limit=limit, cursor=cursor, origin=origin, host=host)
-    return answer_or_file(request, Page[ServiceSummary], view, name="services", format=format)
+    return answer(request, Page[ServiceSummary], view)
 
 
 @router.get("/{service_id}", summary="One service in one sentence, and its evidence")

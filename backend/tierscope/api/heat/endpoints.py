@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, From, MaxPoints, To
+from tierscope.api.base.answers import Answer, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat import Scheme
@@ -22,7 +22,8 @@ router = APIRouter(
 Reads = Annotated[HeatReads, Depends(use(lambda held: held.heat))]
 
 
-@router.get("", responses=FILES, summary="Hot, warm and cold memory of a service")
+@router.get("", summary="Hot, warm and cold memory of a service")
+@tabular("series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram")
 def read_heat(
     request: Request,
     reads: Reads,
@@ -48,7 +49,6 @@ def read_heat(
     max_hosts: Annotated[
         int | None, Query(ge=0, le=10_000, description="List so many hosts, the largest; default all of them.")
     ] = None,
-    format: Format = "json",
 ) -> Answer[ServiceHeat]:
     """Classes by scheme with method, window, coverage and interval; the age histogram; hosts; series over time."""
     view = reads.service(
@@ -63,4 +63,4 @@ def read_heat(
         max_points=max_points,
         max_hosts=max_hosts,
     )
-    return answer_or_file(request, ServiceHeat, view, name="heat", format=format)
+    return answer(request, ServiceHeat, view)

@@ -5,12 +5,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer, answer_file
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format
+from tierscope.api.base.table_files import Format, file_of, wanted_format
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
-from tierscope.core.tabular import MEDIA_TYPES, write_table
+from tierscope.core.tabular import Column, write_table
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.ingest.series import SampleRow, SampleSeries, Series, shown_value
 
@@ -19,6 +20,14 @@ router = APIRouter(prefix="/v1/series", tags=["prometheus"], dependencies=[Depen
 Match = Annotated[
     str, Query(min_length=1, max_length=2000, description='A selector, such as `node_load1{instance=~"db.*"}`.')
 ]
+
+
+_COLUMNS = (
+    Column("metric", "text"),
+    Column("series", "text"),
+    Column("at", "time"),
+    Column("value", "number"),
+)
 
 
 class SamplePoints(Model):
@@ -40,6 +49,7 @@ Reads = Annotated[Series, Depends(use(lambda held: held.series))]
 
 
 @router.get("", summary="Series of Prometheus")
+@tabular("items")
 def list_series(
     request: Request,
     reads: Reads,
@@ -51,7 +61,7 @@ def list_series(
     return answer(request, Page[SampleSeries], reads.find(match, cursor=cursor, limit=limit))
 
 
-@router.get("/samples", responses=FILES, summary="Samples of series")
+@router.get("/samples", summary="Samples of series")
 def read_samples(
     request: Request,
     reads: Reads,
@@ -62,11 +72,11 @@ def read_samples(
 ) -> Answer[SampleWindow]:
     """The samples of (from, to] of all series that a selector means, exactly as they came, each time once."""
     rows = reads.samples(match, from_=from_, to=to)
-    if format == "json":
+    wanted = wanted_format(request, format)
+    if wanted == "json":
         return answer(request, SampleWindow, SampleWindow(series=_grouped(rows)))
     cells = [(row.series.labels["__name__"], _selector(row.series.labels), row.at, row.value) for row in rows]
-    body = write_table(("metric", "series", "at", "value"), cells, format)
-    return answer_file(body, f"samples.{format}", MEDIA_TYPES[format])
+    return file_of(write_table(_COLUMNS, cells, wanted), "samples", wanted)
 
 
 def _grouped(rows: list[SampleRow]) -> list[SamplePoints]:

@@ -9,6 +9,7 @@ from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -33,6 +34,7 @@ Cards = Annotated[Advice, Depends(use(lambda held: held.advice))]
     dependencies=[Depends(requires("read:fleet"))],
     summary="Advice, the most at stake first",
 )
+@tabular("items")
 def list_advice(
     request: Request,
     cards: Cards,

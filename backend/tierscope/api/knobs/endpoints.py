@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request
 
 from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.knobs.reads import HostKnobAdvice, KnobReads
 
@@ -15,6 +16,7 @@ Reads = Annotated[KnobReads, Depends(use(lambda held: held.knobs))]
 
 
 @router.get("/knob-advice", summary="Which settings of a host to change, and why")
+@tabular("advice", "knobs", "waiting", "unknown")
 def read_knob_advice(
     request: Request, reads: Reads, host_id: str, from_: From = None, to: To = None
 ) -> Answer[HostKnobAdvice]:

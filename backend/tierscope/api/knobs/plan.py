@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Limit, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.knobs.canaries import Canaries
 from tierscope.usecases.knobs.drift import SettingDrifts
@@ -28,6 +29,7 @@ WithoutIds = Annotated[
 
 
 @router.get("/plan", summary="Settings to change in the fleet, by identical change")
+@tabular("changes", "conflicts", "left_out")
 def read_change_plan(request: Request, plans: Plans) -> Answer[ChangePlan]:
     """Open advice on settings with its hosts and rollback values, the most at stake first. Nothing is applied."""
     return answer(request, ChangePlan, plans.plan())
@@ -54,6 +56,7 @@ def propose_canaries(
 
 
 @router.get("/drift", summary="Hosts that are set otherwise than most of their peers")
+@tabular("settings", "hosts")
 def read_setting_drift(
     request: Request,
     drifts: Drifts,

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.knobs.swap_tier import HostSwapTier, ServiceSwapTier, SwapTierReads
 
@@ -16,6 +17,7 @@ Target = Annotated[float, Query(gt=0, le=0.5, description="Largest loss of throu
 
 
 @router.get("/services/{service_id}/swap-tier", summary="Whether swap pays below DRAM for a service")
+@tabular("ages")
 def read_service_swap_tier(
     request: Request,
     reads: Reads,
@@ -33,6 +35,7 @@ def read_service_swap_tier(
 
 
 @router.get("/hosts/{host_id}/swap-tier", summary="Which services of a host to keep out of swap")
+@tabular("services")
 def read_host_swap_tier(
     request: Request, reads: Reads, host_id: str, loss_target: Target = 0.01, from_: From = None, to: To = None
 ) -> Answer[HostSwapTier]:

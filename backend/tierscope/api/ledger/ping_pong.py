@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.ledger.ping_pong_reads import PingPongHistory, PingPongReads
 
@@ -16,6 +17,7 @@ Reads = Annotated[PingPongReads, Depends(use(lambda held: held.ping_pong))]
 
 
 @router.get("/hosts/{host_id}/ping-pong", summary="Ping-pong of a host")
+@tabular("series", "spans")
 def read_host_ping_pong(
     request: Request, reads: Reads, host_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Answer[PingPongHistory]:
@@ -26,6 +28,7 @@ def read_host_ping_pong(
 
 
 @router.get("/services/{service_id}/ping-pong", summary="Ping-pong of a service")
+@tabular("series", "spans", "hosts")
 def read_service_ping_pong(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Answer[PingPongHistory]:

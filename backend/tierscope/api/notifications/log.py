@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -20,6 +21,7 @@ Log = Annotated[NotificationLog, Depends(use(lambda held: held.notification_log)
     dependencies=[Depends(requires("read:routes"))],
     summary="Notifications, newest first",
 )
+@tabular("items")
 def list_notifications(
     request: Request,
     log: Log,

@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -27,6 +28,7 @@ _READ = [Depends(requires("read:fleet"))]
 
 
 @router.get("/silences", dependencies=_READ, summary="Silences, newest first")
+@tabular("items")
 def list_silences(
     request: Request,
     silences: Stored,

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from tierscope.api.base.answers import Answer, Cursor, From, Limit, To
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.tables import FILES, Format, answer_or_file
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.operate.data_quality import (
     DataQuality,
@@ -16,7 +16,8 @@ from tierscope.usecases.operate.data_quality import (
 router = APIRouter(prefix="/v1/data-quality", tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
 
-@router.get("", responses=FILES, summary="What arrived, what is missing, and why")
+@router.get("", summary="What arrived, what is missing, and why")
+@tabular("hosts")
 def read_data_quality(
     request: Request,
     reads: Annotated[DataQualityReads, Depends(use(lambda held: held.data_quality))],
@@ -24,11 +25,10 @@ def read_data_quality(
     to: To = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    format: Format = "json",
 ) -> Answer[DataQuality]:
     """Completeness of the fleet's data in a window of at most 8 days; by default the last 24 hours.
 
     A file is the table of hosts.
     """
     view = reads.read(from_=from_, to=to, limit=limit, cursor=cursor)
-    return answer_or_file(request, DataQuality, view, name="data-quality", format=format, part="hosts")
+    return answer(request, DataQuality, view)

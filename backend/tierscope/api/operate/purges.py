@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -39,6 +40,7 @@ def purge_service(purges: Stored, service_id: str, body: PurgeRequest, caller: R
 
 
 @router.get("/purges", dependencies=_READ, summary="Jobs that remove data, newest first")
+@tabular("items")
 def list_purges(request: Request, purges: Stored, limit: Limit = 100, cursor: Cursor = None) -> Answer[Page[Purge]]:
     """Jobs with what each removed."""
     return answer(request, Page[Purge], purges.list(limit=limit, cursor=cursor))

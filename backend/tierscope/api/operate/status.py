@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request
 
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.operate.status import Catalogue, InstallationStatus, StatusReads
 
@@ -21,6 +22,7 @@ def read_status(request: Request, reads: Reads) -> Answer[InstallationStatus]:
 
 
 @router.get("/metrics", summary="The metric catalogue")
+@tabular("items")
 def read_catalogue(request: Request, reads: Reads) -> Answer[Catalogue]:
     """Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
     return answer(request, Catalogue, reads.catalogue())

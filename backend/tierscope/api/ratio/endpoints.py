@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.ratio.answers import (
     Ratio,
@@ -20,6 +21,7 @@ Reads = Annotated[RatioReads, Depends(use(lambda held: held.ratio))]
 
 
 @router.get("", summary="How small DRAM can be at a stated loss")
+@tabular("points", "candidates", "kinds", "evidence")
 def read_ratio(
     request: Request,
     reads: Reads,

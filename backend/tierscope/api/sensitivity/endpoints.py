@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from tierscope.api.base.answers import Answer, From, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.sensitivity.reads import (
     Sensitivity,
@@ -21,6 +22,7 @@ Reads = Annotated[SensitivityReads, Depends(use(lambda held: held.sensitivity))]
 
 
 @router.get("", summary="How throughput follows anon and file memory in DRAM")
+@tabular("kinds", "scatter")
 def read_sensitivity(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None
 ) -> Answer[Sensitivity]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads, Objectives
 
@@ -20,6 +21,7 @@ Reads = Annotated[ObjectiveReads, Depends(use(lambda held: held.objectives))]
 
 
 @router.get("", summary="Service levels of tiered memory")
+@tabular("series", "comparisons")
 def read_objectives(
     request: Request,
     reads: Reads,

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from tierscope.api.base.answers import Answer, From, MaxPoints, To
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.sensitivity.stability import Stability, StabilityReads
 
@@ -18,6 +19,7 @@ Reads = Annotated[StabilityReads, Depends(use(lambda held: held.stability))]
 
 
 @router.get("", summary="How steady the mix of memory and the hot set are")
+@tabular("series", "kinds", "hot_set")
 def read_stability(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 500
 ) -> Answer[Stability]:

@@ -8,6 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.bodies import spooled_body
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.sources import SimulatorReads
@@ -41,6 +42,7 @@ def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
 
 
 @router.get("/swap-devices", dependencies=_READ, summary="Swap devices against their use")
+@tabular("points")
 def list_swap_devices(
     request: Request,
     devices: SwapModel,

@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -75,6 +76,7 @@ def create_sweep(
 
 
 @router.get("", dependencies=_READ, summary="Sweeps, newest first")
+@tabular("items")
 def list_sweeps(
     request: Request,
     reads: Reads,
@@ -87,6 +89,7 @@ def list_sweeps(
 
 
 @router.get("/{sweep_id}", dependencies=_READ, summary="One sweep")
+@tabular("tasks")
 def read_sweep(request: Request, reads: Reads, sweep_id: str) -> Answer[Sweep]:
     """What was asked, and how far it is."""
     return answer(request, Sweep, reads.show(sweep_id))
@@ -111,6 +114,7 @@ def delete_sweep(writes: Writes, caller: Writer, sweep_id: str) -> None:
 
 
 @router.get("/{sweep_id}/results", dependencies=_READ, summary="Results of a sweep")
+@tabular("cells", "frontier", "oracle", "searches")
 def read_results(request: Request, reads: Reads, sweep_id: str) -> Answer[SweepResults]:
     """The grid, the bound, the frontier of cost against loss, and the searches, of the runs finished so far."""
     return answer(request, SweepResults, reads.results(sweep_id))

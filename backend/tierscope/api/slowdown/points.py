@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Request
 
+from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.slowdown.points import SlowdownPointItem, SlowdownPointRequest, SlowdownPoints
@@ -20,9 +22,10 @@ Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points
     dependencies=[Depends(requires("read:fleet"))],
     summary="Owners' measurements of the slowdown, newest first",
 )
-def list_slowdown_points(points: Points, service_id: str) -> list[SlowdownPointItem]:
+@tabular()
+def list_slowdown_points(request: Request, points: Points, service_id: str) -> Answer[list[SlowdownPointItem]]:
     """List what was measured of a service."""
-    return points.list(service_id)
+    return answer(request, list[SlowdownPointItem], points.list(service_id))
 
 
 @router.post("/services/{service_id}/slowdown-points", status_code=201, summary="Add a measurement of the slowdown")

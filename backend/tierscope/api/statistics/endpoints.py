@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from tierscope.api.base.answers import Answer, At, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.views import FleetDrift, FleetStatistics, Lookalikes
@@ -21,6 +22,7 @@ Reads = Annotated[FleetStatisticsReads, Depends(use(lambda held: held.fleet_stat
 
 
 @router.get("/v1/fleet/statistics", summary="Peer groups, outliers, change points")
+@tabular("outliers", "groups", "changes")
 def read_fleet_statistics(
     request: Request,
     reads: Reads,
@@ -41,12 +43,14 @@ def read_fleet_statistics(
 
 
 @router.get("/v1/fleet/drift", summary="How far each host is from its peers")
+@tabular("hosts")
 def read_fleet_drift(request: Request, reads: Reads, at: At = None) -> Answer[FleetDrift]:
     """By host the metric in which it is furthest from its peers, in the newest hour that is counted."""
     return answer(request, FleetDrift, reads.drift(at=at))
 
 
 @router.get("/v1/services/{service_id}/lookalikes", summary="Services that behave alike")
+@tabular("members", "features")
 def read_lookalikes(request: Request, reads: Reads, service_id: str) -> Answer[Lookalikes]:
     """The cluster of the service by the heat of its memory, where one stands apart."""
     return answer(request, Lookalikes, reads.lookalikes(service_id))

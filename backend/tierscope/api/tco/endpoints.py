@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.tco.published import PRESET_CURRENCY
 from tierscope.usecases.tco.answers import TcoAnswer, TcoComparison
@@ -84,6 +85,7 @@ def download_sheet(reads: Reads, body: SheetRequest) -> Response:
 
 
 @router.get("/compare", summary="Stored scenarios side by side")
+@tabular("scenarios", "differences")
 def compare_scenarios(
     request: Request,
     reads: Reads,

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Header, Request
 
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -18,6 +19,7 @@ Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="The price book")
+@tabular("items")
 def list_prices(request: Request, book: Book) -> Answer[Page[Price]]:
     """All prices by item: those of this installation, then published presets. The book is small: one page."""
     return answer(request, Page[Price], Page(tuple(book.list()), None))

@@ -8,6 +8,7 @@ from pydantic import Field
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
@@ -41,6 +42,7 @@ _READ = [Depends(requires("read:fleet"))]
 
 
 @router.get("", dependencies=_READ, summary="Scenarios, newest first")
+@tabular("items")
 def list_scenarios(
     request: Request, store: Store, limit: Limit = 100, cursor: Cursor = None
 ) -> Answer[Page[ScenarioItem]]:

@@ -7,8 +7,6 @@ from tierscope.storage.access.credentials import AuditFilter, AuditRow
 
 __all__ = ["AuditFilter", "AuditRow", "AuditTrail"]
 
-MAX_FILE_ROWS = 50_000
-
 
 class AuditTrail:
     """Reads of the trail. Rows are written by the changes themselves."""

@@ -1,41 +1,9 @@
-"""Answers about capacity as tables: one row per subject, per day of a forecast, or per planned host and service."""
+"""Answers about capacity as tables: one row per day of a forecast, or per planned host and service."""
 
 from collections.abc import Sequence
 
-from tierscope.core.tabular import Cell, FileFormat, write_table
-from tierscope.usecases.capacity.views import Capacity, CapacityForecast, CapacityPlan
-
-_FIGURES = (
-    "capacity_bytes",
-    "resident_bytes",
-    "hot_bytes",
-    "dram_need_bytes",
-    "cold_bytes",
-    "untouched_bytes",
-    "stranded_bytes",
-    "growth_bytes_per_day",
-)
-
-
-def export_capacity(view: Capacity, file_format: FileFormat) -> bytes:
-    """One row per subject; figures that are absent are empty, and `missing` says why."""
-    columns = ("kind", "id", "name", "origin", "hosts", "whole_days", *_FIGURES)
-    ends = ("days_to_exhaustion", "early_warning_days", "none_within_horizon", "horizon_days", "method", "missing")
-    rows: list[Sequence[Cell]] = []
-    for one in view.subjects:
-        figures = [getattr(one, name) for name in _FIGURES]
-        end = one.days_to_exhaustion
-        missing = "; ".join(
-            f"{name}: {figure.reason}" for name, figure in zip(_FIGURES, figures, strict=True) if figure.reason
-        )
-        rows.append(
-            (
-                *(one.kind, one.id, one.name, one.origin, one.hosts, one.days),
-                *(figure.value for figure in figures),
-                *(end.median.value, end.early.value, end.none_within_horizon, end.horizon_days, one.method, missing),
-            )
-        )
-    return write_table((*columns, *ends), rows, file_format)
+from tierscope.core.tabular import Cell, Column, FileFormat, write_table
+from tierscope.usecases.capacity.views import CapacityForecast, CapacityPlan
 
 
 def export_forecast(view: CapacityForecast, file_format: FileFormat) -> bytes:
@@ -45,15 +13,29 @@ def export_forecast(view: CapacityForecast, file_format: FileFormat) -> bytes:
     subject = (view.subject.kind, view.subject.id, view.subject.name, view.metric)
     rows: list[Sequence[Cell]] = [(*subject, day.day, day.value, day.excluded, *nothing) for day in view.history]
     rows += [(*subject, day.day, None, None, *(getattr(day, name) for name in ahead)) for day in view.forecast]
-    columns = ("kind", "id", "name", "metric", "day", "value_bytes", "excluded", *(f"{name}_bytes" for name in ahead))
-    return write_table(columns, rows, file_format)
+    return write_table(
+        (
+            *_texts("kind", "id", "name", "metric"),
+            Column("day", "date"),
+            Column("value_bytes", "number"),
+            Column("excluded", "text"),
+            *(Column(f"{name}_bytes", "number") for name in ahead),
+        ),
+        rows,
+        file_format,
+    )
 
 
 def export_plan(view: CapacityPlan, file_format: FileFormat) -> bytes:
     """One row per quarter; then one per kind of planned host and service on it; then what is unplaced."""
     columns = (
-        *("part", "quarter", "tiering", "sku", "hosts", "lower_bound", "price", "service", "service_id"),
-        *("dram_bytes", "cxl_bytes", "why"),
+        *_texts("part", "quarter"),
+        Column("tiering", "boolean"),
+        Column("sku", "text"),
+        *(Column(name, "number") for name in ("hosts", "lower_bound", "price")),
+        *_texts("service", "service_id"),
+        *(Column(name, "number") for name in ("dram_bytes", "cxl_bytes")),
+        Column("why", "text"),
     )
     rows: list[Sequence[Cell]] = []
     for quarter in view.quarters:
@@ -85,3 +67,7 @@ def export_plan(view: CapacityPlan, file_format: FileFormat) -> bytes:
         for one in view.unplaced
     ]
     return write_table(columns, rows, file_format)
+
+
+def _texts(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, "text") for name in names)

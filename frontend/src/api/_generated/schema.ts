@@ -13226,7 +13226,12 @@ export interface components {
     };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description Of a file that does not hold the whole list: the cursor of the next one. */
+        NextCursor: string;
+        /** @description Of a file: where its data comes from. */
+        Origin: "simulated" | "measured" | "mixed" | "unknown";
+    };
     pathItems: never;
 }
 export type Account = components['schemas']['Account'];
@@ -13685,6 +13690,8 @@ export type ResponseProblem422 = components['responses']['Problem422'];
 export type ResponseProblem429 = components['responses']['Problem429'];
 export type ResponseProblem502 = components['responses']['Problem502'];
 export type ResponseProblem503 = components['responses']['Problem503'];
+export type HeaderNextCursor = components['headers']['NextCursor'];
+export type HeaderOrigin = components['headers']['Origin'];
 export type $defs = Record<string, never>;
 export interface operations {
     write_samples_api_v1_write_post: {
@@ -14290,6 +14297,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -14300,10 +14309,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AdviceCard_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14329,6 +14343,10 @@ export interface operations {
                 service?: string | null;
                 /** @description At most this many items. */
                 limit?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "settings" | "hosts";
             };
             header?: never;
             path?: never;
@@ -14339,10 +14357,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SettingDrift"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14363,7 +14386,12 @@ export interface operations {
     };
     read_change_plan_v1_advice_plan_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "changes" | "conflicts" | "left_out";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -14373,10 +14401,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ChangePlan"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14389,6 +14422,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -14710,7 +14745,10 @@ export interface operations {
     };
     list_pauses_v1_agents_pauses_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -14720,10 +14758,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Pause"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14736,6 +14779,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -14785,6 +14830,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -14795,10 +14842,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentVersions"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -14961,8 +15013,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -14973,12 +15025,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Alert_"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -15010,6 +15063,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15020,10 +15075,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AlertMark"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15056,6 +15116,8 @@ export interface operations {
                 service?: string | null;
                 /** @description Rule id. */
                 rule?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15066,10 +15128,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AlertTimeline"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15090,7 +15157,12 @@ export interface operations {
     };
     read_alert_v1_alerts__alert_id__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "history" | "evidence.series";
+            };
             header?: never;
             path: {
                 alert_id: string;
@@ -15102,10 +15174,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AlertDetail"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15193,6 +15270,10 @@ export interface operations {
             query?: {
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "rows.series" | "ribbon" | "events" | "hosts" | "services";
             };
             header?: never;
             path: {
@@ -15205,10 +15286,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Incident"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15240,8 +15326,8 @@ export interface operations {
                 to?: string | null;
                 limit?: number;
                 cursor?: string | null;
-                /** @description CSV: up to 50,000 rows in one file. */
-                format?: "json" | "csv";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15249,13 +15335,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Changes, newest first. */
+            /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditRow_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
             };
@@ -15282,8 +15372,8 @@ export interface operations {
                 group_by?: string;
                 /** @description One service alone, by its id. */
                 service?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15294,12 +15384,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Capacity"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -15328,8 +15419,8 @@ export interface operations {
                 id: string;
                 metric?: "resident" | "hot" | "dram_need";
                 horizon_days?: number;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15340,12 +15431,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CapacityForecast"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -15369,8 +15461,8 @@ export interface operations {
     plan_capacity_v1_capacity_plan_post: {
         parameters: {
             query?: {
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15385,12 +15477,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CapacityPlan"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -15418,8 +15511,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15430,12 +15523,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DataQuality"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -15467,6 +15561,8 @@ export interface operations {
                 host?: string | null;
                 limit?: number;
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15477,10 +15573,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_EventItem_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15573,6 +15674,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15583,10 +15686,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_ExperimentItem_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15651,6 +15759,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "points" | "choices" | "excluded";
             };
             header?: never;
             path?: never;
@@ -15661,10 +15773,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentPlan"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15688,6 +15805,10 @@ export interface operations {
             query?: {
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "metrics" | "metrics.series" | "arms";
             };
             header?: never;
             path: {
@@ -15700,10 +15821,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Experiment"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15761,6 +15887,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "services" | "causes" | "moves" | "psi" | "matrix";
             };
             header?: never;
             path?: never;
@@ -15771,10 +15901,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["FleetOverview"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15798,6 +15933,8 @@ export interface operations {
             query?: {
                 /** @description A moment: RFC 3339 with zone, or such as `-2h`. Default now. */
                 at?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15808,10 +15945,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["FleetDrift"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15835,6 +15977,8 @@ export interface operations {
             query?: {
                 /** @description A moment: RFC 3339 with zone, or such as `-2h`. Default now. */
                 at?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15845,10 +15989,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["FleetGrid"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15878,6 +16027,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "outliers" | "groups" | "changes";
             };
             header?: never;
             path?: never;
@@ -15888,10 +16041,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["FleetStatistics"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -15925,8 +16083,8 @@ export interface operations {
                 label?: string[] | null;
                 /** @description Only hosts enrolled then or later. */
                 enrolled_since?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -15937,12 +16095,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_HostSummary_"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -16051,8 +16210,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -16065,12 +16224,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CounterAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -16099,6 +16259,8 @@ export interface operations {
                 /** @description Only names that contain this text. */
                 contains?: string | null;
                 limit?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -16111,10 +16273,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CounterNames"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16146,6 +16313,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "tenants" | "pushes";
             };
             header?: never;
             path: {
@@ -16158,10 +16329,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["HostFairness"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16193,6 +16369,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -16205,10 +16383,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["HostLimits"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16234,6 +16417,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "advice" | "knobs" | "waiting" | "unknown";
             };
             header?: never;
             path: {
@@ -16246,10 +16433,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["HostKnobAdvice"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16270,7 +16462,10 @@ export interface operations {
     };
     read_host_labels_v1_hosts__host_id__labels_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path: {
                 host_id: string;
@@ -16282,10 +16477,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["HostLabels"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16349,8 +16549,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "columns" | "resets" | "services";
             };
             header?: never;
             path: {
@@ -16363,12 +16565,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -16398,6 +16601,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "spans";
             };
             header?: never;
             path: {
@@ -16410,10 +16617,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PingPongHistory"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16477,6 +16689,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -16489,10 +16703,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["HostSwapTier"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16742,7 +16961,10 @@ export interface operations {
     };
     list_own_tokens_v1_me_tokens_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -16752,10 +16974,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OwnToken"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16768,6 +16995,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -16836,7 +17065,10 @@ export interface operations {
     };
     read_catalogue_v1_metrics_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -16846,10 +17078,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Catalogue"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16862,6 +17099,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -16877,6 +17116,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -16887,10 +17128,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Notification_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16941,7 +17187,10 @@ export interface operations {
     };
     list_prices_v1_prices_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -16951,10 +17200,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Price_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -16967,6 +17221,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -17072,6 +17328,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -17082,10 +17340,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Purge_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17142,7 +17405,10 @@ export interface operations {
     };
     list_reports_v1_reports_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -17152,10 +17418,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Report"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17168,6 +17439,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -17278,6 +17551,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -17290,10 +17565,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_ReportRun_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17314,7 +17594,10 @@ export interface operations {
     };
     list_rules_v1_rules_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -17324,10 +17607,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RuleList"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17340,6 +17628,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -17655,6 +17945,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -17665,10 +17957,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_ScenarioItem_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17937,6 +18234,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -17947,10 +18246,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_SampleSeries_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -17978,8 +18282,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -17990,12 +18294,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SampleWindow"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -18026,8 +18331,8 @@ export interface operations {
                 origin?: ("live" | "import" | "simulated") | null;
                 /** @description Only services seen on this host id. */
                 host?: string | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -18038,12 +18343,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_ServiceSummary_"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -18118,6 +18424,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "curves" | "at_ratios" | "density";
             };
             header?: never;
             path: {
@@ -18130,10 +18440,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Curve"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18161,6 +18476,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -18173,10 +18490,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceFairness"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18214,8 +18536,10 @@ export interface operations {
                 max_points?: number;
                 /** @description List so many hosts, the largest; default all of them. */
                 max_hosts?: number | null;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "hosts" | "classes" | "by_kind" | "by_size" | "by_window" | "age_histogram";
             };
             header?: never;
             path: {
@@ -18228,12 +18552,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceHeat"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -18263,8 +18588,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "columns" | "resets";
             };
             header?: never;
             path: {
@@ -18277,12 +18604,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ledger"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -18305,7 +18633,12 @@ export interface operations {
     };
     read_lookalikes_v1_services__service_id__lookalikes_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "members" | "features";
+            };
             header?: never;
             path: {
                 service_id: string;
@@ -18317,10 +18650,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Lookalikes"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18348,8 +18686,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
-                /** @description `csv` and `parquet` answer the table as a file. */
-                format?: "json" | "csv" | "parquet";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -18362,12 +18700,13 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Of a file that is one page of a list: the cursor of the next. */
-                    "X-Next-Cursor"?: string;
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceMetrics"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
                 };
@@ -18433,6 +18772,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "spans" | "hosts";
             };
             header?: never;
             path: {
@@ -18445,10 +18788,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PingPongHistory"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18516,6 +18864,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "points" | "candidates" | "kinds" | "evidence";
             };
             header?: never;
             path: {
@@ -18528,10 +18880,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Ratio"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18564,6 +18921,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -18576,10 +18935,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Revisit"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18607,6 +18971,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "comparisons";
             };
             header?: never;
             path: {
@@ -18619,10 +18987,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Objectives"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18648,6 +19021,10 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "kinds" | "scatter";
             };
             header?: never;
             path: {
@@ -18660,10 +19037,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Sensitivity"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18684,7 +19066,10 @@ export interface operations {
     };
     list_slowdown_points_v1_services__service_id__slowdown_points_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path: {
                 service_id: string;
@@ -18696,10 +19081,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SlowdownPointItem"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18765,6 +19155,10 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "series" | "kinds" | "hot_set";
             };
             header?: never;
             path: {
@@ -18777,10 +19171,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Stability"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18810,6 +19209,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path: {
@@ -18822,10 +19223,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceSwapTier"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -18992,6 +19398,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -19002,10 +19410,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Silence_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19192,6 +19605,8 @@ export interface operations {
         parameters: {
             query?: {
                 load?: "read_mostly" | "mixed" | "write_heavy";
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -19202,10 +19617,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SwapDevices"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19357,6 +19777,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -19367,10 +19789,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Sweep_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19427,7 +19854,10 @@ export interface operations {
     };
     read_sweep_v1_sweeps__sweep_id__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path: {
                 sweep_id: string;
@@ -19439,10 +19869,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Sweep"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19560,7 +19995,12 @@ export interface operations {
     };
     read_results_v1_sweeps__sweep_id__results_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "cells" | "frontier" | "oracle" | "searches";
+            };
             header?: never;
             path: {
                 sweep_id: string;
@@ -19572,10 +20012,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SweepResults"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19667,6 +20112,10 @@ export interface operations {
                 /** @description Ids of 2 to 8 stored scenarios. */
                 scenario: string[];
                 seed?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "scenarios" | "differences";
             };
             header?: never;
             path?: never;
@@ -19677,10 +20126,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TcoComparison"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19806,7 +20260,10 @@ export interface operations {
     };
     list_teams_v1_teams_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19816,10 +20273,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Team"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19832,6 +20294,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -19936,7 +20400,10 @@ export interface operations {
     };
     list_tokens_v1_tokens_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19946,10 +20413,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TokenInfo"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -19962,6 +20434,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -20030,7 +20504,10 @@ export interface operations {
     };
     list_users_v1_users_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -20040,10 +20517,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
@@ -20056,6 +20538,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -20195,6 +20679,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
             };
             header?: never;
             path?: never;
@@ -20205,10 +20691,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Page_SavedView_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */
