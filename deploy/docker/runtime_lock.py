@@ -2,8 +2,8 @@
 
     .venv/bin/python deploy/docker/runtime_lock.py [--check]
 
-Followed from the package's own dependencies and the extras `parquet` and `objects`. The embedded servers of the extra
-`local` are left out: a container has its database and its queue elsewhere.
+Followed from the package's own dependencies and the extras `parquet`, `objects` and `traces`. The embedded servers of the
+extra `local` are left out: a container has its database and its queue elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.lock"
 RUNTIME_LOCK = ROOT / "requirements-runtime.lock"
-EXTRAS = ("parquet", "objects")
+EXTRAS = ("parquet", "objects", "traces")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 _ENTRY = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)

@@ -28,6 +28,7 @@ from tierscope.usecases.access.tokens import Access
 NOT_A_CHANGE = {
     "POST /v1/ingest/batches": "data of hosts, by the million",
     "POST /api/v1/write": "samples, likewise",
+    "POST /otlp/v1/metrics": "samples, likewise",
     "POST /v1/reports/preview": "draws a report and keeps nothing",
 }
 PASSWORD = "plover cutlass humid orbit"

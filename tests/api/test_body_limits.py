@@ -9,7 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
+from google.rpc.status_pb2 import Status
 
+from factories.otlp_requests import HEADERS as OTLP_HEADERS
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS
 from tierscope.api.app import build_openapi, create_app
@@ -59,6 +61,9 @@ def announce(client: httpx.Client, method: str, path: str, size_bytes: int) -> h
 def assert_too_large(answer: httpx.Response, limit_bytes: int) -> None:
     """The answer is the problem, with the limit and what to do."""
     assert answer.status_code == 413, answer.text
+    if answer.headers["content-type"] == OTLP_HEADERS["Content-Type"]:
+        assert str(limit_bytes) in Status.FromString(answer.content).message
+        return
     assert answer.headers["content-type"] == "application/problem+json"
     assert "content-security-policy" in answer.headers
     problem = answer.json()

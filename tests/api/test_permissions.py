@@ -57,6 +57,7 @@ ENDPOINTS: dict[str, Permission] = {
     "POST /v1/agents/enrol": "public",
     "POST /v1/ingest/batches": "agent",
     "POST /api/v1/write": "write:samples",
+    "POST /otlp/v1/metrics": "write:samples",
     "GET /v1/series": "read:fleet",
     "GET /v1/series/samples": "read:fleet",
     "POST /v1/agent/rotate": "agent",

@@ -1,7 +1,8 @@
-"""Bodies of agents and of Prometheus that are small on the wire and large once they are read."""
+"""Bodies of agents, of Prometheus and of OpenTelemetry that are small on the wire and large once they are read."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import zstandard
 
 from attack.assault import Assault
 from factories import batches
+from factories.otlp_requests import HEADERS as EXPORT_HEADERS
+from factories.otlp_requests import PATH, hostile_exports
 from factories.protobuf_bytes import field, number
 from factories.remote_writes import HEADERS, named, write_body
 from factories.services import batch_headers
@@ -41,6 +44,12 @@ def attack(assault: Assault) -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(assault.of(8, 4)):
             pool.submit(_send_write, assault, "several at once", writes["empty series"])
+    exports = {name: gzip.compress(make()) for name, make in hostile_exports().items()}
+    for name, body in assault.some(exports.items(), 4):
+        _send_export(assault, name, body)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(assault.of(8, 4)):
+            pool.submit(_send_export, assault, "several at once", exports["attributes of a scope in each series"])
     good = batches.make_batch(host_id=host.id, stream_id=assault.dice.randbytes(16))
     batches.add_counters(good, [[1, 2, 3]])
     headers = batch_headers(host.credential)
@@ -55,6 +64,11 @@ def _send_batch(assault: Assault, name: str, body: bytes) -> None:
 def _send_write(assault: Assault, name: str, body: bytes) -> None:
     headers = {**HEADERS, **assault.arena.admin}
     assault.ask("POST", "/api/v1/write", headers=headers, content=body, expect=(204, *_REFUSED), what=f"write: {name}")
+
+
+def _send_export(assault: Assault, name: str, body: bytes) -> None:
+    headers = {**EXPORT_HEADERS, **assault.arena.admin, "Content-Encoding": "gzip"}
+    assault.ask("POST", PATH, headers=headers, content=body, expect=(200, *_REFUSED), what=f"export: {name}")
 
 
 def _frames() -> Iterator[tuple[str, bytes]]:

@@ -12,6 +12,8 @@ import numpy as np
 import zstandard
 
 from factories import batches
+from factories.otlp_requests import HEADERS as EXPORT_HEADERS
+from factories.otlp_requests import PATH, hostile_exports
 from factories.protobuf_bytes import field, number
 from factories.remote_writes import HEADERS
 from factories.services import batch_headers
@@ -41,6 +43,7 @@ def hostile_requests(*, host_id: str, credential: str, token: str) -> list[Hosti
     return [
         *_batches(host_id, batch_headers(credential)),
         *_samples(operator | HEADERS),
+        *_exports(operator | EXPORT_HEADERS | {"Content-Encoding": "gzip"}),
         *_documents(operator),
         *_files(operator),
     ]
@@ -124,6 +127,11 @@ def _samples(headers: dict[str, str]) -> Iterator[Hostile]:
     yield write("labels of 32 MiB", lambda: field(1, field(1, field(1, b"n") + field(2, b"x" * 4000))) * 8000)
     claim = b"\xff\xff\xff\xff\x0f"
     yield Hostile("remote write: a claim of 4 GiB", "/api/v1/write", lambda: claim, headers)
+
+
+def _exports(headers: dict[str, str]) -> Iterator[Hostile]:
+    for name, make in hostile_exports().items():
+        yield Hostile(f"OTLP: {name}", PATH, lambda make=make: gzip.compress(make()), headers)  # type: ignore[misc]
 
 
 def _snappy(message: bytes) -> bytes:

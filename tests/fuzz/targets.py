@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import yaml
+from google.protobuf import json_format
 
 from factories import batches
+from factories.otlp_requests import counter, gauge, histogram, point, request
 from factories.remote_writes import named, write_body
 from tierscope.core.errors import TierscopeError
 from tierscope.domain.base.json_text import has_too_many_parts
@@ -25,6 +27,7 @@ from tierscope.wire._generated import batch_pb2
 from tierscope.wire.bounds import MAX_FIELDS, MAX_MESSAGES, check_bounds
 from tierscope.wire.decode import DecodeLimits, decode_message
 from tierscope.wire.inflate import inflate
+from tierscope.wire.otlp import Accepted, decode_json, decode_protobuf, translate
 
 _INFLATED_BYTES = 1 << 20
 _YAML_MOST = 10_000
@@ -58,6 +61,22 @@ def _inflate(body: bytes) -> None:
 def _samples(body: bytes) -> None:
     index = load_core().SeriesIndex(1, 4096)
     index.read(body, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
+
+
+_EXPORT = request(
+    gauge("up", point(1_700_000_000_000, 1.0, state="free"), unit="By"),
+    counter("calls", point(1_700_000_000_000, 1.0)),
+    histogram("wait", 1_700_000_000_000, [1.0, 2.0], [1, 2, 3], 4.0),
+)
+_ACCEPTED = Accepted(0, 1 << 60, 1000, ("host.name",), "too old", "too new")
+
+
+def _export(body: bytes) -> None:
+    translate(decode_protobuf(body), _ACCEPTED, lambda _: None)
+
+
+def _export_json(body: bytes) -> None:
+    translate(decode_json(body), _ACCEPTED, lambda _: None)
 
 
 def _json(body: bytes) -> None:
@@ -103,6 +122,14 @@ TARGETS: tuple[Target, ...] = (
         _samples,
         (ValueError, OverflowError),
         (write_body((named("up"), [(1_700_000_000_000, 1.0), (1_700_000_060_000, 0.0)])),),
+    ),
+    Target("export", "metrics of OpenTelemetry", _export, (TierscopeError,), (_EXPORT.SerializeToString(),)),
+    Target(
+        "export_json",
+        "the same as JSON",
+        _export_json,
+        (TierscopeError,),
+        (json_format.MessageToJson(_EXPORT, indent=None).encode(),),
     ),
     Target(
         "json",

@@ -36,7 +36,8 @@ from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, s
 from tierscope.api.fleet import overview as fleet
 from tierscope.api.heat import endpoints as heat
 from tierscope.api.ingest import batches as ingest
-from tierscope.api.ingest import remote_write, series
+from tierscope.api.ingest import otlp, remote_write, series
+from tierscope.api.ingest.otlp_answers import OtlpStatusMiddleware
 from tierscope.api.knobs import advice, swap_tier
 from tierscope.api.knobs import endpoints as knobs
 from tierscope.api.knobs import plan as change_plan
@@ -66,6 +67,7 @@ ROUTERS = (
     health.router,
     ingest.router,
     remote_write.router,
+    otlp.router,
     series.router,
     agents.router,
     agent_versions.router,
@@ -146,6 +148,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
     app.add_middleware(RateLimitMiddleware, settings=settings)
     app.add_middleware(SecurityMiddleware, settings=settings)
+    app.add_middleware(OtlpStatusMiddleware)
     app.add_middleware(RequestMetersMiddleware, meters=meters.requests)
     return app
 

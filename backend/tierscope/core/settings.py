@@ -168,6 +168,28 @@ class RemoteWriteSettings(BaseModel):
     samples_per_request: int = Field(default=100_000, gt=0)
 
 
+class OtlpSettings(BaseModel):
+    """Metrics of OpenTelemetry that come by OTLP. They are stored as samples of Prometheus, within the same limits."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    inflated_bytes: int = Field(default=8 << 20, gt=0, description="Most bytes of a request once it is inflated.")
+    promoted_attributes: tuple[str, ...] = Field(
+        default=(
+            "host.name",
+            "k8s.cluster.name",
+            "k8s.namespace.name",
+            "k8s.pod.name",
+            "k8s.container.name",
+            "k8s.node.name",
+            "container.id",
+            "deployment.environment.name",
+        ),
+        description="Attributes of a resource that become labels of each of its series; all others stand in"
+        " `target_info`.",
+    )
+
+
 class Settings(BaseSettings):
     """All settings of the service. Secrets are held so that printing the object does not show them."""
 
@@ -216,6 +238,7 @@ class Settings(BaseSettings):
     log_json: bool = False
     limits: Limits = Limits()
     remote_write: RemoteWriteSettings = RemoteWriteSettings()
+    otlp: OtlpSettings = OtlpSettings()
     outgoing: Outgoing = Outgoing()
     mail: Mail = Mail()
     objects: Objects = Objects()

@@ -139,10 +139,17 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 @cache
 def _table(descriptor: Descriptor) -> Table:
-    found: Table = {}
+    return _fill(descriptor, {})
+
+
+def _fill(descriptor: Descriptor, made: dict[str, Table]) -> Table:
+    """The table of a message; `made` has those that are begun, since messages may hold their own kind."""
+    if descriptor.full_name in made:
+        return made[descriptor.full_name]
+    found = made[descriptor.full_name] = {}
     for field in descriptor.fields:
         if field.message_type is not None:
-            found[field.number] = _table(field.message_type)
+            found[field.number] = _fill(field.message_type, made)
         elif field.type not in _TEXTS:
             found[field.number] = _FIXED_BYTES.get(field.type, 0)
     return found

@@ -261,6 +261,14 @@ class Client(Transport):
         """End a silence now. Alerts that still fire are sent again; a silence that is over stays as it is."""
         return cast("models.Silence", self._json("POST", f"/v1/silences/{quote(silence_id, safe='')}/expire"))
 
+    def export_metrics(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Take metrics of OpenTelemetry. Store an `ExportMetricsServiceRequest` as series of Prometheus; answered once
+        it is committed. What has no place in the store is left out, counted and explained in `partial_success`; all
+        else is stored. A request that comes again counts once. Errors are `google.rpc.Status` in the encoding of
+        the request.
+        """
+        return cast("dict[str, Any]", self._json("POST", "/otlp/v1/metrics", body=body))
+
     def export_rules(self, *, format: Literal["yaml", "prometheus"] | None = None) -> bytes:
         """Rules as a file. All rules as YAML, or the enabled ones as Prometheus has them; what it cannot express is
         named there.

@@ -48,6 +48,9 @@ def body_limits(settings: Settings) -> dict[str, BodyLimit]:
         "POST /api/v1/write": BodyLimit(
             settings.remote_write.body_bytes, "Send fewer samples per request: max_samples_per_send."
         ),
+        "POST /otlp/v1/metrics": BodyLimit(
+            settings.otlp.inflated_bytes, "Send smaller requests: lower the batch size of the exporter."
+        ),
         "POST /v1/simulator/uploads": BodyLimit(
             MAX_UPLOAD_BYTES, "Cut it to fewer intervals or pages, or replay it with `tierscope simulate`."
         ),

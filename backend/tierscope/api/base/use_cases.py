@@ -47,6 +47,7 @@ from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.heat.reads import HeatReads
 from tierscope.usecases.ingest.batches import Ingest
+from tierscope.usecases.ingest.otlp import OtlpMetrics
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 from tierscope.usecases.ingest.series import Series
 from tierscope.usecases.knobs.advice import Advice
@@ -187,6 +188,7 @@ class UseCases(_Reads, _Stores):
         self.passwords = Passwords(database, self._password_work, clock=clock)
         self.ingest = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
         self.remote_write = RemoteWrite(database, settings=settings.remote_write, clock=clock)
+        self.otlp = OtlpMetrics(self.remote_write, settings=settings)
         self.own_metrics = meters.registry
         self.own_metrics.register(InventoryCollector(database, clock))
         self.own_metrics.register(IngestQueue(self.ingest))
@@ -199,6 +201,7 @@ class UseCases(_Reads, _Stores):
     async def close(self) -> None:
         """Finish what was begun, and let go of connections."""
         await self.ingest.stop()
+        self.otlp.stop()
         await self.remote_write.stop()
         self._password_work.close()
         await self.rate_limiter.close()

@@ -60,6 +60,16 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """Times in milliseconds since 1970 of samples that are taken, and the words that refuse those before and after."""
+
+    oldest_ms: int
+    newest_ms: int
+    too_old: str
+    too_new: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Waiting:
     request: "WriteRequest"
     done: "Future[None]"
@@ -132,16 +142,26 @@ class RemoteWrite:
             with self._condition:
                 self._in_flight -= 1
 
-    def _read(self, body: bytes) -> tuple["WriteRequest", Taken]:
+    def window(self) -> Window:
+        """The times of samples that are taken now."""
         now_ms = to_us(self._clock()) // 1000
         limits = self._settings
+        return Window(
+            oldest_ms=now_ms - limits.late_days * 86_400 * _SECOND_MS,
+            newest_ms=now_ms + limits.future_seconds * _SECOND_MS,
+            too_old=f"older than {limits.late_days} days",
+            too_new=f"more than {limits.future_seconds} s ahead of the service's clock",
+        )
+
+    def _read(self, body: bytes) -> tuple["WriteRequest", Taken]:
+        limits, window = self._settings, self.window()
         try:
             request = self._registry.index.read(
                 body,
                 inflated_bytes=limits.inflated_bytes,
                 samples=limits.samples_per_request,
-                oldest_ms=now_ms - limits.late_days * 86_400 * _SECOND_MS,
-                newest_ms=now_ms + limits.future_seconds * _SECOND_MS,
+                oldest_ms=window.oldest_ms,
+                newest_ms=window.newest_ms,
             )
         except OverflowError as error:
             raise TooLarge(str(error), next_step="Send fewer samples per request: max_samples_per_send.") from error
@@ -152,8 +172,8 @@ class RemoteWrite:
         labels, reason, too_old, too_new, histograms = request.refusals()
         counts = {
             "with labels that do not fit": labels,
-            f"older than {limits.late_days} days": too_old,
-            f"more than {limits.future_seconds} s ahead of the service's clock": too_new,
+            window.too_old: too_old,
+            window.too_new: too_new,
             "native histograms": histograms,
             f"of series beyond the limit of {limits.series}": before - len(request),
         }
