@@ -7,6 +7,7 @@ use tierscope_fleet::{replay, simulated};
 use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 
 use crate::doctor::leftovers;
+use crate::metrics::exporter;
 use crate::recording::read_recording;
 use crate::status::note_deliveries;
 use crate::{assess, bench_command, doctor, explain, fieldkit, once, run};
@@ -22,6 +23,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::RunArgs),
+    Exporter(exporter::ExporterArgs),
     Once(once::OnceArgs),
     Doctor(doctor::DoctorArgs),
     Assess(assess::AssessArgs),
@@ -38,6 +40,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(args),
+        Command::Exporter(args) => exporter::run(&args, &mut std::io::stdout().lock()),
         Command::Once(args) => once::run(&args, &mut std::io::stdout().lock()),
         Command::Doctor(args) => doctor::run(&args, &mut std::io::stdout().lock()),
         Command::Assess(args) => match assess::run(&args, &mut std::io::stdout().lock()) {

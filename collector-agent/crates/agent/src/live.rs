@@ -96,6 +96,15 @@ impl LiveSource {
         &self.described.insert(described).1
     }
 
+    /// Counters alone, between two collections.
+    pub(crate) fn counters_now(&mut self) -> Collected {
+        let end = IntervalEnd {
+            wall_ns: tierscope_clock::wall_ns(),
+            boottime_ns: Some(tierscope_clock::boottime_ns()),
+        };
+        self.collect_counters(end).0
+    }
+
     fn collect_counters(&mut self, end: IntervalEnd) -> (Collected, CollectorCost) {
         let cpu_before_ns = tierscope_clock::thread_cpu_ns();
         let mut collected = self.counters.collect(Stamp {
@@ -179,6 +188,7 @@ impl Source for LiveSource {
         }
         Collection {
             sample: collected.sample,
+            gone: collected.gone,
             inventory: self.inventory(),
             heat: heat.folded,
             counters_dropped: collected.dropped.names as u64,

@@ -1,58 +1,123 @@
-//! `/metrics` for Prometheus, on loopback alone: the agent's own health, and the raw counters of tier moves.
+//! `/metrics` for Prometheus: the agent's own health, memory by node and tier, tier moves, pressure, heat of services,
+//! and what this host does not show. Figures are those of the newest collection; a page is made without reading a file.
 
+pub(crate) mod exporter;
+mod exposition;
 mod http;
+mod missing;
 mod page;
+mod readings;
+mod services;
+mod tiers;
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
-use tierscope_sample::counters::{CounterSample, Key};
+use tierscope_clock::SECOND_NS;
+use tierscope_rootfs::Missing;
+use tierscope_sample::counters::CounterSample;
+use tierscope_sample::heat::HeatRow;
+use tierscope_sample::inventory::Inventory;
 
-use crate::status::StatusFile;
+use crate::collect::Gone;
+use crate::source::Collection;
+use crate::status::{Status, StatusFile};
 use crate::threads::spawn;
-use page::SOURCE;
+use exposition::Page;
+use http::HostNames;
+use readings::Readings;
 
-/// Beginnings of the names that tell of tier moves, in `/proc/vmstat` and its twins per node.
-const LEDGER_NAMES: [&str; 6] = [
-    "pgpromote_",
-    "pgdemote_",
-    "pgmigrate_",
-    "numa_",
-    "pswp",
-    "promote_",
-];
+/// A file that gave nothing is named for so long: the rarest are tried every ten minutes.
+const GONE_NS: i64 = 660 * SECOND_NS;
+/// Requests that are answered at once; one that dawdles keeps a single thread.
+const SERVERS: usize = 4;
 
-/// The newest counters of tier moves, shared between the collecting loop and the server.
+/// What `/metrics` shows, shared between the collecting loop and the servers.
 #[derive(Clone, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<(Key, i64)>>>);
+pub(crate) struct Shown(Arc<Mutex<Newest>>);
 
-impl Ledger {
-    /// Takes the counters of a collection.
-    pub(crate) fn keep(&self, sample: &CounterSample) {
-        let values = sample.values.iter().filter_map(|(key, value)| {
-            let (_, source, name) = key.parts();
-            let belongs = source == SOURCE && LEDGER_NAMES.iter().any(|start| name.starts_with(start));
-            belongs.then_some((key.clone(), (*value)?))
-        });
-        *self.lock() = values.collect();
+#[derive(Default)]
+struct Newest {
+    readings: Readings,
+    /// Files that gave nothing, with why and when, by path.
+    gone: BTreeMap<String, (Missing, i64)>,
+    inventory: Arc<Inventory>,
+    heat: Vec<HeatRow>,
+}
+
+impl Shown {
+    /// Takes a whole collection.
+    pub(crate) fn keep(&self, collection: &Collection) {
+        self.keep_counters(&collection.sample, &collection.gone);
+        let mut newest = self.lock();
+        newest.inventory = Arc::clone(&collection.inventory);
+        newest.heat.clone_from(&collection.heat.rows);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Key, i64)>> {
+    /// Takes counters that were read between two collections.
+    pub(crate) fn keep_counters(&self, sample: &CounterSample, gone: &[Gone]) {
+        let now_ns = sample.end_boottime_ns.unwrap_or(sample.end_wall_ns);
+        let mut newest = self.lock();
+        newest.readings.take(sample);
+        newest
+            .gone
+            .retain(|_, (_, tried_ns)| (0..=GONE_NS).contains(&(now_ns - *tried_ns)));
+        for gone in gone {
+            newest
+                .gone
+                .insert(gone.path.clone(), (gone.missing.clone(), now_ns));
+        }
+    }
+
+    /// Shows nothing any more: the agent rests.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Newest::default();
+    }
+
+    /// The page, with what the agent says of itself.
+    pub(crate) fn render(&self, status: &Status) -> String {
+        let mut page = Page::default();
+        page::write(&mut page, status);
+        let newest = self.lock();
+        tiers::write(&mut page, &newest.readings, &newest.inventory);
+        services::write(&mut page, &newest.readings, &newest.heat);
+        missing::write(&mut page, &newest.gone, &newest.inventory);
+        page.into_text()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Newest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Listens at `address`, which must be on loopback, and answers from a thread of its own until the process ends.
-pub(crate) fn serve(address: SocketAddr, status: StatusFile, ledger: Ledger) -> Result<SocketAddr> {
+/// Listens at `address`, which must be on loopback, and answers from threads of its own until the process ends.
+pub(crate) fn serve(address: SocketAddr, status: StatusFile, shown: Shown) -> Result<SocketAddr> {
     ensure!(
         address.ip().is_loopback(),
         "`metrics_listen`: {address} can be reached from other hosts; use 127.0.0.1 or [::1]"
     );
+    let render = move || shown.render(&status.snapshot());
+    serve_page(address, HostNames::loopback(), render)
+}
+
+/// Answers requests to `address` that name one of `names` with what `render` gives.
+fn serve_page(
+    address: SocketAddr,
+    names: HostNames,
+    render: impl Fn() -> String + Send + Sync + 'static,
+) -> Result<SocketAddr> {
     let listener = TcpListener::bind(address)
-        .with_context(|| format!("`metrics_listen`: {address} cannot be listened at; choose another port"))?;
+        .with_context(|| format!("{address} cannot be listened at; choose another port"))?;
     let bound = listener.local_addr()?;
-    let render = move || page::render(&status.snapshot(), &ledger.lock());
-    spawn("metrics", move || http::serve(&listener, &render))?;
+    let answerer = Arc::new(http::Answerer::new(listener, names, render));
+    for _ in 0..SERVERS {
+        let answerer = Arc::clone(&answerer);
+        spawn("metrics", move || answerer.serve())?;
+    }
     Ok(bound)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use crate::bounds::Bounds;
 use crate::bounds::budget::Usage;
 use crate::bounds::guard::GuardCount;
 use crate::config::{Config, is_interval};
-use crate::metrics::Ledger;
+use crate::metrics::Shown;
 use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
 use crate::uplink::queue::{Queue, Standing};
@@ -33,8 +33,8 @@ pub(crate) struct Rounds<'a> {
     stop: &'a Receiver<()>,
     queue: Queue,
     bounds: Bounds,
-    /// Where `/metrics` finds the counters of tier moves; `None` where nobody asks for them.
-    ledger: Option<Ledger>,
+    /// Where `/metrics` finds its figures; `None` where nobody asks for them.
+    shown: Option<Shown>,
     guard_count: GuardCount,
     /// Whether the collectors have been told to rest.
     resting: bool,
@@ -48,7 +48,7 @@ impl<'a> Rounds<'a> {
         signals: &'a SyncSender<Signal>,
         stop: &'a Receiver<()>,
         bounds: Bounds,
-        ledger: Option<Ledger>,
+        shown: Option<Shown>,
     ) -> Self {
         let stream_id = lock(&shared.spool).stream_id();
         Self {
@@ -58,7 +58,7 @@ impl<'a> Rounds<'a> {
             stop,
             queue: Queue::default(),
             bounds,
-            ledger,
+            shown,
             guard_count: GuardCount::open(&config.state_dir, stream_id),
             resting: false,
         }
@@ -157,8 +157,8 @@ impl<'a> Rounds<'a> {
         let heat_cost = collection.heat_cost.clone();
         let (services, warnings) = (collection.heat_services.clone(), collection.warnings.clone());
         self.warn(&warnings);
-        if let Some(ledger) = &self.ledger {
-            ledger.keep(&collection.sample);
+        if let Some(shown) = &self.shown {
+            shown.keep(&collection);
         }
         let queued = self.queue.add(self.shared, collection, self.standing());
         let usage = self.bounds.measure(&heat_cost, *queued.as_ref().unwrap_or(&0));
@@ -225,14 +225,14 @@ impl<'a> Rounds<'a> {
 
 /// How long until `due_ns`; `None` where the clock was set back, so that the wait would be longer than any interval: an
 /// hour without samples would follow from an hour of correction.
-fn time_left(now_ns: i64, due_ns: i64, interval_ns: i64) -> Option<Duration> {
+pub(crate) fn time_left(now_ns: i64, due_ns: i64, interval_ns: i64) -> Option<Duration> {
     let left_ns = (due_ns - now_ns).max(0);
     (left_ns <= interval_ns).then(|| Duration::from_nanos(left_ns as u64))
 }
 
 /// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a
 /// step of the clock an interval ends early or late and says so by its time.
-fn stamp(now_ns: i64, due_ns: i64) -> i64 {
+pub(crate) fn stamp(now_ns: i64, due_ns: i64) -> i64 {
     let is_on_time = (now_ns - due_ns).abs() < ON_TIME_NS;
     if is_on_time { due_ns } else { now_ns }
 }

@@ -26,7 +26,7 @@ use crate::doctor::leftovers;
 use crate::host_cgroups;
 use crate::live::LiveSource;
 use crate::machine;
-use crate::metrics::{self, Ledger};
+use crate::metrics::{self, Shown};
 use crate::rounds::Rounds;
 use crate::status::StatusFile;
 use crate::threads::spawn;
@@ -140,9 +140,9 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     };
     let shared = Arc::new(open_shared(&config, credential, status)?);
     let (signals, uplink) = start_uplink(&config, client, Arc::clone(&shared))?;
-    let ledger = serve_metrics(&config, &shared)?;
+    let shown = serve_metrics(&config, &shared)?;
     let bounds = Bounds::new(&config, Root::live());
-    Rounds::new(&config, &shared, &signals, &stop, bounds, ledger).run(&mut source);
+    Rounds::new(&config, &shared, &signals, &stop, bounds, shown).run(&mut source);
     // Whatever measures ends before anybody hears that it has.
     drop(source);
     shared.status.update(|status| status.state = "stopped");
@@ -165,16 +165,16 @@ pub(crate) fn stop_on_signals() -> Result<Receiver<()>> {
 }
 
 /// Answers at `metrics_listen` where that is set.
-fn serve_metrics(config: &Config, shared: &Shared) -> Result<Option<Ledger>> {
+fn serve_metrics(config: &Config, shared: &Shared) -> Result<Option<Shown>> {
     let Some(address) = config.metrics_listen else {
         return Ok(None);
     };
-    let ledger = Ledger::default();
-    let bound = metrics::serve(address, shared.status.clone(), ledger.clone())?;
+    let shown = Shown::default();
+    let bound = metrics::serve(address, shared.status.clone(), shown.clone())?;
     shared
         .status
         .update(|status| status.metrics_listen = Some(bound.to_string()));
-    Ok(Some(ledger))
+    Ok(Some(shown))
 }
 
 /// The kept credential, or a new one; `None` when the process is to end. Waits for a service that does not answer.

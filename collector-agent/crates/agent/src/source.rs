@@ -7,6 +7,7 @@ use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
 use tierscope_wire::CollectorCost;
 
+use crate::collect::Gone;
 use tierscope_heat::order::{HeatCost, Order};
 
 /// Everything that was read at the end of an interval.
@@ -14,6 +15,8 @@ use tierscope_heat::order::{HeatCost, Order};
 pub(crate) struct Collection {
     /// Raw counters.
     pub(crate) sample: CounterSample,
+    /// Files of the host that gave nothing.
+    pub(crate) gone: Vec<Gone>,
     /// What the host is now; it travels on change. The same object as the time before says that nothing changed.
     pub(crate) inventory: Arc<Inventory>,
     /// Heat of the interval; empty where none is measured.

@@ -104,7 +104,8 @@ impl Status {
 /// The document in memory, shared by the threads, and its file.
 #[derive(Clone)]
 pub(crate) struct StatusFile {
-    path: PathBuf,
+    /// `None` for a document that is kept in memory alone.
+    path: Option<PathBuf>,
     document: Arc<Mutex<Document>>,
 }
 
@@ -128,11 +129,19 @@ impl StatusFile {
             ..Status::default()
         };
         Self {
-            path: state_dir.join("status.json"),
+            path: Some(state_dir.join("status.json")),
             document: Arc::new(Mutex::new(Document {
                 status,
                 ..Document::default()
             })),
+        }
+    }
+
+    /// A document that is written nowhere.
+    pub(crate) fn in_memory() -> Self {
+        Self {
+            path: None,
+            document: Arc::default(),
         }
     }
 
@@ -178,9 +187,10 @@ impl StatusFile {
         document.status.written_at = rfc3339(wall_ns());
         document.written = Some(Instant::now());
         document.stale = false;
-        let temporary = self.path.with_extension("new");
+        let Some(path) = &self.path else { return };
+        let temporary = path.with_extension("new");
         if let Ok(text) = serde_json::to_string_pretty(&document.status) {
-            let _ = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &self.path));
+            let _ = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
         }
     }
 }

@@ -11,34 +11,108 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait after a connection could not be taken, such as for lack of file descriptors.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Answers request after request, for good.
-pub(super) fn serve(listener: &TcpListener, render: &dyn Fn() -> String) {
-    serve_within(PATIENCE, listener, render);
+/// By which names requests may address the server: a page of another site cannot reach the figures through a name of
+/// its own (DNS rebinding).
+#[derive(Debug, Clone, Default)]
+pub(super) struct HostNames {
+    /// Whether any address is right, not only one of loopback.
+    any_address: bool,
+    names: Vec<String>,
 }
 
-fn serve_within(patience: Duration, listener: &TcpListener, render: &dyn Fn() -> String) {
-    for stream in listener.incoming() {
-        match stream {
-            // Whoever goes away early has no answer to miss.
-            Ok(stream) => drop(answer(patience, stream, render)),
-            Err(_) => std::thread::sleep(AFTER_FAILURE),
+impl HostNames {
+    /// `localhost` and addresses of loopback.
+    pub(super) fn loopback() -> Self {
+        Self::default()
+    }
+
+    /// Any address, and these names beside `localhost`: for a server that other hosts reach.
+    pub(super) fn of_network(names: Vec<String>) -> Self {
+        Self {
+            any_address: true,
+            names,
         }
+    }
+
+    /// Whether the text of a `Host` header, with a port or without, names this host.
+    fn has(&self, host: &str) -> bool {
+        let name = host
+            .rsplit_once(':')
+            .map_or(host, |(name, port)| if port.ends_with(']') { host } else { name });
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        name == "localhost"
+            || self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+            || address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| self.any_address || address.is_loopback())
     }
 }
 
-fn answer(patience: Duration, mut stream: TcpStream, render: &dyn Fn() -> String) -> std::io::Result<()> {
-    stream.set_write_timeout(Some(patience))?;
-    let (status, body) = match read_head(patience, &mut stream)? {
-        None => ("400 Bad Request", "no request was understood\n".to_owned()),
-        Some(head) => respond(&head, render),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
+/// Answers requests with a page; several threads may share it.
+pub(super) struct Answerer<F> {
+    patience: Duration,
+    listener: TcpListener,
+    names: HostNames,
+    render: F,
+}
+
+impl<F: Fn() -> String> Answerer<F> {
+    /// Answers what comes to `listener`.
+    pub(super) fn new(listener: TcpListener, names: HostNames, render: F) -> Self {
+        Self {
+            patience: PATIENCE,
+            listener,
+            names,
+            render,
+        }
+    }
+
+    /// Answers request after request, for good.
+    pub(super) fn serve(&self) {
+        for stream in self.listener.incoming() {
+            match stream {
+                // Whoever goes away early has no answer to miss.
+                Ok(stream) => drop(self.answer(stream)),
+                Err(_) => std::thread::sleep(AFTER_FAILURE),
+            }
+        }
+    }
+
+    fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        stream.set_write_timeout(Some(self.patience))?;
+        let (status, body) = match read_head(self.patience, &mut stream)? {
+            None => ("400 Bad Request", "no request was understood\n".to_owned()),
+            Some(head) => self.respond(&head),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())
+    }
+
+    fn respond(&self, head: &str) -> (&'static str, String) {
+        let mut lines = head.split("\r\n");
+        let mut words = lines.next().unwrap_or_default().split(' ');
+        let (method, target) = (words.next(), words.next());
+        let host = lines.find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("host").then(|| value.trim())
+        });
+        if !host.is_none_or(|host| self.names.has(host)) {
+            return (
+                "421 Misdirected Request",
+                "only names of this host are answered\n".to_owned(),
+            );
+        }
+        match (method, target) {
+            (Some("GET"), Some("/metrics")) => ("200 OK", (self.render)()),
+            (Some("GET"), _) => ("404 Not Found", "the figures are at /metrics\n".to_owned()),
+            _ => ("405 Method Not Allowed", "only GET is answered\n".to_owned()),
+        }
+    }
 }
 
 /// The request up to its empty line; `None` when it does not come whole, in time and within its bound.
@@ -66,39 +140,6 @@ fn read_head(patience: Duration, stream: &mut TcpStream) -> std::io::Result<Opti
     Ok(None)
 }
 
-fn respond(head: &str, render: &dyn Fn() -> String) -> (&'static str, String) {
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (method, target) = (words.next(), words.next());
-    let host = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then(|| value.trim())
-    });
-    if !host.is_none_or(is_loopback_name) {
-        return (
-            "421 Misdirected Request",
-            "only names of this host are answered\n".to_owned(),
-        );
-    }
-    match (method, target) {
-        (Some("GET"), Some("/metrics")) => ("200 OK", render()),
-        (Some("GET"), _) => ("404 Not Found", "the figures are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "only GET is answered\n".to_owned()),
-    }
-}
-
-/// Whether a `Host` header names this host: a page elsewhere cannot reach the figures through a name of its own.
-fn is_loopback_name(host: &str) -> bool {
-    let name = host
-        .rsplit_once(':')
-        .map_or(host, |(name, port)| if port.ends_with(']') { host } else { name });
-    let address = name.trim_start_matches('[').trim_end_matches(']');
-    name == "localhost"
-        || address
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,9 +148,19 @@ mod tests {
     const LONG: Duration = Duration::from_secs(300);
 
     fn ask(request: &str) -> String {
+        ask_of(HostNames::loopback(), request)
+    }
+
+    fn ask_of(names: HostNames, request: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        std::thread::spawn(move || serve_within(LONG, &listener, &|| "figures\n".to_owned()));
+        let answerer = Answerer {
+            patience: LONG,
+            listener,
+            names,
+            render: || "figures\n".to_owned(),
+        };
+        std::thread::spawn(move || answerer.serve());
         let mut stream = TcpStream::connect(address).expect("connected");
         stream.write_all(request.as_bytes()).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("shut");
@@ -138,6 +189,26 @@ mod tests {
                 "{request}: {answer}"
             );
             assert_eq!(answer.ends_with("figures\n"), status == "200 OK", "{request}");
+        }
+    }
+
+    #[test]
+    fn a_server_for_other_hosts_answers_to_addresses_and_to_the_names_that_it_is_given() {
+        let names = HostNames::of_network(vec!["node-7.example".to_owned()]);
+        for (host, status) in [
+            ("10.1.2.3:9465", "200 OK"),
+            ("[fd00::7]:9465", "200 OK"),
+            ("Node-7.example:9465", "200 OK"),
+            ("node-7.example.evil.example", "421"),
+        ] {
+            let answer = ask_of(
+                names.clone(),
+                &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"),
+            );
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}")),
+                "{host}: {answer}"
+            );
         }
     }
 

@@ -1,0 +1,99 @@
+//! Prometheus' text format (version 0.0.4): metrics announced once, their samples below, labels escaped.
+
+use std::fmt::Write as _;
+
+/// A page that grows metric by metric.
+#[derive(Debug, Default)]
+pub(super) struct Page(String);
+
+impl Page {
+    /// The text.
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+
+    /// Announces a metric, whose samples follow. `kind` is `counter` or `gauge`; names of counters end with `_total`.
+    pub(super) fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// One sample of the metric that was announced last.
+    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.0.push_str(name);
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let _ = write!(
+                self.0,
+                "{}{label}=\"{}\"",
+                if place == 0 { '{' } else { ',' },
+                escaped(text)
+            );
+        }
+        let end = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{end} {value}");
+    }
+
+    /// A gauge of one sample.
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.metric(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+
+    /// A counter of one sample.
+    pub(super) fn counter(&mut self, name: &str, help: &str, value: f64) {
+        self.metric(name, "counter", help);
+        self.sample(name, &[], value);
+    }
+
+    /// 1 for the state that holds, 0 for the others.
+    pub(super) fn states(&mut self, name: &str, help: &str, states: &[&str], holds: &str) {
+        self.metric(name, "gauge", help);
+        for state in states {
+            let value = f64::from(u8::from(*state == holds));
+            self.sample(name, &[("state", state)], value);
+        }
+    }
+}
+
+/// The text of a label as the format wants it.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' => escaped.push_str("\\\\"),
+            '"' => escaped.push_str("\\\""),
+            '\n' => escaped.push_str("\\n"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// `name` with `_` for what a metric's name may not hold.
+pub(super) fn plain(name: &str) -> String {
+    name.chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_any_text_are_escaped() {
+        let mut page = Page::default();
+        page.metric("up", "gauge", "Help.");
+        page.sample("up", &[("a", "x\\\"y\nz"), ("b", "é")], 1.5);
+        assert_eq!(
+            page.into_text(),
+            "# HELP up Help.\n# TYPE up gauge\nup{a=\"x\\\\\\\"y\\nz\",b=\"é\"} 1.5\n"
+        );
+        assert_eq!(plain("nr-x.y"), "nr_x_y");
+    }
+}

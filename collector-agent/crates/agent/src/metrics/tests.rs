@@ -1,0 +1,173 @@
+use super::*;
+use tierscope_sample::counters::{Key, Scope};
+use tierscope_sample::fold::Folded;
+use tierscope_sample::inventory::{Node, Tier};
+
+type Value = (Scope, &'static str, &'static str, Option<i64>);
+
+fn sample(values: Vec<Value>) -> CounterSample {
+    CounterSample {
+        end_wall_ns: 0,
+        end_boottime_ns: None,
+        boot_id: Arc::from(""),
+        values: values
+            .into_iter()
+            .map(|(scope, source, name, value)| (Key::new(&scope, source, name), value))
+            .collect(),
+    }
+}
+
+fn inventory(dialect: &str) -> Inventory {
+    let node = |id, class: &str, cpulist: &str| Node {
+        id,
+        tier_class: class.to_owned(),
+        cpulist: cpulist.to_owned(),
+        ..Node::default()
+    };
+    Inventory {
+        page_size_bytes: 4096,
+        dialect: dialect.to_owned(),
+        nodes: vec![node(0, "dram", "0-7"), node(1, "cxl", "")],
+        tiers: vec![Tier {
+            kernel_number: 4,
+            rank: 0,
+            nodes: vec![0],
+        }],
+        ..Inventory::default()
+    }
+}
+
+fn shown(dialect: &str, values: Vec<Value>) -> Shown {
+    let shown = Shown::default();
+    shown.keep(&Collection {
+        sample: sample(values),
+        inventory: Arc::new(inventory(dialect)),
+        heat: Folded::default(),
+        gone: vec![Gone {
+            path: "/proc/pressure/irq".to_owned(),
+            missing: Missing::Absent,
+        }],
+        counters_dropped: 0,
+        services_dropped: 0,
+        costs: Vec::new(),
+        heat_cost: tierscope_heat::order::HeatCost::default(),
+        warnings: Vec::new(),
+        heat_services: Vec::new(),
+    });
+    shown
+}
+
+fn tiered() -> Vec<Value> {
+    vec![
+        (Scope::Host, "vmstat", "pgpromote_success", Some(7)),
+        (Scope::Node(1), "vmstat", "pgpromote_success", Some(3)),
+        (Scope::Host, "vmstat", "pgdemote_kswapd", Some(2)),
+        (Scope::Host, "vmstat", "pgdemote_direct", None),
+        (Scope::Host, "vmstat", "pgfault", Some(9)),
+        (Scope::Host, "meminfo", "numa_like", Some(1)),
+        (Scope::Node(0), "meminfo", "MemTotal", Some(1 << 30)),
+        (Scope::Node(1), "meminfo", "MemFree", Some(4096)),
+        (Scope::Host, "pressure.memory", "some_total_us", Some(1_500_000)),
+        (
+            Scope::Service("shop/cache".to_owned()),
+            "placement",
+            "anon[cxl]",
+            Some(5),
+        ),
+    ]
+}
+
+#[test]
+fn figures_of_the_host_stand_beside_the_agents_health() {
+    let status = Status {
+        state: "running",
+        server: Some("https://tierscope.example".to_owned()),
+        last_delivered_wall_ns: Some(1_500_000_000),
+        heat_rung: Some("referenced"),
+        ..Status::default()
+    };
+    let page = shown("mainline", tiered()).render(&status);
+    for line in [
+        "tierscope_agent_state{state=\"running\"} 1",
+        "tierscope_agent_state{state=\"paused\"} 0",
+        "tierscope_agent_last_delivery_timestamp_seconds 1.5",
+        "tierscope_agent_heat_backend{name=\"referenced\"} 1",
+        "# TYPE tierscope_vmstat_pgpromote_success_total counter",
+        "tierscope_vmstat_pgpromote_success_total{scope=\"host\",node=\"\"} 7",
+        "tierscope_vmstat_pgpromote_success_total{scope=\"node\",node=\"1\"} 3",
+        "tierscope_tier_moves_bytes_total{direction=\"promoted\",by=\"numa_balancing\",dialect=\"mainline\",trust=\"exact\"} \
+         28672",
+        "tierscope_node_info{node=\"0\",tier=\"dram\",kernel_tier_rank=\"0\",cpus=\"yes\"} 1",
+        "tierscope_node_info{node=\"1\",tier=\"cxl\",kernel_tier_rank=\"\",cpus=\"no\"} 1",
+        "tierscope_node_memory_size_bytes{node=\"0\",tier=\"dram\"} 1073741824",
+        "tierscope_node_memory_free_bytes{node=\"1\",tier=\"cxl\"} 4096",
+        "tierscope_pressure_stalled_seconds_total{resource=\"memory\",tasks=\"some\"} 1.5",
+        "tierscope_service_memory_bytes{namespace=\"shop\",service=\"cache\",tier=\"cxl\",kind=\"anon\"} 5",
+        "tierscope_agent_missing_files{path=\"/proc/pressure/irq\",reason=\"absent\"} 1",
+    ] {
+        assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
+    }
+    assert!(!page.contains("pgfault") && !page.contains("numa_like"));
+    assert!(
+        !page.contains("pgdemote_direct"),
+        "what the kernel lacks is not a zero"
+    );
+    assert!(!page.contains("last_collection"), "nothing was collected yet");
+}
+
+#[test]
+fn each_dialect_has_its_own_counters_of_moves() {
+    let values = || {
+        vec![
+            (Scope::Host, "vmstat", "pgpromote_success", Some(7)),
+            (Scope::Host, "vmstat", "pgpromote_anon", Some(5)),
+            (Scope::Host, "vmstat", "pgdemote_file", Some(3)),
+        ]
+    };
+    let moves = |dialect| {
+        let page = shown(dialect, values()).render(&Status::default());
+        let lines = page
+            .lines()
+            .filter(|line| line.starts_with("tierscope_tier_moves_bytes_total{"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        moves("tpp"),
+        [
+            "tierscope_tier_moves_bytes_total{direction=\"promoted\",by=\"anon\",dialect=\"tpp\",trust=\"bound\"} 20480",
+            "tierscope_tier_moves_bytes_total{direction=\"demoted\",by=\"file\",dialect=\"tpp\",trust=\"exact\"} 12288",
+        ]
+    );
+    assert_eq!(moves("mainline").len(), 1);
+    assert_eq!(moves("unknown"), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_service_nothing_is_said_of_delivery_and_a_rest_shows_nothing() {
+    let shown = shown("mainline", tiered());
+    let page = shown.render(&Status::default());
+    assert!(!page.contains("spool") && !page.contains("delivery"), "{page}");
+    shown.clear();
+    let page = shown.render(&Status::default());
+    assert!(page.contains("tierscope_agent_info") && !page.contains("tierscope_node"));
+}
+
+#[test]
+fn every_metric_is_announced_once_and_before_its_samples() {
+    let page = shown("mainline", tiered()).render(&Status::default());
+    let mut announced: Vec<&str> = Vec::new();
+    for line in page.lines() {
+        match line.strip_prefix("# TYPE ") {
+            Some(rest) => {
+                let name = rest.split(' ').next().expect("a name");
+                assert!(!announced.contains(&name), "{name}");
+                announced.push(name);
+            }
+            None if line.starts_with('#') => {}
+            None => {
+                let name = line.split(['{', ' ']).next().expect("a name");
+                assert_eq!(announced.last(), Some(&name), "{line}");
+            }
+        }
+    }
+}
