@@ -209,6 +209,16 @@ def fold_counters(
 def write_request(series: list[tuple[Labels, Ints, Floats]]) -> bytes:
     """A compressed request of series with times in milliseconds and values, as Prometheus sends it."""
 
+def read_selectors(body: bytes, most: int) -> list[tuple[int, int, list[tuple[str, str, str]]]]:
+    """Selectors of a compressed request of remote read, at most so many, with as many conditions.
+
+    Start and end in milliseconds, both included, and conditions as (label, operator, value). Raises OverflowError over
+    a limit, ValueError for a body that is none.
+    """
+
+def read_answer(results: list[list[tuple[Labels, Ints, Floats]]]) -> bytes:
+    """The compressed answer of remote read: the series of each selector with times in milliseconds and values."""
+
 class SwapDeviceFull(ValueError):
     """The swap area, or the flash below it, has no room left."""
 

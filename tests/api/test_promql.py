@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,6 +14,9 @@ import pytest
 from sqlalchemy import text
 
 from factories.populated import populate, populate_by_api
+from factories.prometheus import prometheus
+from factories.remote_reads import HEADERS as READ_HEADERS
+from factories.remote_reads import in_snappy, read_body
 from factories.remote_writes import HEADERS, named, write_body
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS
@@ -215,3 +219,61 @@ def test_promtool_is_answered(service: Service, command: list[str], words: str) 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert words in done.stdout
+
+
+@pytest.mark.running_clock
+def test_a_prometheus_reads_what_the_service_measures(service: Service, tmp_path: Path) -> None:
+    reads = f"remote_read: [{{url: '{service.client.base_url}/prometheus/api/v1/read', read_recent: true}}]\n"
+    with (
+        prometheus(tmp_path, reads) as address,
+        httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as reader,
+    ):
+        for query in (
+            "sum by (class, tier) (last_over_time(tierscope_service_heat_bytes[30m]))",
+            'tierscope_host_promoted_pages_total{host="node-0"}',
+            "sum(increase(tierscope_host_promoted_pages_total[30m]))",
+            'node_load1{instance=~".+"}',
+        ):
+            asked = {"query": query, "time": service.now}
+            there = reader.get("/api/v1/query", params=asked).json()["data"]["result"]
+            here = service.get("query", **asked)["result"]
+            assert values_by_labels(there) == pytest.approx(values_by_labels(here), rel=1e-9), query
+            assert here, query
+
+
+def values_by_labels(found: list[dict[str, Any]]) -> dict[str, float]:
+    """The values of a vector."""
+    return {str(sorted(one["metric"].items())): float(one["value"][1]) for one in found}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        (b"nothing", 400, "not in snappy's block format"),
+        (in_snappy(b"\x0a\x05ab"), 400, "a field is cut off"),
+        (in_snappy(b"\x0a\x02\x1a\x05"), 400, "a query is cut off"),
+        (read_body((0, 1, [(7, "a", "b")])), 400, "a matcher has an unknown type"),
+        (read_body((0, 1, [(2, "a", "(")])), 400, "a=~'('"),
+        (read_body((0, 1, [(0, "a", "b")]), kinds=b"\x01"), 400, "takes streamed chunks alone"),
+        (read_body(*[(0, 1, [])] * 21), 422, "more than 20 queries"),
+        (read_body((0, 1, [(0, "a", "b")] * 21)), 422, "conditions of one query"),
+        (b"\xff\xff\xff\xff\x0f", 422, "the limit is 1048576"),
+    ],
+)
+def test_a_request_of_remote_read_that_is_none_is_refused(
+    service: Service, body: bytes, status: int, words: str
+) -> None:
+    answer = service.client.post("/prometheus/api/v1/read", content=body, headers=READ_HEADERS)
+    assert (answer.status_code, answer.json()["status"]) == (status, "error")
+    assert words in answer.json()["error"]
+
+
+def test_a_request_of_remote_read_has_its_type_and_may_mean_nothing(service: Service) -> None:
+    address = "/prometheus/api/v1/read"
+    nothing = read_body((0, 2**62, [(0, "__name__", "nothing")]), kinds=None)
+    answer = service.client.post(address, content=nothing, headers=READ_HEADERS)
+    assert answer.status_code == 200
+    assert answer.headers["content-encoding"] == "snappy"
+    assert answer.content == in_snappy(b"\x0a\x00")  # one query without series
+    plain = service.client.post(address, content=nothing, headers=READ_HEADERS | {"Content-Encoding": "gzip"})
+    assert plain.status_code == 415

@@ -14,6 +14,7 @@ from google.protobuf import json_format
 
 from factories import batches
 from factories.otlp_requests import counter, gauge, histogram, point, request
+from factories.remote_reads import read_body
 from factories.remote_writes import named, write_body
 from tierscope.core.errors import TierscopeError
 from tierscope.domain.base.json_text import has_too_many_parts
@@ -79,6 +80,10 @@ def _export_json(body: bytes) -> None:
     translate(decode_json(body), _ACCEPTED, lambda _: None)
 
 
+def _selectors(body: bytes) -> None:
+    load_core().read_selectors(body, 20)
+
+
 def _json(body: bytes) -> None:
     if not has_too_many_parts(body):
         json.loads(body)
@@ -130,6 +135,13 @@ TARGETS: tuple[Target, ...] = (
         _export_json,
         (TierscopeError,),
         (json_format.MessageToJson(_EXPORT, indent=None).encode(),),
+    ),
+    Target(
+        "selectors",
+        "requests of Prometheus remote read",
+        _selectors,
+        (ValueError, OverflowError),
+        (read_body((0, 1_700_000_000_000, [(0, "__name__", "up"), (2, "job", "a.*")])),),
     ),
     Target(
         "json",

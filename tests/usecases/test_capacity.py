@@ -18,7 +18,7 @@ from tierscope.domain.base.jobs import METRICS_1D
 from tierscope.domain.capacity.skus import Sku
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.capacity.rows import try_lock
-from tierscope.usecases.capacity.export import export_capacity, export_forecast, export_plan
+from tierscope.usecases.capacity.export import export_forecast, export_plan
 from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import UpdateCapacity

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -29,6 +30,12 @@ pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 STEP_MS = 15_000
 SAMPLES = 240
 CONFIGURATION = "global: {scrape_interval: 15s}\n"
+READS = """
+remote_read:
+  - url: {url}
+    read_recent: true
+    authorization: {{credentials: {token}}}
+"""
 EXPRESSIONS = (
     "load",
     'load{instance="a:1"}',
@@ -183,10 +190,11 @@ def made_series(first_ms: int) -> list[Series]:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The service and a Prometheus that hold the same series; times in seconds."""
+    """The service and a Prometheus that hold the same series; times in seconds. `folder` is for files."""
 
     here: httpx.Client
     there: httpx.Client
+    folder: Path
     start: int
     end: int
 
@@ -218,7 +226,7 @@ def both(template: Template, storage_mode: str, tmp_path_factory: pytest.TempPat
         for client in (here, there):
             answer = client.post("/api/v1/write", content=body, headers=HEADERS)
             assert answer.status_code == 204, answer.text
-        yield Both(here, there, now - 3600, now)
+        yield Both(here, there, folder, now - 3600, now)
     template.drop_database(name)
 
 
@@ -268,3 +276,26 @@ def test_an_expression_has_the_value_that_prometheus_gives(both: Both, expressio
         assert differences(*both.ask("query", query=query, time=str(at))) == []
     asked = {"start": str(both.start + 7), "end": str(both.end), "step": "45"}
     assert differences(*both.ask("query_range", query=query, **asked)) == []
+
+
+def test_a_prometheus_that_reads_from_here_answers_as_the_one_that_holds_the_series(both: Both) -> None:
+    """Remote read: an empty Prometheus computes on samples that it asks for, marks of ends among them."""
+    folder = both.folder / "reader"
+    folder.mkdir()
+    reads = READS.format(
+        url=f"{both.here.base_url}/prometheus/api/v1/read", token=both.here.headers["Authorization"].split()[1]
+    )
+    asked = {"start": str(both.start + 7), "end": str(both.end), "step": "45"}
+    with (
+        prometheus(folder, CONFIGURATION + reads) as address,
+        httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as reader,
+    ):
+        found = []
+        for expression in EXPRESSIONS:
+            query = {"query": expression.replace("{middle}", str(both.start + 1800)), **asked}
+            answers = [client.get("/api/v1/query_range", params=query).json() for client in (reader, both.there)]
+            found += [f"{expression}: {one}" for one in differences(*answers)]
+        assert found == []
+        series = [client.get("/api/v1/series", params={"match[]": "load"}).json() for client in (reader, both.there)]
+        labels = [{tuple(sorted(one.items())) for one in some["data"]} for some in series]
+        assert labels[0] == labels[1] != set()

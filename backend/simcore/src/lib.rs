@@ -31,5 +31,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(samples::read_bodies, module)?)?;
     module.add_function(wrap_pyfunction!(samples::fold_counters, module)?)?;
     module.add_function(wrap_pyfunction!(samples::write_request, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::read_selectors, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::read_answer, module)?)?;
     module.add_function(wrap_pyfunction!(sampled_trace::fold_sampled_trace, module)?)
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tierscope_samples::body::{self, BodyError, Sample};
 use tierscope_samples::fold::{self, Place};
-use tierscope_samples::{Index, Labels, Limits, Request, SeriesRef, Unreadable, request};
+use tierscope_samples::{Index, Labels, Limits, Request, SeriesRef, Unreadable, read, request};
 
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
@@ -54,12 +54,20 @@ impl SeriesIndex {
         let read = py.detach(|| Request::read(body, &self.0, &limits));
         match read {
             Ok(request) => Ok(WriteRequest(Mutex::new(request))),
-            Err(
-                error @ (Unreadable::TooLarge { .. }
-                | Unreadable::TooMany(_)
-                | Unreadable::TooManyLabels),
-            ) => Err(PyOverflowError::new_err(error.to_string())),
-            Err(error) => Err(PyValueError::new_err(error.to_string())),
+            Err(error) => Err(unreadable(&error)),
+        }
+    }
+}
+
+fn unreadable(error: &Unreadable) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Unreadable::TooLarge { .. }
+        | Unreadable::TooMany(_)
+        | Unreadable::TooManyQueries(_)
+        | Unreadable::TooManyLabels => PyOverflowError::new_err(text),
+        Unreadable::NotSnappy(_) | Unreadable::NotARequest(_) | Unreadable::NotAReadRequest(_) => {
+            PyValueError::new_err(text)
         }
     }
 }
@@ -286,24 +294,7 @@ pub(crate) fn write_request<'py>(
     py: Python<'py>,
     series: Vec<Written<'py>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let owned: Vec<(Labels, Vec<i64>, Vec<f64>)> = series
-        .iter()
-        .map(|(labels, times, values)| {
-            (
-                labels.clone(),
-                times.as_array().to_vec(),
-                values.as_array().to_vec(),
-            )
-        })
-        .collect();
-    if owned
-        .iter()
-        .any(|(_, times, values)| times.len() != values.len())
-    {
-        return Err(PyValueError::new_err(
-            "a series has not as many times as values",
-        ));
-    }
+    let owned = own(&series)?;
     let bytes = py.detach(|| {
         request::write(
             owned
@@ -311,6 +302,49 @@ pub(crate) fn write_request<'py>(
                 .map(|(labels, times, values)| (&labels[..], &times[..], &values[..])),
         )
     });
+    Ok(PyBytes::new(py, &bytes))
+}
+
+fn own(series: &[Written<'_>]) -> PyResult<Vec<read::Series>> {
+    let owned = series.iter().map(|(labels, times, values)| {
+        let (times, values) = (times.as_array().to_vec(), values.as_array().to_vec());
+        (times.len() == values.len()).then(|| (labels.clone(), times, values))
+    });
+    owned
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| PyValueError::new_err("a series has not as many times as values"))
+}
+
+/// A selector: start and end in milliseconds, both included, and conditions as (label, operator, value).
+type Asked = (i64, i64, Vec<(String, &'static str, String)>);
+
+/// Reads a compressed request of remote read. Raises `OverflowError` over a limit, `ValueError` where it is none.
+#[pyfunction]
+pub(crate) fn read_selectors(body: &[u8], most: usize) -> PyResult<Vec<Asked>> {
+    let queries = read::read(body, most).map_err(|error| unreadable(&error))?;
+    Ok(queries
+        .into_iter()
+        .map(|query| {
+            let matchers = query.matchers.into_iter();
+            let conditions = matchers.map(|one| (one.label, one.operator, one.value));
+            (query.start_ms, query.end_ms, conditions.collect())
+        })
+        .collect())
+}
+
+/// The compressed answer of remote read: the series of each query.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn read_answer<'py>(
+    py: Python<'py>,
+    results: Vec<Vec<Written<'py>>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let owned = results.iter().map(|series| own(series));
+    let owned = owned.collect::<PyResult<Vec<_>>>()?;
+    let bytes = py.detach(|| read::answer(&owned));
     Ok(PyBytes::new(py, &bytes))
 }
 

@@ -1226,6 +1226,13 @@ class Client(Transport):
             ),
         )
 
+    def prom_read(self, content: bytes) -> bytes:
+        """Samples for the remote read of a Prometheus. Take a `prometheus.ReadRequest`, compressed with snappy, and
+        answer with all samples that its selectors mean. Answers are of the kind `SAMPLES`; streamed chunks are not
+        written.
+        """
+        return self._bytes("POST", "/prometheus/api/v1/read", content=content, media_type="application/x-protobuf")
+
     def prom_series(
         self, *, match: list[str] | None = None, start: str | None = None, end: str | None = None
     ) -> models.SeriesAnswer:

@@ -1,11 +1,12 @@
-//! Samples as Prometheus sends them: requests of its remote-write protocol, the bodies in which series are kept, and
-//! rows of kernel counters made of them. No I/O, no clock.
+//! Samples as Prometheus sends and asks for them: its remote-write and remote-read protocols, the bodies in which
+//! series are kept, and rows of kernel counters made of them. No I/O, no clock.
 
 pub mod body;
 pub mod fold;
 pub mod index;
 pub mod labels;
 mod message;
+pub mod read;
 pub mod request;
 mod varint;
 

@@ -42,6 +42,12 @@ pub enum Unreadable {
     /// Not the message.
     #[error("the body is not a WriteRequest: {0}")]
     NotARequest(&'static str),
+    /// Not the message of remote read.
+    #[error("the body is not a ReadRequest: {0}")]
+    NotAReadRequest(&'static str),
+    /// Too many queries, or conditions of one.
+    #[error("the request has more than {0} queries, or conditions of one query")]
+    TooManyQueries(usize),
     /// Too many samples.
     #[error("the request has more than {0} samples or series")]
     TooMany(usize),
@@ -314,7 +320,7 @@ enum Region<'a> {
     Pieces(Vec<u8>),
 }
 
-fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, Unreadable> {
+pub(crate) fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, Unreadable> {
     let wrong = |error: snap::Error| Unreadable::NotSnappy(error.to_string());
     let claimed = snap::raw::decompress_len(body).map_err(wrong)?;
     if claimed > limit {
@@ -331,21 +337,7 @@ pub fn write<'a>(
 ) -> Vec<u8> {
     let mut message = Vec::new();
     for (labels, times_ms, values) in series {
-        let mut inner = Vec::new();
-        for (name, value) in labels {
-            let mut label = Vec::new();
-            bytes_field(&mut label, 1, name.as_bytes());
-            bytes_field(&mut label, 2, value.as_bytes());
-            bytes_field(&mut inner, 1, &label);
-        }
-        for (at_ms, value) in times_ms.iter().zip(values) {
-            let mut sample = vec![9];
-            sample.extend_from_slice(&value.to_bits().to_le_bytes());
-            sample.push(16);
-            crate::varint::put(&mut sample, *at_ms as u64);
-            bytes_field(&mut inner, 2, &sample);
-        }
-        bytes_field(&mut message, 1, &inner);
+        put_series(&mut message, labels, times_ms, values);
     }
     // Only a message of more than 4 GiB is refused.
     snap::raw::Encoder::new()
@@ -353,7 +345,31 @@ pub fn write<'a>(
         .unwrap_or_default()
 }
 
-fn bytes_field(out: &mut Vec<u8>, number: u8, bytes: &[u8]) {
+/// Appends a series as field 1, as requests to write and answers to reads have it.
+pub(crate) fn put_series(
+    out: &mut Vec<u8>,
+    labels: &[(String, String)],
+    times_ms: &[i64],
+    values: &[f64],
+) {
+    let mut inner = Vec::new();
+    for (name, value) in labels {
+        let mut label = Vec::new();
+        bytes_field(&mut label, 1, name.as_bytes());
+        bytes_field(&mut label, 2, value.as_bytes());
+        bytes_field(&mut inner, 1, &label);
+    }
+    for (at_ms, value) in times_ms.iter().zip(values) {
+        let mut sample = vec![9];
+        sample.extend_from_slice(&value.to_bits().to_le_bytes());
+        sample.push(16);
+        crate::varint::put(&mut sample, *at_ms as u64);
+        bytes_field(&mut inner, 2, &sample);
+    }
+    bytes_field(out, 1, &inner);
+}
+
+pub(crate) fn bytes_field(out: &mut Vec<u8>, number: u8, bytes: &[u8]) {
     out.push(number << 3 | 2);
     crate::varint::put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Never, TypeVar
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from tierscope.api.base.answers import Answer, answer, serialise
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
-from tierscope.core.errors import BadRequest, SlowQuery
+from tierscope.core.errors import BadRequest, SlowQuery, UnsupportedMedia
 from tierscope.domain.promql.series import ExecutionError, QueryError
 from tierscope.usecases.promql.answers import (
     BuildAnswer,
@@ -53,6 +53,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         503: "The query takes too long, or the service cannot answer now",
     }.items()
 }
+
+_PROTOBUF = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
+_UNSUPPORTED: dict[str, Any] = {"description": "Another content type or encoding", "content": _AS_EVERYWHERE}
 
 
 @router.get("/query", summary="Value of a PromQL expression", responses=_PROBLEMS)
@@ -130,6 +133,37 @@ def prom_build(request: Request, reads: Reads) -> Answer[BuildAnswer]:
     return _answered(request, BuildAnswer, reads.build)
 
 
+@router.post(
+    "/read",
+    summary="Samples for the remote read of a Prometheus",
+    response_class=Response,
+    responses=_PROBLEMS | {200: {"description": "A `ReadResponse`", "content": _PROTOBUF}, 415: _UNSUPPORTED},
+    openapi_extra={"requestBody": {"required": True, "content": _PROTOBUF}},
+)
+async def prom_read(request: Request, reads: Reads) -> Response:
+    """Take a `prometheus.ReadRequest`, compressed with snappy, and answer with all samples that its selectors mean.
+
+    Answers are of the kind `SAMPLES`; streamed chunks are not written.
+    """
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if media != "application/x-protobuf" or encoding != "snappy":
+        raise UnsupportedMedia(
+            f"content type {media[:60]!r}, encoding {encoding[:60]!r}",
+            next_step="Send a prometheus.ReadRequest, compressed with snappy.",
+        )
+    body = await request.body()
+    return await run_in_threadpool(_read, reads, body)
+
+
+def _read(reads: PromQueries, body: bytes) -> Response:
+    read = _attempt(lambda: reads.read_remote(body))
+    if isinstance(read, Answer):
+        return read
+    headers = {"Content-Encoding": "snappy", "Cache-Control": "no-store"}
+    return Response(read, media_type="application/x-protobuf", headers=headers)
+
+
 @router.post("/query", include_in_schema=False)
 async def prom_query_by_form(request: Request, reads: Reads) -> Answer[QueryAnswer]:
     """The same as by GET."""
@@ -183,8 +217,12 @@ def _first(form: dict[str, list[str]], name: str) -> str:
 
 
 def _answered(request: Request, model: type[T], work: Callable[[], T]) -> Answer[T] | Answer[Never]:
+    return _attempt(lambda: answer(request, model, work()))
+
+
+def _attempt(work: Callable[[], T]) -> T | Answer[Never]:
     try:
-        return answer(request, model, work())
+        return work()
     except ExecutionError as error:
         return _refused(422, QueryProblem("error", "execution", str(error)))
     except QueryError as error:

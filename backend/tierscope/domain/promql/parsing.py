@@ -5,6 +5,7 @@ refused before.
 """
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -87,6 +88,20 @@ def parse_matchers(text: str) -> tuple[Matcher, ...]:
     return node.matchers
 
 
+def check_patterns(matchers: Iterable[Matcher]) -> None:
+    """Refuse conditions whose pattern cannot be read.
+
+    Raises:
+        QueryError: the pattern is none, or needs too much memory.
+    """
+    for one in matchers:
+        if one.operator in ("=~", "!~"):
+            try:
+                read_pattern(one.value, dot_fits_newline=True)
+            except BadPattern as error:
+                raise QueryError(f"{one.label}{one.operator}{one.value[:80]!r}: {error}. {error.next_step}") from error
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes right below one."""
     if isinstance(node, Subquery | Negation):
@@ -147,12 +162,7 @@ def _selector(tree: Any, range_ms: int | None) -> Selector:  # noqa: ANN401 - no
         raise QueryError("alternatives by `or` within braces are not supported: join two selectors by `or`")
     found = [] if tree.name is None else [Matcher(NAME, "=", tree.name)]
     found += [Matcher(one.name, _operator(one.op), one.value) for one in tree.matchers.matchers]
-    for one in found:
-        if one.operator in ("=~", "!~"):
-            try:
-                read_pattern(one.value, dot_fits_newline=True)
-            except BadPattern as error:
-                raise QueryError(f"{one.label}{one.operator}{one.value[:80]!r}: {error}. {error.next_step}") from error
+    check_patterns(found)
     return Selector(tuple(found), _ms(tree.offset), _at(tree.at), range_ms)
 
 

@@ -9,10 +9,11 @@ import tierscope
 from tierscope.core.database import ReadSession
 from tierscope.domain.promql.evaluate import Demand, Steps, demands, evaluate, make_steps
 from tierscope.domain.promql.nodes import Matcher, Node, Selector
-from tierscope.domain.promql.parsing import parse_matchers, parse_query
+from tierscope.domain.promql.parsing import check_patterns, parse_matchers, parse_query
 from tierscope.domain.promql.series import Labels, QueryError, Scalar, Series, TooMuch, Vector
 from tierscope.domain.promql.times import LAST_MS, parse_duration_ms, parse_time_ms
 from tierscope.storage.base.binary import from_us
+from tierscope.storage.ingest.sample_core import load_core
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.answers import (
     Build,
@@ -128,6 +129,36 @@ class PromQueries:
                 found.update(self._written.values(session, label, matchers))
         return TextsAnswer("success", sorted(found))
 
+    def read_remote(self, body: bytes) -> bytes:
+        """The answer to a compressed request of Prometheus' remote read, compressed: samples of each of its selectors.
+
+        Raises:
+            QueryError: the body is no such request, or a condition is none.
+            TooMuch: the request, or what it asks for, is too much.
+        """
+        core = load_core()
+        try:
+            asked = core.read_selectors(body, SELECTORS_MAX)
+        except OverflowError as error:
+            raise TooMuch(str(error)) from error
+        except ValueError as error:
+            raise QueryError(str(error)) from error
+        results = []
+        n_samples = 0
+        with self._context.database.read() as session:
+            for start_ms, end_ms, conditions in asked:
+                matchers = tuple(Matcher(*condition) for condition in conditions)
+                check_patterns(matchers)
+                # A demand begins after its first moment, a selector of remote read with it.
+                demand = _within_time(Demand(start_ms - 1, end_ms, None))
+                some = [_cut(one, demand) for one in self._select(session, Selector(matchers), demand)]
+                some = sorted((one for one in some if len(one.times_ms)), key=lambda one: one.labels)
+                n_samples += sum(len(one.times_ms) for one in some)
+                check_samples(n_samples, "the request means")
+                results.append([(list(one.labels), one.times_ms, one.values) for one in some])
+        answer: bytes = core.read_answer(results)
+        return answer
+
     def metadata(self, metric: str | None, limit: int | None) -> MetadataAnswer:
         """What the service's own metrics are."""
         some = {name: told for name, told in sorted(self._metrics.items()) if metric in (None, "", name)}
@@ -179,6 +210,12 @@ def _within_time(demand: Demand) -> Demand:
     return Demand(first_ms, last_ms, demand.range_ms)
 
 
+def _cut(one: Series, demand: Demand) -> Series:
+    """The samples that a demand is about."""
+    within = slice(*np.searchsorted(one.times_ms, (demand.first_ms, demand.last_ms), "right").tolist())
+    return Series(one.labels, one.times_ms[within], one.values[within], one.lookback_ms)
+
+
 def _parse_all(match: Sequence[str]) -> list[tuple[Matcher, ...]]:
     if len(match) > SELECTORS_MAX:
         raise QueryError(f"a request has at most {SELECTORS_MAX} selectors, not {len(match)}")
@@ -190,8 +227,7 @@ def _raw(node: Selector, steps: Steps, some: Sequence[Series]) -> MatrixResult:
     shown = []
     demand = demands(node, steps)[node]
     for one in some:
-        known = one.known()
-        within = (known.times_ms > demand.first_ms) & (known.times_ms <= demand.last_ms)
-        if within.any():
-            shown.append(show_samples(one.labels, known.times_ms[within].tolist(), known.values[within].tolist()))
+        known = _cut(one.known(), demand)
+        if len(known.times_ms):
+            shown.append(show_samples(one.labels, known.times_ms.tolist(), known.values.tolist()))
     return MatrixResult("matrix", shown)
