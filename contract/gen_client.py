@@ -2,8 +2,8 @@
 
     .venv/bin/python contract/gen_client.py
 
-One TypedDict for each schema, one method for each operation, one iterator for each list that comes in pages, and one
-method more where a table can be had as a file.
+One TypedDict for each schema, one method for each operation, one iterator for each list that comes in pages, and two
+methods more where a table can be had as a file: one for the file, one for a data frame.
 """
 
 from __future__ import annotations
@@ -218,6 +218,13 @@ def render_method(operation: Operation, schemas: Mapping[str, Schema]) -> Iterat
             + file.doc("As a file.")
             + (f"        return self._bytes({file.call(formats=True)})\n")
         )
+        if "arrow" in operation.files and operation.method == "get":
+            table = Method(operation, left_out=frozenset({"format", "cursor"}))
+            yield (
+                table.signature(f"{operation.name}_table", "Table")
+                + table.doc("As a table, all pages of it.")
+                + (f"        return self._table({table.path()}, {table.query()})\n")
+            )
         method = Method(operation, left_out=_OF_FILES)
     else:
         method = Method(operation)
@@ -264,7 +271,8 @@ def render_operations(document: Schema) -> str:
         NOTE,
         "from __future__ import annotations\n",
         "from collections.abc import Iterator\nfrom typing import Any, Literal, cast\nfrom urllib.parse import quote\n",
-        "from tierscope_client._generated import models\nfrom tierscope_client.transport import Transport\n",
+        "from tierscope_client._generated import models",
+        "from tierscope_client.tables import Table\nfrom tierscope_client.transport import Transport\n",
         'class Client(Transport):\n    """The operations of the API. Parameters that are None are left out."""\n',
     ]
     return "\n".join(head) + "\n" + "\n".join(methods)

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope_client import Client, ProblemError, UnreachableError
+from tierscope_client import Client, MissingPackageError, ProblemError, Table, UnreachableError
 from tierscope_client.transport import Transport
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,14 +39,16 @@ ARGUMENTS: dict[str, Any] = {
     "format_": "csv",
     "scope": None,
 }
-OWN_WORLD = {"read_config", "list_own_tokens", "list_own_tokens_file"}
+OWN_WORLD = {"read_config", "list_own_tokens", "list_own_tokens_file", "list_own_tokens_table"}
 """Reads of an agent, with its credential, and of a person who has logged in."""
 
 
 def reads() -> list[str]:
     """Names of methods that send GET."""
     return sorted(
-        name for name, found in METHODS.items() if '"GET"' in inspect.getsource(found) and name not in OWN_WORLD
+        name
+        for name, found in METHODS.items()
+        if any(word in inspect.getsource(found) for word in ('"GET"', "self._table(")) and name not in OWN_WORLD
     )
 
 
@@ -80,10 +83,13 @@ def arguments_of(name: str, made: Populated) -> dict[str, Any]:
     more: dict[str, dict[str, Any]] = {
         "compare_scenarios": {"scenario": made.ids["scenario_id"]},
         "compare_scenarios_file": {"scenario": made.ids["scenario_id"]},
+        "compare_scenarios_table": {"scenario": made.ids["scenario_id"]},
         "read_forecast": {"id": made.ids["service_id"][0]},
         "read_forecast_file": {"id": made.ids["service_id"][0]},
+        "read_forecast_table": {"id": made.ids["service_id"][0]},
         "read_marks": {"host": made.ids["host_id"][0]},
         "read_marks_file": {"host": made.ids["host_id"][0]},
+        "read_marks_table": {"host": made.ids["host_id"][0]},
         "read_tiles_file": {"format_": "binary"},
         "prom_query": {"query": "up"},
         "prom_query_range": {"query": "up", "start": "0", "end": "60", "step": "60"},
@@ -114,6 +120,30 @@ def test_pages_follow_each_other(client: Client, service: tuple[str, Populated])
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_table_has_all_pages_with_types_and_origin(client: Client, service: tuple[str, Populated]) -> None:
+    table = client.list_hosts_table(limit=1)
+    assert (len(table.streams), table.origin) == (2, "measured")
+    frame = table.to_pandas()
+    assert list(frame["id"]) == [host["id"] for host in client.iter_hosts()]
+    assert str(frame["last_seen"].dtype) == "timestamp[us, tz=UTC][pyarrow]"
+    assert frame["memory_bytes"].sum() == sum(host["memory_bytes"]["value"] or 0 for host in client.iter_hosts())
+    columns = client.read_service_ledger_table(service[1].ids["service_id"][0], table="columns").to_arrow()
+    assert b"window_start" in columns.schema.metadata
+    assert "counters" in columns.column_names
+
+
+@pytest.mark.parametrize("missing", ["polars", "pyarrow", "pandas"])
+def test_a_package_that_is_missing_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    table = Table("unknown", [])
+    read = {"polars": table.to_polars, "pyarrow": table.to_arrow, "pandas": table.to_pandas}[missing]
+    with pytest.raises(MissingPackageError, match=f"{missing} is not installed: pip install 'tierscope-client"):
+        read()
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_a_write_is_stored(client: Client) -> None:
     made = client.create_event({"text": "deployed by a script"})
     assert made["text"] == "deployed by a script"
@@ -139,19 +169,19 @@ def test_every_operation_has_a_method() -> None:
         for method, operation in methods.items()
         if method in ("get", "put", "post", "delete") and set(operation["responses"]) & {"200", "201", "202", "204"}
     ]
-    made = [name for name in METHODS if not name.startswith("iter_") and not name.endswith("_file")]
+    made = [name for name in METHODS if not name.startswith("iter_") and not name.endswith(("_file", "_table"))]
     assert len(made) == len(described)
 
 
 def test_it_needs_httpx_alone() -> None:
     imported: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # what is for type checks alone is deeper
             if isinstance(node, ast.Import):
                 imported |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add(str(node.module).partition(".")[0])
-    standard = {"__future__", "collections", "time", "types", "typing", "urllib"}
+    standard = {"__future__", "collections", "dataclasses", "importlib", "io", "time", "types", "typing", "urllib"}
     assert imported <= standard | {"httpx", "tierscope_client"}
 
 

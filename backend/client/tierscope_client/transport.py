@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack, cast
 
 import httpx
 
 from tierscope_client.errors import UnreachableError, problem_of
+from tierscope_client.tables import Origin, Table
 
 WAIT_STATUSES = frozenset({429, 503})
 WAIT_SECONDS = 1.0
@@ -82,6 +83,19 @@ class Transport:
 
     def _bytes(self, method: str, path: str, **parts: Unpack[Parts]) -> bytes:
         return self._send(method, path, **parts).content
+
+    def _table(self, path: str, query: Parameters) -> Table:
+        """The table of an answer; of a list longer than one file, all files one after another."""
+        asked = {**query, "format": "arrow"}
+        streams, origins = [], set[str]()
+        while True:
+            response = self._send("GET", path, query=asked)
+            streams.append(response.content)
+            origins.add(response.headers.get("X-Origin", "unknown"))
+            asked["cursor"] = response.headers.get("X-Next-Cursor")
+            if asked["cursor"] is None:
+                origin = origins.pop() if len(origins) == 1 else "mixed"
+                return Table(cast("Origin", origin), streams)
 
     def _items(self, path: str, query: Parameters) -> Iterator[Any]:
         """Items of all pages, each page fetched when it is reached."""

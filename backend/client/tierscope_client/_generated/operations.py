@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from tierscope_client._generated import models
+from tierscope_client.tables import Table
 from tierscope_client.transport import Transport
 
 
@@ -62,6 +63,14 @@ class Client(Transport):
         return self._bytes(
             "GET", "/v1/tco/compare", query={"scenario": scenario, "seed": seed, "table": table, "format": format_}
         )
+
+    def compare_scenarios_table(
+        self, *, scenario: list[str], seed: int | None = None, table: Literal["scenarios", "differences"] | None = None
+    ) -> Table:
+        """Stored scenarios side by side. Answers of stored scenarios in one currency, and where the scenarios differ.
+        As a table, all pages of it.
+        """
+        return self._table("/v1/tco/compare", {"scenario": scenario, "seed": seed, "table": table})
 
     def compare_scenarios(self, *, scenario: list[str], seed: int | None = None) -> models.TcoComparison:
         """Stored scenarios side by side. Answers of stored scenarios in one currency, and where the scenarios differ."""
@@ -329,6 +338,22 @@ class Client(Transport):
             },
         )
 
+    def list_advice_table(
+        self,
+        *,
+        kind: Literal["ratio", "knob"] | None = None,
+        status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
+        service: str | None = None,
+        host: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Advice, the most at stake first. List cards. Identical knob advice to hosts of one service reads as one
+        card. As a table, all pages of it.
+        """
+        return self._table(
+            "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "limit": limit}
+        )
+
     def list_advice(
         self,
         *,
@@ -400,6 +425,22 @@ class Client(Transport):
                 "cursor": cursor,
                 "format": format_,
             },
+        )
+
+    def list_alerts_table(
+        self,
+        *,
+        state: Literal["open", "pending", "firing", "resolved", "no_data"] | None = None,
+        severity: Literal["info", "warning", "critical"] | None = None,
+        host: str | None = None,
+        service: str | None = None,
+        rule: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Alerts, newest first. List alerts. As a table, all pages of it."""
+        return self._table(
+            "/v1/alerts",
+            {"state": state, "severity": severity, "host": host, "service": service, "rule": rule, "limit": limit},
         )
 
     def list_alerts(
@@ -475,6 +516,21 @@ class Client(Transport):
             },
         )
 
+    def list_audit_table(
+        self,
+        *,
+        actor: str | None = None,
+        action: str | None = None,
+        subject: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Who changed what. List changes, newest first. As a table, all pages of it."""
+        return self._table(
+            "/v1/audit", {"actor": actor, "action": action, "subject": subject, "from": from_, "to": to, "limit": limit}
+        )
+
     def list_audit(
         self,
         *,
@@ -527,6 +583,12 @@ class Client(Transport):
         """
         return self._bytes("GET", "/v1/capacity", query={"group_by": group_by, "service": service, "format": format_})
 
+    def list_capacity_table(self, *, group_by: str | None = None, service: str | None = None) -> Table:
+        """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
+        the capacity are taken. As a table, all pages of it.
+        """
+        return self._table("/v1/capacity", {"group_by": group_by, "service": service})
+
     def list_capacity(self, *, group_by: str | None = None, service: str | None = None) -> models.Capacity:
         """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
         the capacity are taken.
@@ -560,6 +622,18 @@ class Client(Transport):
                 "format": format_,
             },
         )
+
+    def list_events_table(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        service: str | None = None,
+        host: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Marks, newest first. List marks of a window; default the last seven days. As a table, all pages of it."""
+        return self._table("/v1/events", {"from": from_, "to": to, "service": service, "host": host, "limit": limit})
 
     def list_events(
         self,
@@ -608,6 +682,16 @@ class Client(Transport):
             "/v1/experiments",
             query={"service": service, "state": state, "limit": limit, "cursor": cursor, "format": format_},
         )
+
+    def list_experiments_table(
+        self,
+        *,
+        service: str | None = None,
+        state: Literal["planned", "running", "ended"] | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Experiments, newest first. List experiments. As a table, all pages of it."""
+        return self._table("/v1/experiments", {"service": service, "state": state, "limit": limit})
 
     def list_experiments(
         self,
@@ -660,6 +744,29 @@ class Client(Transport):
                 "label": label,
                 "enrolled_since": enrolled_since,
                 "format": format_,
+            },
+        )
+
+    def list_hosts_table(
+        self,
+        *,
+        limit: int | None = None,
+        state: Literal["reporting", "late", "silent", "retired"] | None = None,
+        service: str | None = None,
+        origin: Literal["live", "import", "simulated"] | None = None,
+        label: list[str] | None = None,
+        enrolled_since: str | None = None,
+    ) -> Table:
+        """Hosts, with their state and last tier moves. List hosts by name, then id. As a table, all pages of it."""
+        return self._table(
+            "/v1/hosts",
+            {
+                "limit": limit,
+                "state": state,
+                "service": service,
+                "origin": origin,
+                "label": label,
+                "enrolled_since": enrolled_since,
             },
         )
 
@@ -739,6 +846,19 @@ class Client(Transport):
             },
         )
 
+    def list_notifications_table(
+        self,
+        *,
+        status: Literal["waiting", "delivered", "dead"] | None = None,
+        receiver: str | None = None,
+        alert: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Notifications, newest first. The delivery log, kept 90 days. As a table, all pages of it."""
+        return self._table(
+            "/v1/notifications", {"status": status, "receiver": receiver, "alert": alert, "limit": limit}
+        )
+
     def list_notifications(
         self,
         *,
@@ -775,6 +895,12 @@ class Client(Transport):
         """API tokens of one's own. List the tokens of the account that were not revoked, newest first. As a file."""
         return self._bytes("GET", "/v1/me/tokens", query={"format": format_})
 
+    def list_own_tokens_table(self) -> Table:
+        """API tokens of one's own. List the tokens of the account that were not revoked, newest first. As a table, all
+        pages of it.
+        """
+        return self._table("/v1/me/tokens", {})
+
     def list_own_tokens(self) -> list[models.OwnToken]:
         """API tokens of one's own. List the tokens of the account that were not revoked, newest first."""
         return cast("list[models.OwnToken]", self._json("GET", "/v1/me/tokens"))
@@ -782,6 +908,10 @@ class Client(Transport):
     def list_pauses_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Who is paused, and by whom. Pauses that hold, oldest first. As a file."""
         return self._bytes("GET", "/v1/agents/pauses", query={"format": format_})
+
+    def list_pauses_table(self) -> Table:
+        """Who is paused, and by whom. Pauses that hold, oldest first. As a table, all pages of it."""
+        return self._table("/v1/agents/pauses", {})
 
     def list_pauses(self) -> list[models.Pause]:
         """Who is paused, and by whom. Pauses that hold, oldest first."""
@@ -797,6 +927,12 @@ class Client(Transport):
         """
         return self._bytes("GET", "/v1/prices", query={"format": format_})
 
+    def list_prices_table(self) -> Table:
+        """The price book. All prices by item: those of this installation, then published presets. The book is small:
+        one page. As a table, all pages of it.
+        """
+        return self._table("/v1/prices", {})
+
     def list_prices(self) -> models.Page_Price:
         """The price book. All prices by item: those of this installation, then published presets. The book is small:
         one page.
@@ -808,6 +944,10 @@ class Client(Transport):
     ) -> bytes:
         """Jobs that remove data, newest first. Jobs with what each removed. As a file."""
         return self._bytes("GET", "/v1/purges", query={"limit": limit, "cursor": cursor, "format": format_})
+
+    def list_purges_table(self, *, limit: int | None = None) -> Table:
+        """Jobs that remove data, newest first. Jobs with what each removed. As a table, all pages of it."""
+        return self._table("/v1/purges", {"limit": limit})
 
     def list_purges(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_Purge:
         """Jobs that remove data, newest first. Jobs with what each removed."""
@@ -832,6 +972,12 @@ class Client(Transport):
             query={"limit": limit, "cursor": cursor, "format": format_},
         )
 
+    def list_report_runs_table(self, report_id: str, *, limit: int | None = None) -> Table:
+        """Sendings of a report. Newest first: when each was due, who has taken it, and what went wrong. As a table,
+        all pages of it.
+        """
+        return self._table(f"/v1/reports/{quote(report_id, safe='')}/runs", {"limit": limit})
+
     def list_report_runs(
         self, report_id: str, *, limit: int | None = None, cursor: str | None = None
     ) -> models.Page_ReportRun:
@@ -855,6 +1001,12 @@ class Client(Transport):
         """
         return self._bytes("GET", "/v1/reports", query={"format": format_})
 
+    def list_reports_table(self) -> Table:
+        """Scheduled reports. All reports by name, with their newest sending. Addresses of people are for operators. As
+        a table, all pages of it.
+        """
+        return self._table("/v1/reports", {})
+
     def list_reports(self) -> list[models.Report]:
         """Scheduled reports. All reports by name, with their newest sending. Addresses of people are for operators."""
         return cast("list[models.Report]", self._json("GET", "/v1/reports"))
@@ -862,6 +1014,12 @@ class Client(Transport):
     def list_rules_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Alert rules. All rules, by group and name, with how many subjects are in each state. As a file."""
         return self._bytes("GET", "/v1/rules", query={"format": format_})
+
+    def list_rules_table(self) -> Table:
+        """Alert rules. All rules, by group and name, with how many subjects are in each state. As a table, all pages
+        of it.
+        """
+        return self._table("/v1/rules", {})
 
     def list_rules(self) -> models.RuleList:
         """Alert rules. All rules, by group and name, with how many subjects are in each state."""
@@ -872,6 +1030,10 @@ class Client(Transport):
     ) -> bytes:
         """Scenarios, newest first. List stored scenarios. As a file."""
         return self._bytes("GET", "/v1/scenarios", query={"limit": limit, "cursor": cursor, "format": format_})
+
+    def list_scenarios_table(self, *, limit: int | None = None) -> Table:
+        """Scenarios, newest first. List stored scenarios. As a table, all pages of it."""
+        return self._table("/v1/scenarios", {"limit": limit})
 
     def list_scenarios(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_ScenarioItem:
         """Scenarios, newest first. List stored scenarios."""
@@ -897,6 +1059,12 @@ class Client(Transport):
         return self._bytes(
             "GET", "/v1/series", query={"match": match, "limit": limit, "cursor": cursor, "format": format_}
         )
+
+    def list_series_table(self, *, match: str, limit: int | None = None) -> Table:
+        """Series of Prometheus. The series that a selector means, in the order in which they were first seen. As a
+        table, all pages of it.
+        """
+        return self._table("/v1/series", {"match": match, "limit": limit})
 
     def list_series(
         self, *, match: str, limit: int | None = None, cursor: str | None = None
@@ -928,6 +1096,16 @@ class Client(Transport):
             "/v1/services",
             query={"limit": limit, "cursor": cursor, "origin": origin, "host": host, "format": format_},
         )
+
+    def list_services_table(
+        self,
+        *,
+        limit: int | None = None,
+        origin: Literal["live", "import", "simulated"] | None = None,
+        host: str | None = None,
+    ) -> Table:
+        """Services with heat and tier moves. List services by namespace, name, then id. As a table, all pages of it."""
+        return self._table("/v1/services", {"limit": limit, "origin": origin, "host": host})
 
     def list_services(
         self,
@@ -968,6 +1146,12 @@ class Client(Transport):
             "GET", "/v1/silences", query={"status": status, "limit": limit, "cursor": cursor, "format": format_}
         )
 
+    def list_silences_table(
+        self, *, status: Literal["pending", "active", "expired"] | None = None, limit: int | None = None
+    ) -> Table:
+        """Silences, newest first. List silences. As a table, all pages of it."""
+        return self._table("/v1/silences", {"status": status, "limit": limit})
+
     def list_silences(
         self,
         *,
@@ -993,6 +1177,12 @@ class Client(Transport):
             "GET", f"/v1/services/{quote(service_id, safe='')}/slowdown-points", query={"format": format_}
         )
 
+    def list_slowdown_points_table(self, service_id: str) -> Table:
+        """Owners' measurements of the slowdown, newest first. List what was measured of a service. As a table, all
+        pages of it.
+        """
+        return self._table(f"/v1/services/{quote(service_id, safe='')}/slowdown-points", {})
+
     def list_slowdown_points(self, service_id: str) -> list[models.SlowdownPointItem]:
         """Owners' measurements of the slowdown, newest first. List what was measured of a service."""
         return cast(
@@ -1015,6 +1205,12 @@ class Client(Transport):
         """
         return self._bytes("GET", "/v1/simulator/swap-devices", query={"load": load, "format": format_})
 
+    def list_swap_devices_table(self, *, load: Literal["read_mostly", "mixed", "write_heavy"] | None = None) -> Table:
+        """Swap devices against their use. Write amplification, throughput and times of swap-in of simulated swap
+        devices, by use, under one load. As a table, all pages of it.
+        """
+        return self._table("/v1/simulator/swap-devices", {"load": load})
+
     def list_swap_devices(
         self, *, load: Literal["read_mostly", "mixed", "write_heavy"] | None = None
     ) -> models.SwapDevices:
@@ -1036,6 +1232,10 @@ class Client(Transport):
             "GET", "/v1/sweeps", query={"service": service, "limit": limit, "cursor": cursor, "format": format_}
         )
 
+    def list_sweeps_table(self, *, service: str | None = None, limit: int | None = None) -> Table:
+        """Sweeps, newest first. List sweeps with their progress. As a table, all pages of it."""
+        return self._table("/v1/sweeps", {"service": service, "limit": limit})
+
     def list_sweeps(
         self, *, service: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> models.Page_Sweep:
@@ -1053,6 +1253,10 @@ class Client(Transport):
         """Teams by name. List all teams with members and services. As a file."""
         return self._bytes("GET", "/v1/teams", query={"format": format_})
 
+    def list_teams_table(self) -> Table:
+        """Teams by name. List all teams with members and services. As a table, all pages of it."""
+        return self._table("/v1/teams", {})
+
     def list_teams(self) -> list[models.Team]:
         """Teams by name. List all teams with members and services."""
         return cast("list[models.Team]", self._json("GET", "/v1/teams"))
@@ -1061,6 +1265,12 @@ class Client(Transport):
         """Tokens, without their secrets. List join tokens, API tokens and login links, newest first. As a file."""
         return self._bytes("GET", "/v1/tokens", query={"format": format_})
 
+    def list_tokens_table(self) -> Table:
+        """Tokens, without their secrets. List join tokens, API tokens and login links, newest first. As a table, all
+        pages of it.
+        """
+        return self._table("/v1/tokens", {})
+
     def list_tokens(self) -> list[models.TokenInfo]:
         """Tokens, without their secrets. List join tokens, API tokens and login links, newest first."""
         return cast("list[models.TokenInfo]", self._json("GET", "/v1/tokens"))
@@ -1068,6 +1278,10 @@ class Client(Transport):
     def list_users_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Users by name. List all users. As a file."""
         return self._bytes("GET", "/v1/users", query={"format": format_})
+
+    def list_users_table(self) -> Table:
+        """Users by name. List all users. As a table, all pages of it."""
+        return self._table("/v1/users", {})
 
     def list_users(self) -> list[models.User]:
         """Users by name. List all users."""
@@ -1078,6 +1292,12 @@ class Client(Transport):
     ) -> bytes:
         """Saved views, newest first. List one's own views and those that are shared with everyone. As a file."""
         return self._bytes("GET", "/v1/views", query={"limit": limit, "cursor": cursor, "format": format_})
+
+    def list_views_table(self, *, limit: int | None = None) -> Table:
+        """Saved views, newest first. List one's own views and those that are shared with everyone. As a table, all
+        pages of it.
+        """
+        return self._table("/v1/views", {"limit": limit})
 
     def list_views(self, *, limit: int | None = None, cursor: str | None = None) -> models.Page_SavedView:
         """Saved views, newest first. List one's own views and those that are shared with everyone."""
@@ -1142,6 +1362,31 @@ class Client(Transport):
                 "to": to,
                 "table": table,
                 "format": format_,
+            },
+        )
+
+    def plan_experiment_table(
+        self,
+        *,
+        service: str,
+        metric: str | None = None,
+        effect_ratio: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["points", "choices", "excluded"] | None = None,
+    ) -> Table:
+        """Power before starting. How many hosts an experiment needs, and what the peer hosts of the service could
+        find. Default: seven days. As a table, all pages of it.
+        """
+        return self._table(
+            "/v1/experiments/plan",
+            {
+                "service": service,
+                "metric": metric,
+                "effect_ratio": effect_ratio,
+                "from": from_,
+                "to": to,
+                "table": table,
             },
         )
 
@@ -1295,6 +1540,14 @@ class Client(Transport):
             query={"version": version, "outdated": outdated, "limit": limit, "cursor": cursor, "format": format_},
         )
 
+    def read_agent_versions_table(
+        self, *, version: str | None = None, outdated: bool | None = None, limit: int | None = None
+    ) -> Table:
+        """Releases of agents side by side. Which releases of the agent are in use, during a rolling upgrade and after
+        it; retired hosts do not count. As a table, all pages of it.
+        """
+        return self._table("/v1/agents/versions", {"version": version, "outdated": outdated, "limit": limit})
+
     def read_agent_versions(
         self,
         *,
@@ -1325,6 +1578,12 @@ class Client(Transport):
         """One alert with its history. An alert, every change of its state, and the minutes behind it. As a file."""
         return self._bytes("GET", f"/v1/alerts/{quote(alert_id, safe='')}", query={"table": table, "format": format_})
 
+    def read_alert_table(self, alert_id: str, *, table: Literal["history", "evidence.series"] | None = None) -> Table:
+        """One alert with its history. An alert, every change of its state, and the minutes behind it. As a table, all
+        pages of it.
+        """
+        return self._table(f"/v1/alerts/{quote(alert_id, safe='')}", {"table": table})
+
     def read_alert(self, alert_id: str) -> models.AlertDetail:
         """One alert with its history. An alert, every change of its state, and the minutes behind it."""
         return cast("models.AlertDetail", self._json("GET", f"/v1/alerts/{quote(alert_id, safe='')}"))
@@ -1338,6 +1597,12 @@ class Client(Transport):
         file.
         """
         return self._bytes("GET", "/v1/metrics", query={"format": format_})
+
+    def read_catalogue_table(self) -> Table:
+        """The metric catalogue. Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning. As a
+        table, all pages of it.
+        """
+        return self._table("/v1/metrics", {})
 
     def read_catalogue(self) -> models.Catalogue:
         """The metric catalogue. Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
@@ -1353,6 +1618,12 @@ class Client(Transport):
         values, the most at stake first. Nothing is applied. As a file.
         """
         return self._bytes("GET", "/v1/advice/plan", query={"table": table, "format": format_})
+
+    def read_change_plan_table(self, *, table: Literal["changes", "conflicts", "left_out"] | None = None) -> Table:
+        """Settings to change in the fleet, by identical change. Open advice on settings with its hosts and rollback
+        values, the most at stake first. Nothing is applied. As a table, all pages of it.
+        """
+        return self._table("/v1/advice/plan", {"table": table})
 
     def read_change_plan(self) -> models.ChangePlan:
         """Settings to change in the fleet, by identical change. Open advice on settings with its hosts and rollback
@@ -1391,6 +1662,25 @@ class Client(Transport):
                 "max_points": max_points,
                 "format": format_,
             },
+        )
+
+    def read_counter_table(
+        self,
+        host_id: str,
+        *,
+        name: str,
+        scope: str | None = None,
+        source: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+    ) -> Table:
+        """One counter of a host as series. Series of one counter name: raw values, and reset-safe rates for monotonic
+        counters. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/counters",
+            {"name": name, "scope": scope, "source": source, "from": from_, "to": to, "max_points": max_points},
         )
 
     def read_counter(
@@ -1452,6 +1742,25 @@ class Client(Transport):
             },
         )
 
+    def read_curve_table(
+        self,
+        service_id: str,
+        *,
+        host: str | None = None,
+        kind: Literal["anon", "file", "tmpfs"] | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["curves", "at_ratios", "density"] | None = None,
+    ) -> Table:
+        """Accesses served against DRAM size. The best static placement and an LRU, with bands, figures at ratios that
+        are sold, and density by page kind. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/curve",
+            {"host": host, "kind": kind, "method": method, "from": from_, "to": to, "table": table},
+        )
+
     def read_curve(
         self,
         service_id: str,
@@ -1492,6 +1801,14 @@ class Client(Transport):
             query={"from": from_, "to": to, "limit": limit, "cursor": cursor, "format": format_},
         )
 
+    def read_data_quality_table(
+        self, *, from_: str | None = None, to: str | None = None, limit: int | None = None
+    ) -> Table:
+        """What arrived, what is missing, and why. Completeness of the fleet's data in a window of at most 8 days; by
+        default the last 24 hours. A file is the table of hosts. As a table, all pages of it.
+        """
+        return self._table("/v1/data-quality", {"from": from_, "to": to, "limit": limit})
+
     def read_data_quality(
         self, *, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> models.DataQuality:
@@ -1522,6 +1839,20 @@ class Client(Transport):
             query={"max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_experiment_table(
+        self,
+        experiment_id: str,
+        *,
+        max_points: int | None = None,
+        table: Literal["metrics", "metrics.series", "arms"] | None = None,
+    ) -> Table:
+        """One experiment. The live effect with its interval while it runs, the frozen answer after its end. As a
+        table, all pages of it.
+        """
+        return self._table(
+            f"/v1/experiments/{quote(experiment_id, safe='')}", {"max_points": max_points, "table": table}
+        )
+
     def read_experiment(self, experiment_id: str, *, max_points: int | None = None) -> models.Experiment:
         """One experiment. The live effect with its interval while it runs, the frozen answer after its end."""
         return cast(
@@ -1547,6 +1878,19 @@ class Client(Transport):
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_fleet_table(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["services", "causes", "moves", "psi", "matrix"] | None = None,
+    ) -> Table:
+        """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
+        why hosts need attention. As a table, all pages of it.
+        """
+        return self._table("/v1/fleet", {"from": from_, "to": to, "max_points": max_points, "table": table})
+
     def read_fleet(
         self, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.FleetOverview:
@@ -1563,6 +1907,12 @@ class Client(Transport):
         newest hour that is counted. As a file.
         """
         return self._bytes("GET", "/v1/fleet/drift", query={"at": at, "format": format_})
+
+    def read_fleet_drift_table(self, *, at: str | None = None) -> Table:
+        """How far each host is from its peers. By host the metric in which it is furthest from its peers, in the
+        newest hour that is counted. As a table, all pages of it.
+        """
+        return self._table("/v1/fleet/drift", {"at": at})
 
     def read_fleet_drift(self, *, at: str | None = None) -> models.FleetDrift:
         """How far each host is from its peers. By host the metric in which it is furthest from its peers, in the
@@ -1593,6 +1943,22 @@ class Client(Transport):
             "GET",
             "/v1/fleet/statistics",
             query={"service": service, "metric": metric, "from": from_, "to": to, "table": table, "format": format_},
+        )
+
+    def read_fleet_statistics_table(
+        self,
+        *,
+        service: str | None = None,
+        metric: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["outliers", "groups", "changes"] | None = None,
+    ) -> Table:
+        """Peer groups, outliers, change points. Quantiles by group of peer hosts, hosts that differ from their peers,
+        and changes with the events around them. As a table, all pages of it.
+        """
+        return self._table(
+            "/v1/fleet/statistics", {"service": service, "metric": metric, "from": from_, "to": to, "table": table}
         )
 
     def read_fleet_statistics(
@@ -1626,6 +1992,21 @@ class Client(Transport):
             query={"kind": kind, "id": id, "metric": metric, "horizon_days": horizon_days, "format": format_},
         )
 
+    def read_forecast_table(
+        self,
+        *,
+        kind: Literal["service", "host_group"],
+        id: str,
+        metric: Literal["resident", "hot", "dram_need"] | None = None,
+        horizon_days: int | None = None,
+    ) -> Table:
+        """The forecast of one of them. Daily points, what is excluded and why, days ahead with intervals, and when
+        memory runs out. As a table, all pages of it.
+        """
+        return self._table(
+            "/v1/capacity/forecast", {"kind": kind, "id": id, "metric": metric, "horizon_days": horizon_days}
+        )
+
     def read_forecast(
         self,
         *,
@@ -1651,6 +2032,12 @@ class Client(Transport):
         cold share of every host, now or then; the largest first. As a file.
         """
         return self._bytes("GET", "/v1/fleet/grid", query={"at": at, "format": format_})
+
+    def read_grid_table(self, *, at: str | None = None) -> Table:
+        """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
+        cold share of every host, now or then; the largest first. As a table, all pages of it.
+        """
+        return self._table("/v1/fleet/grid", {"at": at})
 
     def read_grid(self, *, at: str | None = None) -> models.FleetGrid:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
@@ -1696,6 +2083,40 @@ class Client(Transport):
                 "max_hosts": max_hosts,
                 "table": table,
                 "format": format_,
+            },
+        )
+
+    def read_heat_table(
+        self,
+        service_id: str,
+        *,
+        scheme: Literal["recency", "frequency", "cold_age"] | None = None,
+        threshold: int | None = None,
+        kind: Literal["anon", "file", "tmpfs"] | None = None,
+        host: str | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        max_hosts: int | None = None,
+        table: Literal["series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram"] | None = None,
+    ) -> Table:
+        """Hot, warm and cold memory of a service. Classes by scheme with method, window, coverage and interval; the
+        age histogram; hosts; series over time. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/heat",
+            {
+                "scheme": scheme,
+                "threshold": threshold,
+                "kind": kind,
+                "host": host,
+                "method": method,
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+                "max_hosts": max_hosts,
+                "table": table,
             },
         )
 
@@ -1770,6 +2191,25 @@ class Client(Transport):
             },
         )
 
+    def read_host_fairness_table(
+        self,
+        host_id: str,
+        *,
+        by: Literal["service", "cgroup"] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "tenants", "pushes"] | None = None,
+    ) -> Table:
+        """Fairness on a host. Who holds how much of the top tier, against what is fair by four definitions, and who
+        pushed whom out of it. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/fairness",
+            {"by": by, "basis": basis, "from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
     def read_host_fairness(
         self,
         host_id: str,
@@ -1798,6 +2238,12 @@ class Client(Transport):
         """
         return self._bytes("GET", f"/v1/hosts/{quote(host_id, safe='')}/labels", query={"format": format_})
 
+    def read_host_labels_table(self, host_id: str) -> Table:
+        """Labels of a host with their sources. Of the same label the strongest source counts: join token, service,
+        agent, kubernetes. As a table, all pages of it.
+        """
+        return self._table(f"/v1/hosts/{quote(host_id, safe='')}/labels", {})
+
     def read_host_labels(self, host_id: str) -> models.HostLabels:
         """Labels of a host with their sources. Of the same label the strongest source counts: join token, service,
         agent, kubernetes.
@@ -1821,6 +2267,23 @@ class Client(Transport):
             "GET",
             f"/v1/hosts/{quote(host_id, safe='')}/ledger",
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
+
+    def read_host_ledger_table(
+        self,
+        host_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "columns", "resets", "services"] | None = None,
+    ) -> Table:
+        """Tier moves of a host. Totals, rates and series of every ledger column, what was left out and why, and the
+        ping-pong estimate. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/ledger",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
         )
 
     def read_host_ledger(
@@ -1856,6 +2319,24 @@ class Client(Transport):
             "GET",
             f"/v1/hosts/{quote(host_id, safe='')}/fairness/limits",
             query={"protect": protect, "limit": limit, "basis": basis, "from": from_, "to": to, "format": format_},
+        )
+
+    def read_host_limits_table(
+        self,
+        host_id: str,
+        *,
+        protect: list[str] | None = None,
+        limit: list[str] | None = None,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Table:
+        """What limits would do on a host. The host's services replayed together, before and after: without settings,
+        under the protection proposed. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/fairness/limits",
+            {"protect": protect, "limit": limit, "basis": basis, "from": from_, "to": to},
         )
 
     def read_host_limits(
@@ -1899,6 +2380,23 @@ class Client(Transport):
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_host_ping_pong_table(
+        self,
+        host_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "spans"] | None = None,
+    ) -> Table:
+        """Ping-pong of a host. Ratio or bound, flows, residency and states over time, with cost and verdict. As a
+        table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/ping-pong",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
     def read_host_ping_pong(
         self, host_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.PingPongHistory:
@@ -1928,6 +2426,16 @@ class Client(Transport):
             "GET",
             f"/v1/hosts/{quote(host_id, safe='')}/swap-tier",
             query={"loss_target": loss_target, "from": from_, "to": to, "format": format_},
+        )
+
+    def read_host_swap_tier_table(
+        self, host_id: str, *, loss_target: float | None = None, from_: str | None = None, to: str | None = None
+    ) -> Table:
+        """Which services of a host to keep out of swap. The services of a host, those to keep out of its swap first;
+        each is judged over all hosts that run it. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/swap-tier", {"loss_target": loss_target, "from": from_, "to": to}
         )
 
     def read_host_swap_tier(
@@ -1963,6 +2471,21 @@ class Client(Transport):
             query={"max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_incident_table(
+        self,
+        alert_id: str,
+        *,
+        max_points: int | None = None,
+        table: Literal["rows.series", "ribbon", "events", "hosts", "services"] | None = None,
+    ) -> Table:
+        """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
+        axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
+        hour after the alert, 48 hours at most. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/alerts/{quote(alert_id, safe='')}/incident", {"max_points": max_points, "table": table}
+        )
+
     def read_incident(self, alert_id: str, *, max_points: int | None = None) -> models.Incident:
         """What happened around an alert. Tier moves, free memory, pressure, refaults, throughput and events on one
         axis; onset, cause, and who is touched. The window begins well before the condition held and ends half an
@@ -1989,6 +2512,21 @@ class Client(Transport):
             "GET",
             f"/v1/hosts/{quote(host_id, safe='')}/knob-advice",
             query={"from": from_, "to": to, "table": table, "format": format_},
+        )
+
+    def read_knob_advice_table(
+        self,
+        host_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["advice", "knobs", "waiting", "unknown"] | None = None,
+    ) -> Table:
+        """Which settings of a host to change, and why. Advice on settings that the host has, with evidence, effect,
+        risk, rollback and files to apply. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/knob-advice", {"from": from_, "to": to, "table": table}
         )
 
     def read_knob_advice(
@@ -2020,6 +2558,12 @@ class Client(Transport):
             "GET", f"/v1/services/{quote(service_id, safe='')}/lookalikes", query={"table": table, "format": format_}
         )
 
+    def read_lookalikes_table(self, service_id: str, *, table: Literal["members", "features"] | None = None) -> Table:
+        """Services that behave alike. The cluster of the service by the heat of its memory, where one stands apart. As
+        a table, all pages of it.
+        """
+        return self._table(f"/v1/services/{quote(service_id, safe='')}/lookalikes", {"table": table})
+
     def read_lookalikes(self, service_id: str) -> models.Lookalikes:
         """Services that behave alike. The cluster of the service by the heat of its memory, where one stands apart."""
         return cast("models.Lookalikes", self._json("GET", f"/v1/services/{quote(service_id, safe='')}/lookalikes"))
@@ -2041,6 +2585,14 @@ class Client(Transport):
             "/v1/alerts/marks",
             query={"host": host, "service": service, "from": from_, "to": to, "format": format_},
         )
+
+    def read_marks_table(
+        self, *, host: str | None = None, service: str | None = None, from_: str | None = None, to: str | None = None
+    ) -> Table:
+        """Marks of alerts for charts. When alerts of a host, or of a service and its hosts, fired and were resolved.
+        As a table, all pages of it.
+        """
+        return self._table("/v1/alerts/marks", {"host": host, "service": service, "from": from_, "to": to})
 
     def read_marks(
         self, *, host: str | None = None, service: str | None = None, from_: str | None = None, to: str | None = None
@@ -2075,6 +2627,17 @@ class Client(Transport):
             query={"scope": scope, "contains": contains, "limit": limit, "format": format_},
         )
 
+    def read_names_table(
+        self, host_id: str, *, scope: str | None = None, contains: str | None = None, limit: int | None = None
+    ) -> Table:
+        """Counters that a host sends. All counters of the host's newest layout, with what the catalogue knows of each.
+        As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/counters/names",
+            {"scope": scope, "contains": contains, "limit": limit},
+        )
+
     def read_names(
         self, host_id: str, *, scope: str | None = None, contains: str | None = None, limit: int | None = None
     ) -> models.CounterNames:
@@ -2105,6 +2668,23 @@ class Client(Transport):
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/revisit/objectives",
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
+
+    def read_objectives_table(
+        self,
+        service_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "comparisons"] | None = None,
+    ) -> Table:
+        """Service levels of tiered memory. How much idle memory comes back, and how much slower tiers serve and hold,
+        with published points beside. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/revisit/objectives",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
         )
 
     def read_objectives(
@@ -2178,6 +2758,32 @@ class Client(Transport):
             },
         )
 
+    def read_ratio_table(
+        self,
+        service_id: str,
+        *,
+        loss_target: float | None = None,
+        hold_hot: bool | None = None,
+        growth: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["points", "candidates", "kinds", "evidence"] | None = None,
+    ) -> Table:
+        """How small DRAM can be at a stated loss. Judge every DRAM:CXL ratio: the smallest one that keeps the target,
+        or between which ones it lies. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/ratio",
+            {
+                "loss_target": loss_target,
+                "hold_hot": hold_hot,
+                "growth": growth,
+                "from": from_,
+                "to": to,
+                "table": table,
+            },
+        )
+
     def read_ratio(
         self,
         service_id: str,
@@ -2224,6 +2830,14 @@ class Client(Transport):
             "GET", f"/v1/sweeps/{quote(sweep_id, safe='')}/results", query={"table": table, "format": format_}
         )
 
+    def read_results_table(
+        self, sweep_id: str, *, table: Literal["cells", "frontier", "oracle", "searches"] | None = None
+    ) -> Table:
+        """Results of a sweep. The grid, the bound, the frontier of cost against loss, and the searches, of the runs
+        finished so far. As a table, all pages of it.
+        """
+        return self._table(f"/v1/sweeps/{quote(sweep_id, safe='')}/results", {"table": table})
+
     def read_results(self, sweep_id: str) -> models.SweepResults:
         """Results of a sweep. The grid, the bound, the frontier of cost against loss, and the searches, of the runs
         finished so far.
@@ -2257,6 +2871,25 @@ class Client(Transport):
                 "to": to,
                 "format": format_,
             },
+        )
+
+    def read_revisit_table(
+        self,
+        service_id: str,
+        *,
+        clock: Literal["last_access", "turned_cold"] | None = None,
+        idle_intervals: int | None = None,
+        host: str | None = None,
+        method: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Table:
+        """How soon idle memory is accessed again. Re-access curves of all memory and of each page kind, censored gaps
+        and unmaps taken into account. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/revisit",
+            {"clock": clock, "idle_intervals": idle_intervals, "host": host, "method": method, "from": from_, "to": to},
         )
 
     def read_revisit(
@@ -2314,6 +2947,12 @@ class Client(Transport):
             "GET", "/v1/series/samples", query={"match": match, "from": from_, "to": to, "format": format_}
         )
 
+    def read_samples_table(self, *, match: str, from_: str | None = None, to: str | None = None) -> Table:
+        """Samples of series. The samples of (from, to] of all series that a selector means, exactly as they came, each
+        time once. As a table, all pages of it.
+        """
+        return self._table("/v1/series/samples", {"match": match, "from": from_, "to": to})
+
     def read_samples(self, *, match: str, from_: str | None = None, to: str | None = None) -> models.SampleWindow:
         """Samples of series. The samples of (from, to] of all series that a selector means, exactly as they came, each
         time once.
@@ -2347,6 +2986,21 @@ class Client(Transport):
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/sensitivity",
             query={"from": from_, "to": to, "table": table, "format": format_},
+        )
+
+    def read_sensitivity_table(
+        self,
+        service_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        table: Literal["kinds", "scatter"] | None = None,
+    ) -> Table:
+        """How throughput follows anon and file memory in DRAM. Elasticities with intervals or refusals, the scatter,
+        and the index from heat that needs no throughput. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/sensitivity", {"from": from_, "to": to, "table": table}
         )
 
     def read_sensitivity(
@@ -2389,6 +3043,21 @@ class Client(Transport):
             query={"basis": basis, "from": from_, "to": to, "format": format_},
         )
 
+    def read_service_fairness_table(
+        self,
+        service_id: str,
+        *,
+        basis: Literal["hot", "resident", "protection", "limit"] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Table:
+        """Fairness of a service. What the service holds beyond its fair share on each of its hosts, and who is below
+        its own there. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/fairness", {"basis": basis, "from": from_, "to": to}
+        )
+
     def read_service_fairness(
         self,
         service_id: str,
@@ -2428,6 +3097,23 @@ class Client(Transport):
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_service_ledger_table(
+        self,
+        service_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "columns", "resets"] | None = None,
+    ) -> Table:
+        """Tier moves of a service. The ledger of the service's own cgroups, summed over hosts; not_supported where the
+        kernel has none. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/ledger",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
     def read_service_ledger(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.Ledger:
@@ -2459,6 +3145,16 @@ class Client(Transport):
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/metrics",
             query={"from": from_, "to": to, "max_points": max_points, "format": format_},
+        )
+
+    def read_service_metrics_table(
+        self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
+    ) -> Table:
+        """Throughput, load and latency of a service. What the service says of itself, from the endpoint or file that
+        its owner mapped on the hosts. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/metrics", {"from": from_, "to": to, "max_points": max_points}
         )
 
     def read_service_metrics(
@@ -2495,6 +3191,23 @@ class Client(Transport):
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_service_ping_pong_table(
+        self,
+        service_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "spans", "hosts"] | None = None,
+    ) -> Table:
+        """Ping-pong of a service. The same from the service's own cgroups where the kernels count them, else from its
+        whole hosts, and says so. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/ping-pong",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
     def read_service_ping_pong(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.PingPongHistory:
@@ -2527,6 +3240,23 @@ class Client(Transport):
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/swap-tier",
             query={"loss_target": loss_target, "cores": cores, "from": from_, "to": to, "format": format_},
+        )
+
+    def read_service_swap_tier_table(
+        self,
+        service_id: str,
+        *,
+        loss_target: float | None = None,
+        cores: float | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Table:
+        """Whether swap pays below DRAM for a service. By how long memory was cold: bytes on swap, loss, life of the
+        drive and saving; the best age, and what binds. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/swap-tier",
+            {"loss_target": loss_target, "cores": cores, "from": from_, "to": to},
         )
 
     def read_service_swap_tier(
@@ -2569,6 +3299,14 @@ class Client(Transport):
             "GET", "/v1/advice/drift", query={"service": service, "limit": limit, "table": table, "format": format_}
         )
 
+    def read_setting_drift_table(
+        self, *, service: str | None = None, limit: int | None = None, table: Literal["settings", "hosts"] | None = None
+    ) -> Table:
+        """Hosts that are set otherwise than most of their peers. Hosts by settings. Peers run the same services on the
+        same kernel. As a table, all pages of it.
+        """
+        return self._table("/v1/advice/drift", {"service": service, "limit": limit, "table": table})
+
     def read_setting_drift(self, *, service: str | None = None, limit: int | None = None) -> models.SettingDrift:
         """Hosts that are set otherwise than most of their peers. Hosts by settings. Peers run the same services on the
         same kernel.
@@ -2600,6 +3338,23 @@ class Client(Transport):
             query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
         )
 
+    def read_stability_table(
+        self,
+        service_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["series", "kinds", "hot_set"] | None = None,
+    ) -> Table:
+        """How steady the mix of memory and the hot set are. Shares of page kinds over time with trend and spread, the
+        end of warm-up, and the overlap of hot sets. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/services/{quote(service_id, safe='')}/stability",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
     def read_stability(
         self, service_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
     ) -> models.Stability:
@@ -2622,6 +3377,10 @@ class Client(Transport):
     def read_sweep_file(self, sweep_id: str, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """One sweep. What was asked, and how far it is. As a file."""
         return self._bytes("GET", f"/v1/sweeps/{quote(sweep_id, safe='')}", query={"format": format_})
+
+    def read_sweep_table(self, sweep_id: str) -> Table:
+        """One sweep. What was asked, and how far it is. As a table, all pages of it."""
+        return self._table(f"/v1/sweeps/{quote(sweep_id, safe='')}", {})
 
     def read_sweep(self, sweep_id: str) -> models.Sweep:
         """One sweep. What was asked, and how far it is."""
@@ -2727,6 +3486,24 @@ class Client(Transport):
                 "rule": rule,
                 "format": format_,
             },
+        )
+
+    def read_timeline_table(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        severity: Literal["info", "warning", "critical"] | None = None,
+        host: str | None = None,
+        service: str | None = None,
+        rule: str | None = None,
+    ) -> Table:
+        """Stretches of alerts in a window. The stretches of all alerts that were open in the window. Default: one day.
+        As a table, all pages of it.
+        """
+        return self._table(
+            "/v1/alerts/timeline",
+            {"from": from_, "to": to, "severity": severity, "host": host, "service": service, "rule": rule},
         )
 
     def read_timeline(
