@@ -115,6 +115,48 @@ def test_tpp_columns_come_from_tpp_counters() -> None:
     assert plan.columns[COLUMN_INDEX["promoted_pages"]].trust == "bound"
 
 
+DAMON_COLUMNS = ("damon_promoted_bytes", "damon_demoted_bytes", "damon_paged_out_bytes")
+
+
+def test_moves_of_damon_have_the_direction_of_the_node_that_they_go_to() -> None:
+    keys = [
+        f"host|damos|sz_applied[{scheme}]"
+        for scheme in (
+            "k0.c0.s0.migrate_hot.N0",
+            "k0.c0.s1.migrate_cold.N1",
+            "k1.c0.s0.migrate_cold.N2",
+            "k1.c0.s1.pageout",
+            "k1.c0.s2.lru_prio",
+            "k1.c0.s3.migrate_hot",
+        )
+    ]
+    keys.append("host|damos|sz_tried[k0.c0.s0.migrate_hot.N0]")
+
+    def places(tiers: Tiers) -> list[tuple[int, ...]]:
+        plan = plan_host(keys, tiers, page_bytes=4096)
+        return [plan.columns[COLUMN_INDEX[key]].plus for key in DAMON_COLUMNS]
+
+    assert places(TIERS) == [(0,), (1, 2), (3,)]
+    # A scheme that moves memory to several nodes, or a host that keeps its tiers to itself, has no direction.
+    assert places(Tiers(frozenset({0, 1, 2}), known=False)) == [(), (), (3,)]
+    trusts = [plan_host(keys, TIERS, page_bytes=4096).columns[COLUMN_INDEX[key]].trust for key in DAMON_COLUMNS]
+    assert trusts == ["bound", "bound", "partial"]
+    service = plan_service(keys, ["cgroup:/a"], TIERS)
+    assert all(service.columns[COLUMN_INDEX[key]].trust == "not_supported" for key in DAMON_COLUMNS)
+
+
+def test_a_kernel_thread_that_starts_anew_loses_one_step_and_stale_statistics_are_no_zero() -> None:
+    keys = ["host|damos|sz_applied[k0.c0.s0.migrate_cold.N1]"]
+    plan = plan_host(keys, TIERS, page_bytes=4096)
+    values = np.array([[100], [300], [50], [80], [0], [90]], np.int64)
+    present = np.array([[True], [True], [True], [True], [False], [True]])
+    times = np.arange(6) * 60.0
+    ledger = build_ledger(times, np.zeros(6, np.int64), values, present, plan)
+    place = COLUMN_INDEX["damon_demoted_bytes"]
+    assert ledger.present[:, place].tolist() == [True, False, True, False, False]
+    assert ledger.total("damon_demoted_bytes") == 230
+
+
 @pytest.mark.parametrize("page_bytes", [4096, 65536])
 def test_resident_memory_counts_pages_of_the_hosts_own_size(page_bytes: int) -> None:
     keys = [f"node:0|vmstat|{name}" for name in ("nr_active_anon", "nr_inactive_file")]

@@ -61,6 +61,8 @@ def _same(*names: str, any_of: bool = False, note: str = "") -> _Both:
     }
 
 
+_DAMON = "In pgmigrate_success alone, beside promotions and demotions."
+_DAMON_OF_HOST = "DAMON counts by scheme, not by cgroup."
 _TRAFFIC = ("read_bytes", "write_bytes")
 _SERVED = "Of the loads that a sampler saw memory serve; caches are left out."
 _WHOLE_HOST = "Of the whole host: memory controllers do not tell whose accesses they serve."
@@ -183,6 +185,42 @@ COLUMNS: tuple[Column, ...] = (
             "with multi-generation LRU failed to count.",
         ),
         tpp=Terms((), trust="not_supported", note="TPP counts promotions in events, moves in pages."),
+    ),
+    Column(
+        "damon_promoted_bytes",
+        "Moved to the top tier by DAMON",
+        "bytes",
+        Terms(
+            ("sz_applied",),
+            source="damos",
+            trust="bound",
+            note=f"Moved by schemes to nodes of the top tier, from any other node. {_DAMON}",
+        ),
+        service=Terms((), trust="not_supported", note=_DAMON_OF_HOST),
+    ),
+    Column(
+        "damon_demoted_bytes",
+        "Moved to slower tiers by DAMON",
+        "bytes",
+        Terms(
+            ("sz_applied",),
+            source="damos",
+            trust="bound",
+            note=f"Moved by schemes to nodes of slower tiers, from any other node. {_DAMON}",
+        ),
+        service=Terms((), trust="not_supported", note=_DAMON_OF_HOST),
+    ),
+    Column(
+        "damon_paged_out_bytes",
+        "Reclaimed by DAMON",
+        "bytes",
+        Terms(
+            ("sz_applied",),
+            source="damos",
+            trust="partial",
+            note="What pageout schemes reclaimed; where demotion is on, some of it was demoted.",
+        ),
+        service=Terms((), trust="not_supported", note=_DAMON_OF_HOST),
     ),
     Column("hint_faults", "Hint faults", "faults", **_same("numa_hint_faults", note="One per fault, a huge page too.")),
     Column(
@@ -346,3 +384,5 @@ TRAFFIC = ("fast_traffic_bytes", "slow_traffic_bytes")
 """Bytes at memory controllers: what measures how many accesses are slow. Of a service, those of its whole hosts."""
 LOADS = ("fast_loads", "slow_loads")
 """Sampled loads by what served them: the same of a service alone."""
+DAMON = ("damon_promoted_bytes", "damon_demoted_bytes", "damon_paged_out_bytes")
+"""What the schemes of DAMON moved, which no other counter tells from moves of other causes."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.ledger.columns import COLUMNS, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
+from tierscope.domain.ledger.columns import COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
 NO_TRAFFIC = "No counters of bytes at both fast and slow memory."
@@ -19,6 +19,9 @@ NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
 _NUMA_STAT = re.compile(r"^(anon|file)\[N(\d+)\]$")
 _REMOTE = "loads_dram_remote"
 _CXL_BYTES = re.compile(r"^host\|cxl_pmu\|(?:read|write)_bytes\[")
+_DAMOS = re.compile(r"^host\|damos\|sz_applied\[.*\.(?:(pageout)|migrate_(?:hot|cold)\.N(\d+))\]$")
+NO_DAMON = "No scheme of DAMON does this, or its statistics were not readable."
+UNKNOWN_TIERS = "The host did not say which node is in which tier."
 _TPP_MARKS = (
     "pgpromote_candidate_demoted",
     "pgpromote_tried",
@@ -123,6 +126,9 @@ def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int) -> Plan:
         if column.key in TRAFFIC:
             columns.append(_plan_traffic(column, index, tiers))
             continue
+        if column.key in DAMON:
+            columns.append(_plan_damon(column, index, tiers))
+            continue
         terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
         columns.append(_plan_terms(column, terms, index, ("host",)))
     return Plan(dialect, variant, tuple(columns))
@@ -187,6 +193,27 @@ def _plan_traffic(column: Column, index: dict[str, int], tiers: Tiers, *, of_ser
     return ColumnPlan(column, tuple(wanted), (), terms.names, "bound" if of_service else "partial", terms.note)
 
 
+def _plan_damon(column: Column, index: dict[str, int], tiers: Tiers) -> ColumnPlan:
+    """Bytes that schemes of DAMON moved to nodes of one side, or reclaimed. The direction follows from the node."""
+    terms = column.host
+    is_reclaim = column.key == "damon_paged_out_bytes"
+    if not is_reclaim and not tiers.known:
+        return ColumnPlan(column, (), (), terms.names, "not_supported", UNKNOWN_TIERS)
+    to_top = column.key == "damon_promoted_bytes"
+    places: list[int] = []
+    used: list[str] = []
+    for key, place in index.items():
+        found = _DAMOS.match(key)
+        if not found or (found[1] is not None) != is_reclaim:
+            continue
+        if is_reclaim or (int(found[2]) in tiers.top_nodes) == to_top:
+            places.append(place)
+            used.append(key.rpartition("|")[2])
+    if not places:
+        return ColumnPlan(column, (), (), terms.names, "not_supported", NO_DAMON)
+    return ColumnPlan(column, tuple(places), (), tuple(used), terms.trust, terms.note)
+
+
 def _plan_loads(column: Column, index: dict[str, int], tiers: Tiers, scopes: Sequence[str]) -> ColumnPlan:
     """Sampled loads that memory served. Remote DRAM is slow where no other node than the slow ones is remote."""
     terms = column.service or column.host
@@ -227,7 +254,7 @@ def _plan_service_gauge(column: Column, index: dict[str, int], scopes: Sequence[
 
 def _gauge(column: Column, plus: list[int], counters: list[str], tiers: Tiers, scale: int = 1) -> ColumnPlan:
     if not tiers.known:
-        return ColumnPlan(column, (), (), (), "not_supported", "The host did not say which node is in which tier.")
+        return ColumnPlan(column, (), (), (), "not_supported", UNKNOWN_TIERS)
     if not plus:
         return ColumnPlan(column, (), (), (), "not_supported", NO_GAUGE)
     return ColumnPlan(column, tuple(plus), (), tuple(dict.fromkeys(counters)), "exact", column.host.note, scale)

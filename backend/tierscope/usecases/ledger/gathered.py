@@ -14,9 +14,9 @@ from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
-from tierscope.domain.ledger.columns import TRAFFIC, Terms
+from tierscope.domain.ledger.columns import DAMON, TRAFFIC, Terms
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
-from tierscope.domain.ledger.plan import NO_GAUGE, NO_TRAFFIC
+from tierscope.domain.ledger.plan import NO_DAMON, NO_GAUGE, NO_TRAFFIC
 from tierscope.domain.ledger.words import gravest_verdict
 from tierscope.storage.fleet.recent import read_recent_rows
 from tierscope.storage.ledger.services import MovesHour, read_moves_hours, read_since_midnight, read_trusts
@@ -163,6 +163,8 @@ def _plans(column: Column, bodies: Sequence[Mapping[str, Any]], *, own: bool) ->
 def _unknown(column: Column, terms: Terms) -> str:
     if column.gauge:
         return NO_GAUGE
+    if column.key in DAMON:
+        return NO_DAMON
     return NO_TRAFFIC if column.key in TRAFFIC else f"This kernel has no {', '.join(terms.names)}."
 
 

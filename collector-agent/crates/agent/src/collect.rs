@@ -5,6 +5,7 @@
 
 mod cadence;
 mod config;
+mod damos;
 mod frame;
 mod groups;
 mod host;
@@ -24,6 +25,7 @@ use tierscope_sysfs::node_classes::node_classes;
 
 use crate::doctor::LinkErrors;
 use cadence::{Backoff, Timer};
+use damos::Damos;
 use frame::Frame;
 use processes::{Rounds, Scene};
 use slow::{Generations, Slow};
@@ -84,6 +86,7 @@ pub struct Collector {
     group_files: Timer,
     rounds: Rounds,
     slow: Slow,
+    damos: Damos,
     link_errors: LinkErrors,
 }
 
@@ -108,6 +111,7 @@ impl Collector {
             group_files: Timer::default(),
             rounds: Rounds::default(),
             slow: Slow::default(),
+            damos: Damos::default(),
             link_errors: LinkErrors::default(),
             config,
             rules,
@@ -154,6 +158,8 @@ impl Collector {
         self.frame.begin();
         host::read_host(&mut self.reader, &mut self.frame, &mut notes);
         host::read_nodes(&mut self.reader, &mut self.frame, &mut notes, &self.nodes);
+        self.damos
+            .read(&mut self.reader, &mut self.frame, &mut notes, now_ns);
         if self.zoneinfo.take(now_ns, self.config.zoneinfo_min_ns) {
             host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
         }

@@ -2,7 +2,7 @@
 
 use tierscope_rootfs::{Missing, Reader};
 
-const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+pub(crate) const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 
 /// A monitoring thread that is on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Kdamond {
     pub pid: Option<u32>,
     /// `vaddr`, `fvaddr` or `paddr`.
     pub operations: String,
+    /// How often the kernel refreshes the statistics of its schemes by itself; 0 never, `None` where it cannot.
+    pub refresh_ms: Option<u32>,
     /// What its schemes do: `stat`, `migrate_hot`, ...
     pub actions: Vec<String>,
 }
@@ -36,14 +38,16 @@ pub fn running(reader: &mut Reader) -> Result<Vec<Kdamond>, Missing> {
         running.push(Kdamond {
             index,
             operations: operations.map(str::to_owned).unwrap_or_default(),
-            pid: reader
-                .value(&format!("{directory}/pid"))
-                .ok()
-                .and_then(|pid| pid.parse().ok()),
+            pid: number(reader, &format!("{directory}/pid")),
+            refresh_ms: number(reader, &format!("{directory}/refresh_ms")),
             actions,
         });
     }
     Ok(running)
+}
+
+fn number(reader: &mut Reader, path: &str) -> Option<u32> {
+    reader.value(path).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -61,6 +65,7 @@ mod tests {
             (&file("0/state"), "off\n"),
             (&file("1/state"), "on\n"),
             (&file("1/pid"), "77\n"),
+            (&file("1/refresh_ms"), "0\n"),
             (&file("1/contexts/0/operations"), "paddr\n"),
             (&file("1/contexts/0/schemes/nr_schemes"), "1\n"),
             (&file("1/contexts/0/schemes/0/action"), "migrate_hot\n"),
@@ -68,6 +73,7 @@ mod tests {
         let expected = Kdamond {
             index: 1,
             pid: Some(77),
+            refresh_ms: Some(0),
             operations: "paddr".into(),
             actions: vec!["migrate_hot".into()],
         };

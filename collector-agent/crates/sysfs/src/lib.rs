@@ -5,6 +5,7 @@ pub mod classify;
 pub mod cxl;
 pub mod damon_admin;
 pub mod damon_stat;
+pub mod damos;
 pub mod devices;
 pub mod huge_pages;
 pub mod knobs;

@@ -7,7 +7,9 @@
 
 use proptest::prelude::*;
 use tierscope_rootfs::{Reader, Root};
-use tierscope_sysfs::{cgroup, cxl, damon_stat, lru_gen, memory_blocks, nodes, ratings, resctrl, zram};
+use tierscope_sysfs::{
+    cgroup, cxl, damon_stat, damos, lru_gen, memory_blocks, nodes, ratings, resctrl, zram,
+};
 
 /// Text made of the pieces that these files are made of, in any order.
 fn pieces() -> impl Strategy<Value = String> {
@@ -37,12 +39,16 @@ fn pieces() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 24] = [
     "sys/kernel/debug/lru_gen",
     "sys/kernel/debug/zswap/stored_pages",
     "sys/block/zram0/disksize",
     "sys/block/zram0/mm_stat",
     "sys/module/damon_stat/parameters/memory_idle_ms_percentiles",
+    "sys/kernel/mm/damon/admin/kdamonds/0/refresh_ms",
+    "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/action",
+    "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/target_nid",
+    "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/stats/sz_applied",
     "sys/fs/cgroup/load/io.stat",
     "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes",
     "sys/fs/resctrl/mon_data/mon_L3_00/mbm_local_bytes",
@@ -71,11 +77,13 @@ proptest! {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, &text).unwrap();
         }
+        std::fs::write(directory.path().join("sys/kernel/mm/damon/admin/kdamonds/0/state"), "on\n").unwrap();
         let mut reader = Reader::new(Root::new(directory.path()));
         let _ = lru_gen::read(&mut reader).unwrap();
         let _ = zram::stats(&mut reader, "zram0", |_, _| {});
         zram::zswap(&mut reader, |_, _| {}).unwrap();
         damon_stat::read(&mut reader, |_, _| {});
+        prop_assert!(damos::schemes(&mut reader).unwrap().len() <= 1);
         for file in cgroup::Version::V2.files() {
             let _ = cgroup::read(&mut reader, cgroup::Version::V2, "/load", file, |_, _| {});
         }

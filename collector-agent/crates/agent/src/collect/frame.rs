@@ -94,6 +94,16 @@ impl Frame {
         SectionId(index)
     }
 
+    /// Forgets the names of a section: what they stood for is gone, and not only unread.
+    pub(crate) fn clear(&mut self, id: SectionId) {
+        let section = &mut self.sections[id.0];
+        self.names -= section.keys.len();
+        section.keys.clear();
+        section.values.clear();
+        section.order.clear();
+        section.cursor = 0;
+    }
+
     /// Stores a value; `None` says that the kernel has the place but no value, such as a limit of `max`. Names beyond
     /// the limit are counted and not kept.
     pub(crate) fn put(&mut self, id: SectionId, name: &str, value: Option<i64>) {

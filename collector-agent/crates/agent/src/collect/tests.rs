@@ -142,6 +142,7 @@ fn every_scope_and_source_is_read_with_its_own_key() {
         "/proc/pressure/cpu",
         "/proc/pressure/io",
         "/proc/pressure/irq",
+        "/sys/kernel/mm/damon/admin/kdamonds",
         "/sys/kernel/mm/transparent_hugepage",
         "/sys/devices/system/memory",
         "/sys/fs/resctrl/mon_data",

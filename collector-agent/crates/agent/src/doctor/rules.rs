@@ -14,7 +14,7 @@ use finding::{
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     given_up,
     hardware::degraded_link,
     hardware::link_errors,
@@ -40,6 +40,7 @@ const RULES: [Rule; 29] = [
     hardware::rotational_swap,
     hardware::barred,
     counting::damon_in_use,
+    counting::unseen_schemes,
     counting::min_ttl,
     counting::guest,
     tpp_kernel,

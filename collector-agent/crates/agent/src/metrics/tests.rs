@@ -69,6 +69,13 @@ fn tiered() -> Vec<Value> {
         (Scope::Node(1), "meminfo", "MemFree", Some(4096)),
         (Scope::Host, "pressure.memory", "some_total_us", Some(1_500_000)),
         (
+            Scope::Host,
+            "damos",
+            "sz_applied[k0.c0.s1.migrate_cold.N1]",
+            Some(64),
+        ),
+        (Scope::Host, "damos", "sz_applied[k0.c0.s2.pageout]", None),
+        (
             Scope::Service("shop/cache".to_owned()),
             "placement",
             "anon[cxl]",
@@ -101,6 +108,8 @@ fn figures_of_the_host_stand_beside_the_agents_health() {
         "tierscope_node_info{node=\"1\",tier=\"cxl\",kernel_tier_rank=\"\",cpus=\"no\"} 1",
         "tierscope_node_memory_size_bytes{node=\"0\",tier=\"dram\"} 1073741824",
         "tierscope_node_memory_free_bytes{node=\"1\",tier=\"cxl\"} 4096",
+        "tierscope_damon_scheme_applied_bytes_total{kdamond=\"0\",context=\"0\",scheme=\"1\",action=\"migrate_cold\",\
+         node=\"1\",tier=\"cxl\"} 64",
         "tierscope_pressure_stalled_seconds_total{resource=\"memory\",tasks=\"some\"} 1.5",
         "tierscope_service_memory_bytes{namespace=\"shop\",service=\"cache\",tier=\"cxl\",kind=\"anon\"} 5",
         "tierscope_agent_missing_files{path=\"/proc/pressure/irq\",reason=\"absent\"} 1",
@@ -112,6 +121,7 @@ fn figures_of_the_host_stand_beside_the_agents_health() {
         !page.contains("pgdemote_direct"),
         "what the kernel lacks is not a zero"
     );
+    assert!(!page.contains("pageout"), "what nobody refreshed is not a zero");
     assert!(!page.contains("last_collection"), "nothing was collected yet");
 }
 

@@ -114,6 +114,7 @@ const MOVES: [Moves; 9] = [
 pub(super) fn write(page: &mut Page, readings: &Readings, inventory: &Inventory) {
     write_nodes(page, readings, inventory);
     write_moves(page, readings, inventory);
+    write_damon(page, readings, inventory);
     write_pressure(page, readings);
     write_vmstat(page, readings);
 }
@@ -186,6 +187,47 @@ fn write_moves(page: &mut Page, readings: &Readings, inventory: &Inventory) {
             ("trust", moves.trust),
         ];
         page.sample(metric, &labels, pages as f64 * page_bytes);
+    }
+}
+
+/// What schemes of DAMON did, by the names of their counters: `sz_applied[k0.c0.s1.migrate_cold.N1]`.
+fn write_damon(page: &mut Page, readings: &Readings, inventory: &Inventory) {
+    for (counter, metric, help) in [
+        (
+            "sz_applied[",
+            "tierscope_damon_scheme_applied_bytes_total",
+            "Memory to which a scheme of DAMON applied its action since its kernel thread started.",
+        ),
+        (
+            "sz_tried[",
+            "tierscope_damon_scheme_tried_bytes_total",
+            "Memory to which a scheme of DAMON tried to apply its action since its kernel thread started.",
+        ),
+    ] {
+        let mut is_announced = false;
+        for (_, source, name, bytes) in readings.iter() {
+            let label = name.strip_prefix(counter).and_then(|rest| rest.strip_suffix(']'));
+            let (Some(label), "damos") = (label, source) else {
+                continue;
+            };
+            let mut parts = label.split('.');
+            let mut next = || parts.next().unwrap_or_default();
+            let (kdamond, context, scheme, action, target) = (next(), next(), next(), next(), next());
+            let node = target.trim_start_matches('N');
+            let of_node = inventory.nodes.iter().find(|found| found.id.to_string() == node);
+            let labels = [
+                ("kdamond", kdamond.trim_start_matches('k')),
+                ("context", context.trim_start_matches('c')),
+                ("scheme", scheme.trim_start_matches('s')),
+                ("action", action),
+                ("node", node),
+                ("tier", of_node.map_or("", |found| found.tier_class.as_str())),
+            ];
+            if !std::mem::replace(&mut is_announced, true) {
+                page.metric(metric, "counter", help);
+            }
+            page.sample(metric, &labels, bytes as f64);
+        }
     }
 }
 

@@ -271,3 +271,67 @@ fn a_process_that_is_too_large_is_counted_and_leaves_room_for_others() {
     assert_eq!(of("a", "smaps_rollup|Rss"), Err("no such key"));
     assert_eq!(of("b", "smaps_rollup|Rss"), Ok(Some(4096)));
 }
+
+/// A kernel thread with two schemes, which moves cold memory to node 1.
+fn with_schemes(root: &FakeRoot, refresh_ms: &str) {
+    let base = "sys/kernel/mm/damon/admin/kdamonds/0";
+    root.write(&format!("{base}/state"), "on\n");
+    root.write(&format!("{base}/refresh_ms"), refresh_ms);
+    for (scheme, action) in [("0", "migrate_cold"), ("1", "pageout")] {
+        let directory = format!("{base}/contexts/0/schemes/{scheme}");
+        root.write(&format!("{directory}/action"), action);
+        root.write(&format!("{directory}/target_nid"), "1\n");
+        root.write(&format!("{directory}/stats/sz_applied"), "4096\n");
+    }
+}
+
+const MOVED: &str = "host|damos|sz_applied[k0.c0.s0.migrate_cold.N1]";
+const RECLAIMED: &str = "host|damos|sz_applied[k0.c0.s1.pageout]";
+const APPLIED: &str = "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/stats/sz_applied";
+
+#[test]
+fn statistics_of_schemes_that_the_kernel_refreshes_have_values_even_when_nothing_moves() {
+    let root = host();
+    with_schemes(&root, "1000\n");
+    let mut collector = collector(&root, CollectorConfig::default());
+    for second in [1, 2, 10_000] {
+        let collected = collector.collect(stamp(second));
+        assert_eq!(value(&collected, MOVED), Ok(Some(4096)), "{second}");
+        let refreshed = "host|damos|stats_refreshed[k0.c0.s1.pageout]";
+        assert_eq!(value(&collected, refreshed), Ok(Some(1)));
+    }
+    root.write("sys/kernel/mm/damon/admin/kdamonds/0/state", "off\n");
+    let collected = collector.collect(stamp(10_001));
+    assert_eq!(value(&collected, MOVED), Err("no such key"));
+}
+
+#[test]
+fn statistics_that_nobody_refreshes_are_absent_and_come_back_when_they_change() {
+    let root = host();
+    with_schemes(&root, "0\n");
+    let mut collector = collector(&root, CollectorConfig::default());
+    assert_eq!(value(&collector.collect(stamp(0)), MOVED), Ok(None));
+    root.write(APPLIED, "8192\n");
+    let changed = collector.collect(stamp(60));
+    assert_eq!(value(&changed, MOVED), Ok(Some(8192)));
+    assert_eq!(value(&changed, RECLAIMED), Ok(None), "each scheme has its own");
+    assert_eq!(value(&collector.collect(stamp(660)), MOVED), Ok(Some(8192)));
+    assert_eq!(value(&collector.collect(stamp(661)), MOVED), Ok(None), "too old");
+    let refreshed = "host|damos|stats_refreshed[k0.c0.s0.migrate_cold.N1]";
+    assert_eq!(value(&collector.collect(stamp(662)), refreshed), Ok(Some(0)));
+}
+
+#[test]
+fn a_scheme_that_is_replaced_leaves_no_name_behind() {
+    let root = host();
+    with_schemes(&root, "1000\n");
+    let mut collector = collector(&root, CollectorConfig::default());
+    collector.collect(stamp(1));
+    let action = "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/action";
+    root.write(action, "migrate_hot\n");
+    let collected = collector.collect(stamp(2));
+    assert_eq!(value(&collected, MOVED), Err("no such key"));
+    let now = "host|damos|sz_applied[k0.c0.s0.migrate_hot.N1]";
+    assert_eq!(value(&collected, now), Ok(Some(4096)));
+    assert_eq!(value(&collected, RECLAIMED), Ok(Some(4096)));
+}

@@ -101,6 +101,27 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Schemes of DAMON whose work nobody can see.
+pub(super) fn unseen_schemes(facts: &Facts<'_>) -> Option<Finding> {
+    let unseen: Vec<String> = facts
+        .kdamonds
+        .iter()
+        .filter(|kdamond| kdamond.refresh_ms.unwrap_or(0) == 0)
+        .filter(|kdamond| kdamond.actions.iter().any(|action| action != "stat"))
+        .map(|kdamond| kdamond.index.to_string())
+        .collect();
+    (!unseen.is_empty()).then(|| {
+        let cause = format!(
+            "kdamond {} has schemes of which the kernel does not refresh the statistics: what they moved is known only while somebody \
+             else refreshes them",
+            unseen.join(", ")
+        );
+        let fix = "`echo 1000 > /sys/kernel/mm/damon/admin/kdamonds/N/refresh_ms` where the kernel has that file; else write \
+                   `update_schemes_stats` into its `state` every minute. Nothing, if the tool that set DAMON up does so.";
+        finding("damon-schemes-unseen", "info", CERTAIN, cause, fix)
+    })
+}
+
 /// A setting that kills programs instead of reclaiming what they need.
 pub(super) fn min_ttl(facts: &Facts<'_>) -> Option<Finding> {
     let min_ttl_ms: u64 = facts.knob("/sys/kernel/mm/lru_gen/min_ttl_ms")?.parse().ok()?;

@@ -200,6 +200,7 @@ fn others_who_move_or_watch_memory_are_named() {
     let kdamond = |action: &str| Kdamond {
         index: 0,
         pid: Some(5),
+        refresh_ms: Some(1000),
         operations: "paddr".into(),
         actions: vec![action.into()],
     };
@@ -207,6 +208,17 @@ fn others_who_move_or_watch_memory_are_named() {
     assert_eq!(ids_of(&all(&facts)), ["damon-in-use"]);
     facts.kdamonds = vec![kdamond("migrate_hot")];
     assert_eq!(ids_of(&all(&facts)), ["two-promoters", "damon-in-use"]);
+    for never in [None, Some(0)] {
+        facts.kdamonds[0].refresh_ms = never;
+        let found = all(&facts);
+        assert_eq!(
+            ids_of(&found),
+            ["two-promoters", "damon-in-use", "damon-schemes-unseen"]
+        );
+        assert!(found[2].cause.contains("kdamond 0") && found[2].fix.contains("update_schemes_stats"));
+    }
+    facts.kdamonds[0].actions = vec!["stat".into()];
+    assert_eq!(ids_of(&all(&facts)), ["damon-in-use"], "there is nothing to see");
     let mut inventory = healthy();
     inventory.knobs.push(Knob {
         path: "/sys/module/damon_reclaim/parameters/enabled".into(),
