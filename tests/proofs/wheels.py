@@ -22,8 +22,9 @@ from factories.waiting import DEADLINE_SECONDS, until
 from proofs.artefacts import DIST, NotHereError, NotProvenError, Proven, child_cpu_seconds, find_one, run
 
 _BUILDERS = re.compile(
-    r"(?:.*-)?(?:cc|c\+\+|c8?9|gcc|g\+\+|clang|clang\+\+|ld|as|zig|rustc|cargo|rustup|go|node|nodejs|npm|npx|make|uv)(?:-?[\d.]+)?"
+    r"(?:.*-)?(?:cc|c\+\+|c8?9|gcc|g\+\+|clang|clang\+\+|ld|as|zig|rustc|cargo|rustup|go|node|nodejs|npm|npx|make|uv|pg_config|postgres)(?:-?[\d.]+)?"
 )
+_DEBIANS_POSTGRES = Path("/usr/lib/postgresql")
 _SCRAPE = """
 global: {{scrape_interval: 2s}}
 scrape_configs: [{{job_name: node, static_configs: [{{targets: ["{exporter}"]}}]}}]
@@ -39,8 +40,10 @@ class Installed:
     env: dict[str, str]
 
     def run(self, *words: str) -> str:
-        """Stdout of a command."""
-        return run([self.program, *words], env=self.env)
+        """Stdout of a command. As root, it and what it starts see no PostgreSQL of the machine."""
+        hiding = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs none {_DEBIANS_POSTGRES} && exec "$@"', "sh"]
+        hidden = hiding if _DEBIANS_POSTGRES.is_dir() and os.geteuid() == 0 else []
+        return run([*hidden, self.program, *words], env=self.env)
 
     def document(self, *words: str) -> Any:  # noqa: ANN401 - answers differ
         """The JSON that a command prints."""
@@ -65,6 +68,7 @@ def prove() -> Iterator[Proven]:
         yield Proven("wheels install without compiler and Node", seen)
         with _running(Installed(python.with_name("tierscope"), env)) as (tierscope, url):
             yield Proven("`tierscope up --detach` runs", f"{url}, {time.monotonic() - started:.0f} s after the start")
+            yield Proven("its database", _checked(tierscope, "programs"))
             yield from _ask(tierscope, url, folder, started)
         if left := _processes_of(folder):
             raise NotProvenError(f"`tierscope down` left processes: {'; '.join(left)}")
@@ -79,6 +83,13 @@ def _running(tierscope: Installed) -> Iterator[tuple[Installed, str]]:
         yield tierscope, state["url"]
     finally:
         tierscope.run("down")
+
+
+def _checked(tierscope: Installed, name: str) -> str:
+    """What a check of `tierscope doctor` says."""
+    checks = tierscope.document("doctor")["checks"]
+    found: str = next(check["detail"] for check in checks if check["name"] == name)
+    return found
 
 
 def _ask(tierscope: Installed, url: str, folder: Path, started: float) -> Iterator[Proven]:
@@ -136,7 +147,7 @@ def _processes_of(folder: Path) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """PATH holds what the machine has but for compilers, linkers, Node and Python tools; settings of pip stay."""
+    """PATH has no compilers, linkers, Node, Python tools and PostgreSQL of the machine; settings of pip stay."""
     programs = folder / "path"
     programs.mkdir()
     for directory in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
