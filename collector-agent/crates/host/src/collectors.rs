@@ -80,6 +80,16 @@ pub const ALL: &[Facts] = &[
         intrusive: false,
     },
     Facts {
+        name: "hotness_unit",
+        is_backend: false,
+        sees: "which blocks of its memory a CXL device itself counts as hot (CHMU, CXL 3.2); found and named, not read yet",
+        granularity: "block of the device",
+        privilege: "root or CAP_PERFMON; a kernel with the driver cxl_hmu, which is not in mainline",
+        capabilities: &[],
+        cost: "nothing: it is only looked for",
+        intrusive: false,
+    },
+    Facts {
         name: "service_metrics",
         is_backend: false,
         sees: "throughput, load and latency as services tell them",

@@ -7,6 +7,7 @@ pub mod damon_admin;
 pub mod damon_stat;
 pub mod damos;
 pub mod devices;
+pub mod hotness;
 pub mod huge_pages;
 pub mod knobs;
 pub mod lru_gen;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use tierscope_clock::SECOND_NS;
 use tierscope_procfs::buddyinfo;
 use tierscope_rootfs::{Missing, ReadError, Reader};
-use tierscope_sysfs::{cxl, damon_stat, devices, huge_pages, lru_gen, memory_blocks, ratings, resctrl, zram};
+use tierscope_sysfs::{
+    cxl, damon_stat, devices, hotness, huge_pages, lru_gen, memory_blocks, ratings, resctrl, zram,
+};
 
 use super::cadence::Timer;
 use super::frame::{Frame, SectionId};
@@ -172,6 +174,24 @@ fn read_hardware(reader: &mut Reader, out: &mut Out<'_>, nodes: &[u32]) {
     }
     put_all(out, "host", "dax", &dax_values(&devices::dax(reader)));
     put_all(out, "host", "cxl", &region_values(&cxl::regions(reader)));
+    put_all(
+        out,
+        "host",
+        "cxl_hmu",
+        &hotness_values(&hotness::instances(reader)),
+    );
+}
+
+/// Instances of monitoring units by the device that has them.
+fn hotness_values(instances: &[hotness::Instance]) -> Vec<(String, i64)> {
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for instance in instances {
+        *counts.entry(&instance.device).or_default() += 1;
+    }
+    let named = counts.into_iter();
+    named
+        .map(|(device, count)| (format!("instances[{device}]"), count))
+        .collect()
 }
 
 /// Values of a source that has none on most hosts: no values, no section.

@@ -7,7 +7,7 @@ use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Inventory;
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
-use tierscope_sysfs::{cxl, devices, knobs};
+use tierscope_sysfs::{cxl, devices, hotness, knobs};
 
 use tierscope_host::services::Discovered;
 
@@ -45,6 +45,8 @@ pub(crate) struct Devices {
     pub(crate) dax: Vec<devices::Dax>,
     /// Memory blocks; `None` where the host shows none.
     pub(crate) blocks: Option<Blocks>,
+    /// Monitoring units of CXL devices that count hot blocks by themselves.
+    pub(crate) hotness: Vec<hotness::Instance>,
     /// Errors of links that rose while the agent watched: device, and how many.
     pub(crate) risen: Vec<(String, u64)>,
 }
@@ -67,6 +69,7 @@ impl<'a> Facts<'a> {
                 regions: cxl::regions(reader),
                 dax: devices::dax(reader),
                 blocks: memory_blocks::read(reader).ok(),
+                hotness: hotness::instances(reader),
                 risen: Vec::new(),
             },
             vmstat,

@@ -14,7 +14,7 @@ use finding::{
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 30] = [
+const RULES: [Rule; 31] = [
     given_up,
     hardware::degraded_link,
     hardware::link_errors,
@@ -39,6 +39,7 @@ const RULES: [Rule; 30] = [
     hardware::slow_slot,
     hardware::rotational_swap,
     hardware::barred,
+    hardware::hotness_unit,
     counting::damon_in_use,
     counting::unseen_schemes,
     counting::min_ttl,

@@ -59,6 +59,8 @@ const ONCE: &[&str] = &[
     "sys/bus/event_source/devices/cpu*/events/mem-*",
     "sys/bus/event_source/devices/cpu*/format/*",
     "sys/bus/event_source/devices/cpu*/type",
+    "sys/bus/event_source/devices/cxl_hmu_*/cpumask",
+    "sys/bus/event_source/devices/cxl_hmu_*/format/*",
     "sys/bus/event_source/devices/ibs_*/caps/*",
     "sys/bus/event_source/devices/ibs_*/format/*",
     "sys/bus/event_source/devices/ibs_*/type",

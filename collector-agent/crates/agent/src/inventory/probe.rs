@@ -5,6 +5,7 @@
 
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Collector;
+use tierscope_sysfs::hotness;
 
 use tierscope_host::collectors::{self, State};
 
@@ -26,6 +27,17 @@ fn state(reader: &mut Reader, name: &str) -> State {
     }
     if let Some(missing) = missing(reader, name) {
         return State::off(missing, "");
+    }
+    if name == "hotness_unit" {
+        let names: Vec<String> = hotness::instances(reader)
+            .into_iter()
+            .map(|instance| instance.name)
+            .collect();
+        let reason = format!(
+            "{} can count accesses at the device; this agent does not read hot lists",
+            names.join(", ")
+        );
+        return State::off(reason, "");
     }
     if !reader.root().is_live() {
         return State::off(RECORDING, "");
@@ -61,6 +73,10 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
         "memory_bandwidth" => (
             has("/sys/fs/resctrl/mon_data") || has_memory_unit(reader),
             "no unit that counts bytes at memory: another processor, a guest, or a module that is not loaded",
+        ),
+        "hotness_unit" => (
+            !hotness::instances(reader).is_empty(),
+            "no CXL device here that monitors hotness (CHMU), or no driver for it: cxl_hmu is not in mainline",
         ),
         "memory_stall" => (
             ["cpu", "armv8_pmuv3_0"]
@@ -127,11 +143,14 @@ mod tests {
         assert!(reason(&bare, "damon_pages").contains("CONFIG_DAMON_SYSFS"));
         assert!(reason(&bare, "pebs").contains("no precise Intel events"));
         assert!(reason(&bare, "idle_page").contains("CONFIG_IDLE_PAGE_TRACKING"));
+        assert!(reason(&bare, "hotness_unit").contains("not in mainline"));
         let rich = FakeRoot::new();
+        rich.write("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/type", "40\n");
         rich.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
         rich.write("sys/bus/event_source/devices/cpu/caps/max_precise", "3\n");
         assert_eq!(reason(&rich, "damon_pages"), RECORDING);
         assert_eq!(reason(&rich, "pebs"), RECORDING);
+        assert!(reason(&rich, "hotness_unit").contains("cxl_hmu_mem0.0.0 can count"));
     }
 
     #[test]

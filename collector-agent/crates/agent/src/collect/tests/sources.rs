@@ -47,6 +47,8 @@ const SLOW_FILES: &[(&str, &str)] = &[
         "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
         "4\n",
     ),
+    ("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/type", "40\n"),
+    ("sys/bus/event_source/devices/cxl_hmu_mem0.0.1/type", "41\n"),
     ("sys/devices/system/memory/block_size_bytes", "8000000\n"),
     ("sys/devices/system/memory/memory0/state", "offline\n"),
     ("sys/module/damon_stat/parameters/enabled", "Y\n"),
@@ -72,7 +74,7 @@ const SLOW_FILES: &[(&str, &str)] = &[
 ];
 
 /// What the slow sources of [`slow_host`] give.
-const SLOW_VALUES: [(&str, Option<i64>); 16] = [
+const SLOW_VALUES: [(&str, Option<i64>); 17] = [
     ("zone:0/DMA32|buddyinfo|free_blocks[2]", Some(7)),
     ("host|pressure.irq|full_total_us", Some(3)),
     ("host|lru_gen|anon_idle_600s[N0]", Some(100)),
@@ -84,6 +86,7 @@ const SLOW_VALUES: [(&str, Option<i64>); 16] = [
     ("node:1|hugepages|nr_hugepages[2048kB]", Some(4)),
     ("host|memory_blocks|offline", Some(1)),
     ("host|damon_stat|estimated_memory_bandwidth", Some(77)),
+    ("host|cxl_hmu|instances[mem0]", Some(2)),
     ("host|thp_stats|split[64kB]", Some(2)),
     ("host|dax|target_node[dax0.0]", Some(1)),
     ("host|cxl|region_committed[region0]", Some(1)),

@@ -131,6 +131,21 @@ pub(super) fn link_errors(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Devices that know what is hot in their memory.
+pub(super) fn hotness_unit(facts: &Facts<'_>) -> Option<Finding> {
+    let units = &facts.devices.hotness;
+    (!units.is_empty()).then(|| {
+        let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
+        let cause = format!(
+            "{} can count which blocks of CXL memory are hot, without cost for programs; this agent finds such units and does not \
+             read them",
+            names.join(", ")
+        );
+        let fix = "Nothing. `perf record -a -e <unit>/.../` of the driver's own perf shows the hot list.";
+        finding("cxl-hotness-unit", "info", CERTAIN, cause, fix)
+    })
+}
+
 /// Memory of devices that is not the kernel's.
 pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     let devices = &facts.devices;

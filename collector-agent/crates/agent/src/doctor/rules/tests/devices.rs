@@ -4,6 +4,7 @@ use tierscope_sample::inventory::Unmovable;
 use tierscope_sysfs::cxl::{Errors, Link, Memory, Pci, Region};
 use tierscope_sysfs::damon_admin::Kdamond;
 use tierscope_sysfs::devices::Dax;
+use tierscope_sysfs::hotness::Instance;
 use tierscope_sysfs::memory_blocks::Blocks;
 
 use super::*;
@@ -263,4 +264,18 @@ fn settings_that_surprise_are_told() {
     let mut inventory = healthy();
     inventory.hypervisor = "kvm-guest".into();
     assert_eq!(ids(&inventory), ["guest-topology"]);
+}
+
+#[test]
+fn a_device_that_counts_hot_blocks_is_named() {
+    let inventory = healthy();
+    let mut facts = facts(&inventory);
+    facts.devices.hotness = vec![Instance {
+        name: "cxl_hmu_mem0.0.0".into(),
+        device: "mem0".into(),
+        ..Instance::default()
+    }];
+    let found = all(&facts);
+    assert_eq!(ids_of(&found), ["cxl-hotness-unit"]);
+    assert!(found[0].cause.starts_with("cxl_hmu_mem0.0.0 can count"));
 }
