@@ -2,8 +2,9 @@
 
     .venv/bin/python deploy/site/build.py [DIRECTORY]
 
-Markdown is read as CommonMark with tables, as code hosts render it. Pages hold no inline script: the service's content
-policy allows none. Links between pages follow; links to files that the site does not have become plain text.
+Markdown is read as CommonMark with tables, as code hosts render it; a notebook is a page with its outputs. Pages hold no
+inline script: the service's content policy allows none. Links between pages follow; links to files that the site does
+not have become plain text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
@@ -28,7 +30,7 @@ OUTPUT = ROOT / "docs" / "_site"
 OF_ROOT = {"README.md": "about.html", "ARCHITECTURE.md": "architecture.html", "CONTRIBUTING.md": "contributing.html"}
 SECTIONS = {
     "Start": ("docs/tutorial.md", "docs/concepts.md", "docs/faq.md", "docs/comparison.md"),
-    "Tasks": ("docs/howto/*.md", "docs/examples/*.md"),
+    "Tasks": ("docs/howto/*.md", "docs/examples/*.md", "docs/notebooks/*.ipynb"),
     "Operate": ("docs/operating/*.md",),
     "What figures mean": ("docs/method/*.md",),
     "Reference": ("docs/*.md",),
@@ -58,7 +60,8 @@ def address_of(source: Path) -> str:
 
 def read(source: Path) -> Page:
     """Parse a page; its headings get the anchors that code hosts give them."""
-    tokens = _PARSER.parse((ROOT / source).read_text(encoding="utf-8"))
+    text = (ROOT / source).read_text(encoding="utf-8")
+    tokens = _PARSER.parse(markdown_of(json.loads(text)) if source.suffix == ".ipynb" else text)
     title = str(source)
     seen: dict[str, int] = {}
     for heading, inline in reversed(list(pairwise(tokens))):
@@ -70,6 +73,18 @@ def read(source: Path) -> Page:
             seen[anchor] = seen.get(anchor, 0) + 1
             heading.attrSet("id", anchor if seen[anchor] == 1 else f"{anchor}-{seen[anchor] - 1}")
     return Page(source, address_of(source), title, tuple(tokens))
+
+
+def markdown_of(notebook: Mapping[str, Any]) -> str:
+    """Return a notebook as Markdown: its text, its code, and below that what the code printed and showed."""
+    parts = []
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        for output in cell.get("outputs", ()):
+            shown = output.get("text") or output.get("data", {}).get("text/plain", "")
+            parts.append(f"```text\n{''.join(shown).rstrip()}\n```")
+    return "\n\n".join(parts)
 
 
 def text_of(inline: Token) -> str:
@@ -124,7 +139,8 @@ def navigation(pages: Sequence[Page]) -> dict[str, list[Page]]:
 
 def build(output: Path) -> int:
     """Write the site; return the number of its pages."""
-    sources = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if "_site" not in path.parts]
+    below = [path for kind in ("*.md", "*.ipynb") for path in (ROOT / "docs").rglob(kind)]
+    sources = [path.relative_to(ROOT) for path in below if "_site" not in path.parts]
     pages = [read(source) for source in sorted([*sources, *map(Path, OF_ROOT)])]
     known = {page.source: page.address for page in pages}
     known |= {source.parent: address for source, address in known.items() if source.name == "README.md"}

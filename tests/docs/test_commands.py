@@ -37,6 +37,7 @@ LANGUAGES = {*COMMANDS, *READERS, "sql", "text"}
 HOSTS = 10
 LIMIT_SECONDS = 300
 ADDRESSES = ("http://127.0.0.1:8480", "https://tierscope.example.org", "https://tierscope.example")
+NOTEBOOKS = ROOT / "docs" / "notebooks"
 FILES = {
     "trace.parquet": "tests/data/page-traces/sqlite.parquet",
     "lab": "tests/data/kernel-lab/04-pingpong.tar.zst",
@@ -154,6 +155,58 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, service: Service, pr
         if block.file is not None:
             (tmp_path / block.file).write_text(replaced(block.text, service.url, service.made.ids), encoding="utf-8")
     assert fault_of(script, tmp_path, environment_of(service, tmp_path, programs)) is None
+
+
+@pytest.fixture(scope="module")
+def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the client, and with what notebooks need besides, as their lock says."""
+    folder = tmp_path_factory.mktemp("notebooks") / "environment"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT_SECONDS)
+    python = folder / "bin" / "python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    locked = ["--only-binary=:all:", "--require-hashes", "-r", NOTEBOOKS / "requirements.lock"]
+    done = subprocess.run([*pip, *locked], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    if "No matching distribution" in done.stderr and "connection" in done.stderr:
+        pytest.skip("the package index is not reachable, and its wheels are not cached")
+    assert done.returncode == 0, done.stderr
+    copied = shutil.copytree(ROOT / "backend" / "client", folder.parent / "client")  # a build writes beside its source
+    subprocess.run([*pip, "--no-deps", copied], check=True, timeout=LIMIT_SECONDS)
+    return python
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_runs_from_an_empty_environment_and_decides(
+    notebook: Path, service: Service, empty_environment: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / notebook.name
+    done = subprocess.run(
+        [empty_environment, NOTEBOOKS / "run.py", notebook, ran],
+        env={"TIERSCOPE_URL": service.url, "TIERSCOPE_TOKEN": service.made.token, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    *_, decided = printed(ran)
+    assert re.match(r"Data (mixed|measured|simulated)\. (Move \S+ first, to \d:\d|Move none yet)", decided), decided
+
+
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_shows_what_it_printed_on_the_demonstration_and_that_it_is_simulated(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert all(cell["outputs"] for cell in cells[2:] if cell["cell_type"] == "code")
+    *shown, decided = printed(notebook)
+    assert "simulated" in shown[0]
+    assert decided.startswith("Data simulated. Move ")
+
+
+def printed(notebook: Path) -> list[str]:
+    """What the cells of a notebook printed, one after another."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    return ["".join(output["text"]) for output in outputs if output["output_type"] == "stream"]
 
 
 @pytest.mark.parametrize("page", RUN, ids=str)
