@@ -31,6 +31,11 @@ main()
 SCRIPT
 chmod 0755 "$home/bin/tierscope"
 ln -s ../lib/tierscope/bin/tierscope "$tree/usr/bin/tierscope"
+manual=$tree/usr/share/man/man1
+.venv/bin/tierscope man "$manual" 2>/dev/null
+gzip -9n "$manual"/*.1
+mkdir -p "$tree/usr/share/bash-completion/completions"
+.venv/bin/tierscope completion bash >"$tree/usr/share/bash-completion/completions/tierscope"
 .venv/bin/python deploy/sbom/carried.py service "$site" "$home"
 find "$tree" -name __pycache__ -prune -exec rm -rf {} +
 find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
+from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.core import TyperGroup
 
 import tierscope
 from tierscope.cli.access import teams, users
 from tierscope.cli.access import tokens as token
 from tierscope.cli.alerts import rules
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, say
+from tierscope.cli.base.progress import shown_progress
 from tierscope.cli.capacity import command as capacity
 from tierscope.cli.experiments import command as experiments
 from tierscope.cli.fairness import command as fairness
@@ -24,7 +30,7 @@ from tierscope.cli.instance import down, loadgen, processes, status, up
 from tierscope.cli.knobs import command as knobs
 from tierscope.cli.knobs import swap_tier
 from tierscope.cli.notifications import silences
-from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge
+from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge, shell
 from tierscope.cli.ratio import command as recommend
 from tierscope.cli.recordings import assess
 from tierscope.cli.recordings import command as analyze
@@ -34,51 +40,54 @@ from tierscope.cli.tco import command as tco
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.errors import TierscopeError
 
+COMPLETE = "_TIERSCOPE_COMPLETE"
+"""Set by a shell that asks for completions."""
+PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
+    "Start an instance on this machine": (up, down, status, doctor),
+    "Look at the fleet": (fairness, ("hosts", hosts.app), ("agents", agents.app), event),
+    "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
+    "Plan and calculate": (capacity, tco, simulate, swap_device),
+    "Watch and notify": (("rules", rules.app), ("silences", silences.app)),
+    "Exchange data": (analyze, ("import", agent_data.import_app), openapi),
+    "Run the service": (
+        *(processes, migrate, config, backup, ("objects", objects.app), ("purge", purge.app)),
+        *(("user", users.app), ("team", teams.app), ("token", token.app), loadgen, shell),
+    ),
+}
+"""The commands by what people want to do, as `--help` shows them."""
+
+
+class ByJob(TyperGroup):
+    """Lists commands in the order of their panels."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Names of commands, those of one panel together."""
+        panels = list(PANELS)
+        return sorted(
+            super().list_commands(ctx),
+            key=lambda name: panels.index(self.commands[name].rich_help_panel),  # type: ignore[attr-defined]
+        )
+
+
 app = typer.Typer(
     name="tierscope",
     help="Fleet memory profiling for hosts with tiered memory.",
+    cls=ByJob,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for group in (
-    up,
-    down,
-    status,
-    processes,
-    recommend,
-    capacity,
-    migrate,
-    config,
-    event,
-    doctor,
-    openapi,
-    backup,
-    loadgen,
-    assess,
-    analyze,
-    knobs,
-    fairness,
-    simulate,
-    swap_device,
-    swap_tier,
-    tco,
-):
-    group.register(app)
-app.add_typer(token.app, name="token")
 prometheus_history.register(agent_data.import_app)
-app.add_typer(agent_data.import_app, name="import")
-app.add_typer(agents.app, name="agents")
-app.add_typer(experiments.app, name="experiments")
-app.add_typer(rules.app, name="rules")
-app.add_typer(silences.app, name="silences")
-app.add_typer(users.app, name="user")
-app.add_typer(teams.app, name="team")
-app.add_typer(hosts.app, name="hosts")
-app.add_typer(purge.app, name="purge")
-app.add_typer(objects.app, name="objects")
+for panel, members in PANELS.items():
+    for member in members:
+        if isinstance(member, tuple):
+            app.add_typer(member[1], name=member[0], rich_help_panel=panel)
+            continue
+        known = len(app.registered_commands)
+        member.register(app)
+        for command in app.registered_commands[known:]:
+            command.rich_help_panel = panel
 
 
 @app.callback(invoke_without_command=True)
@@ -97,8 +106,11 @@ def root(
 
 def main() -> None:
     """Run the command; errors with a known cause end with it and the next step, not with a traceback."""
+    if COMPLETE in os.environ:
+        completion_init()
     try:
-        app()
+        with shown_progress(sys.argv[1:]):
+            app()
     except TierscopeError as error:
         say(f"error: {error.detail}")
         say(f"next:  {error.next_step}")
