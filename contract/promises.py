@@ -1,4 +1,4 @@
-"""What a release promises to programs: operations and fields of the API, metrics, and fields of the wire schema.
+"""What a release promises to programs: operations and fields of the API, metrics, fields of the wire, SQL views.
 
     .venv/bin/python contract/promises.py             compares with the last release (contract/released.tsv)
     .venv/bin/python contract/promises.py --record    writes contract/released.tsv, as the last step of a release
@@ -36,7 +36,7 @@ def promises_now() -> Promises:
         for metric in METRICS
         for scope in metric.scopes
     }
-    return {**api_promises(api), **metrics, **_wire_promises()}
+    return {**api_promises(api), **metrics, **_wire_promises(), **_view_promises()}
 
 
 def broken(before: Promises, now: Promises) -> list[str]:
@@ -149,6 +149,12 @@ def _wire_promises() -> Promises:
     files = (batch_pb2, counters_pb2, heat_pb2, inventory_pb2, tiles_pb2, traces_pb2)
     messages = [message for file in files for message in file.DESCRIPTOR.message_types_by_name.values()]
     return {name: kind for message in messages for name, kind in fields(message)}
+
+
+def _view_promises() -> Promises:
+    from tierscope.storage.tables.views import SCHEMA, VIEWS
+
+    return {f"sql {SCHEMA}.{view.name}.{column.name}": column.type for view in VIEWS for column in view.columns}
 
 
 def read_released(text: str) -> tuple[str, Promises]:

@@ -150,7 +150,7 @@ def test_a_kernel_thread_that_starts_anew_loses_one_step_and_stale_statistics_ar
     plan = plan_host(keys, TIERS, page_bytes=4096)
     values = np.array([[100], [300], [50], [80], [0], [90]], np.int64)
     present = np.array([[True], [True], [True], [True], [False], [True]])
-    times = np.arange(6) * 60.0
+    times = np.array([0.0, 60.0, 120.0, 180.0, 240.0, 300.0])
     ledger = build_ledger(times, np.zeros(6, np.int64), values, present, plan)
     place = COLUMN_INDEX["damon_demoted_bytes"]
     assert ledger.present[:, place].tolist() == [True, False, True, False, False]

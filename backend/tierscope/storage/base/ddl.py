@@ -7,6 +7,7 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, DropTable,
 
 from tierscope.storage.base.partitions import Mode
 from tierscope.storage.tables import TIME_TABLES
+from tierscope.storage.tables.views import SCHEMA, View
 
 _TIME_TABLES = {entry.table.name: entry for entry in TIME_TABLES}
 _PACKED = ("body", "cells", "counts", "known")
@@ -47,6 +48,23 @@ def add_missing_columns(connection: Connection, table: Table, names: tuple[str, 
             definition = CreateColumn(column).compile(connection)
             connection.execute(text(f'ALTER TABLE "{table.name}" ADD COLUMN {definition}'))
             _tune_storage(connection, table.name, column)
+
+
+def make_view(connection: Connection, view: View) -> None:
+    """Make a view, or add the columns that it has not yet: those that are there keep their places, and who may read.
+
+    It reads with its owner's rights: who may read the view needs none on its tables.
+    """
+    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+    looked = inspect(connection)
+    there = view.name in looked.get_view_names(schema=SCHEMA)
+    places = [column["name"] for column in looked.get_columns(view.name, schema=SCHEMA)] if there else []
+    columns = sorted(view.columns, key=lambda one: places.index(one.name) if one.name in places else len(places))
+    cells = ", ".join(f'CAST({one.expression} AS {one.type}) AS "{one.name}"' for one in columns)
+    name = f"{SCHEMA}.{view.name}"
+    connection.execute(text(f"CREATE OR REPLACE VIEW {name} AS SELECT {cells} FROM {view.source}"))  # noqa: S608
+    words = view.help.replace("'", "''")
+    connection.execute(text(f"COMMENT ON VIEW {name} IS '{words}'"))
 
 
 def drop_tables(connection: Connection, tables: Iterable[Table]) -> None:

@@ -1,0 +1,106 @@
+"""The SQL views and their page: what a role that may read them alone sees, and that promised columns are there."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, inspect, make_url, text
+
+from factories.populated import populate
+from tierscope.core.database import Database, libpq_url
+from tierscope.storage.base.ddl import make_view
+from tierscope.storage.tables.views import SCHEMA, VIEWS, View
+
+Rows = list[tuple[object, ...]]
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def written(begin: str) -> list[str]:
+    """The statements of those SQL blocks of docs/howto/sql.md that begin so."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "sql.md").read_text(encoding="utf-8")
+    blocks = [block for block in re.findall(r"```sql\n(.*?)```", page, re.DOTALL) if block.startswith(begin)]
+    assert blocks, begin
+    return [statement for block in blocks for statement in block.split(";") if statement.strip()]
+
+
+@pytest.fixture
+def reader(database_url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A connection of a new role that may read the views and nothing else."""
+    owner = libpq_url(database_url)
+    role = f"reader_{make_url(database_url).database}"
+    with psycopg.connect(owner, autocommit=True) as connection:
+        for statement in written("CREATE ROLE grafana"):
+            connection.execute(statement.replace("grafana", f'"{role}"').encode())
+        connection.execute(f'SET ROLE "{role}"')
+        yield connection
+        connection.execute("RESET ROLE")
+        connection.execute(f'DROP OWNED BY "{role}"')
+        connection.execute(f'DROP ROLE "{role}"')
+
+
+def test_a_reader_sees_hosts_moves_and_heat_and_no_table(
+    database: Database, reader: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    populate(database)
+
+    def ask(statement: str) -> Rows:
+        return reader.execute(statement.encode()).fetchall()
+
+    reader.execute(f"SET search_path TO {SCHEMA}")
+    assert ask("SELECT host FROM hosts ORDER BY host") == [("node-0",), ("node-1",)]
+    moved = "SELECT host, sum(promoted_pages), count(*) FROM host_tier_moves GROUP BY host ORDER BY host"
+    with database.read() as session:
+        stored = session.execute(
+            text(
+                "SELECT h.name, sum(m.promoted_pages), count(*) FROM tier_moves m JOIN hosts h ON h.id = m.host_id"
+                " WHERE m.service_id = 0 GROUP BY h.name ORDER BY h.name"
+            )
+        )
+        assert ask(moved) == [tuple(row) for row in stored]
+    [(hot, cold, hosts, method)] = ask(
+        "SELECT hot_bytes, cold_bytes, n_hosts, method FROM service_heat_1h ORDER BY hour_start DESC LIMIT 1"
+    )
+    assert (hot, cold, hosts, method) == (2 * 10 * 2**30, 2 * 90 * 2**30, 2, "trace")
+    assert ask("SELECT DISTINCT heat_measured FROM service_hosts") == [(True,)]
+    hourly, _ = written("SELECT")
+    assert {host for _, host, _, _ in ask(hourly)} == {"node-0", "node-1"}
+    for statement in written("SELECT"):
+        ask(statement)
+    for view in VIEWS:
+        reader.execute(f"SELECT * FROM {SCHEMA}.{view.name} LIMIT 1".encode())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        reader.execute("SELECT credential_hash FROM public.hosts")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        reader.execute("DELETE FROM hosts")
+
+
+def columns_of(connection: Connection, view: View) -> list[str]:
+    """The columns of a view in order."""
+    return [column["name"] for column in inspect(connection).get_columns(view.name, schema=SCHEMA)]
+
+
+def test_every_promised_column_is_there(database: Database) -> None:
+    """A column that is added to a view needs a revision that makes the view again."""
+    with database.read() as session:
+        for view in VIEWS:
+            assert set(columns_of(session.connection, view)) == {column.name for column in view.columns}, view.name
+
+
+def test_a_view_that_gains_columns_keeps_the_places_of_others(database: Database) -> None:
+    whole = next(view for view in VIEWS if view.name == "services")
+    few = View("some", "Some columns.", whole.columns[3:], whole.source)
+    more = View("some", "More's there.", whole.columns, whole.source)
+    with database.write() as transaction:
+        make_view(transaction.connection, few)
+        before = columns_of(transaction.connection, few)
+        make_view(transaction.connection, more)
+        after = columns_of(transaction.connection, more)
+    assert after == before + [column.name for column in whole.columns[:3]]
