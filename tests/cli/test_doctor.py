@@ -105,6 +105,24 @@ def test_what_is_wrong_is_named_with_the_next_step(database_url: str, tmp_path: 
     assert "upgrade the service" in checks["agents"]["next_step"]
 
 
+def test_a_task_that_never_ran_is_told_once_others_ran_for_long(database_url: str, tmp_path: Path) -> None:
+    ran = text(
+        "INSERT INTO task_runs (task, runs, failures, seconds, buckets, last_at)"
+        " VALUES ('rebuild.drain', :runs, 0, 1, '{}', now())"
+        " ON CONFLICT (task) DO UPDATE SET runs = excluded.runs, last_at = now()"
+    )
+    found = []
+    for runs in (2, 1000):
+        with closing(Database(database_url)) as database, database.write() as transaction:
+            transaction.execute(ran, {"runs": runs})
+        _, checks = doctor(tmp_path, database_url=database_url)
+        assert checks["workers"]["result"] == "ok"
+        found.append(checks["schedule"])
+    assert found[0]["result"] == "ok"
+    assert found[1]["result"] == "warning"
+    assert "not ended for long: " in found[1]["detail"]
+
+
 def test_a_schema_of_an_older_release_and_a_database_that_is_gone_are_told(database_url: str, tmp_path: Path) -> None:
     downgrade(database_url, "0013")
     status, checks = doctor(tmp_path, database_url=database_url)

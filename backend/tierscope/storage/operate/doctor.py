@@ -31,9 +31,10 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """When a task of the workers ended last."""
+    """How often a task of the workers ended, and when last."""
 
     task: str
+    runs: int
     last_at: datetime
     failures: int
 
@@ -56,5 +57,5 @@ def read_server(session: ReadSession) -> ServerFacts:
 
 def read_tasks(session: ReadSession) -> list[TaskFacts]:
     """Tasks that workers have ended at least once."""
-    rows = session.execute(text("SELECT task, last_at, failures FROM task_runs ORDER BY task"))
-    return [TaskFacts(row.task, row.last_at, int(row.failures)) for row in rows]
+    rows = session.execute(text("SELECT task, runs, last_at, failures FROM task_runs ORDER BY task"))
+    return [TaskFacts(row.task, int(row.runs), row.last_at, int(row.failures)) for row in rows]

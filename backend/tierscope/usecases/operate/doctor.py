@@ -118,7 +118,11 @@ class ServiceDoctor:
             for name, seconds in self._schedule.items()
             if name in tasks and now - tasks[name].last_at > timedelta(seconds=3 * seconds + SILENT_SECONDS)
         ]
-        missing = [name for name in self._schedule if name not in tasks and self._schedule[name] < SILENT_SECONDS]
+        # The runs of any task bound how long there have been workers: soon after a start some have not had their turn.
+        lasted = min((tasks[name].runs * self._schedule[name] for name in self._schedule.keys() & tasks), default=0.0)
+        missing = [
+            name for name, seconds in self._schedule.items() if name not in tasks and seconds < SILENT_SECONDS < lasted
+        ]
         if workers.result == "ok" and (late or missing):
             detail = f"not ended for long: {', '.join(late + missing)}"
             beat = Check(
