@@ -163,8 +163,8 @@ def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("notebooks") / "environment"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT_SECONDS)
     python = folder / "bin" / "python"
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    locked = ["--only-binary=:all:", "--require-hashes", "-r", NOTEBOOKS / "requirements.lock"]
+    pip: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    locked: list[str | Path] = ["--only-binary=:all:", "--require-hashes", "-r", NOTEBOOKS / "requirements.lock"]
     done = subprocess.run([*pip, *locked], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if "No matching distribution" in done.stderr and "connection" in done.stderr:
         pytest.skip("the package index is not reachable, and its wheels are not cached")
