@@ -67,6 +67,27 @@ def test_kubernetes_takes_every_manifest(name: str, version: str) -> None:
     assert is_taken(ALL[name], version)
 
 
+def test_the_exporter_has_no_rights_and_is_scraped_where_it_listens() -> None:
+    found = list(yaml.safe_load_all((FOLDER / "exporter-daemonset.yaml").read_text(encoding="utf-8")))
+    assert all(is_taken(manifest, version) for manifest in found for version in VERSIONS)
+    template = pod_of(found[-1])
+    (container,) = template["spec"]["containers"]
+    security = container["securityContext"]
+    assert security["runAsNonRoot"]
+    assert security["readOnlyRootFilesystem"]
+    assert not security["privileged"]
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert "hostPID" not in template["spec"]
+    assert not template["spec"]["automountServiceAccountToken"]
+    assert all(mount["readOnly"] for mount in container["volumeMounts"])
+    assert {"cpu", "memory"} <= container["resources"]["limits"].keys()
+    port = template["metadata"]["annotations"]["prometheus.io/port"]
+    assert container["args"][:3] == ["exporter", "--listen", f"0.0.0.0:{port}"]
+    assert [int(port)] == [open_port["containerPort"] for open_port in container["ports"]]
+    agent = pod_of(ALL["DaemonSet/tierscope-agent"])["spec"]["containers"][0]
+    assert container["image"] == agent["image"]
+
+
 def test_a_misspelt_field_is_found() -> None:
     broken = yaml.safe_load(yaml.safe_dump(ALL["Deployment/tierscope-api"]))
     pod_of(broken)["spec"]["containers"][0]["readinesProbe"] = {}

@@ -8,6 +8,7 @@ use tierscope_heat::collector::{HeatCollector, View};
 use tierscope_heat::order::Order;
 use tierscope_host::collectors::{self, State};
 use tierscope_host::names::NamePolicy;
+use tierscope_host::pods;
 use tierscope_host::services::Rules;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
@@ -22,7 +23,7 @@ use crate::inventory;
 use crate::inventory::kubernetes_labels;
 use crate::served_loads::ServedTotals;
 use crate::service_metrics::{self, ServiceMetrics, merge};
-use crate::source::{Collection, Source};
+use crate::source::{Collection, FoundPods, Source};
 
 /// Collectors of the running host.
 pub(crate) struct LiveSource {
@@ -189,6 +190,10 @@ impl Source for LiveSource {
         Collection {
             sample: collected.sample,
             gone: collected.gone,
+            pods: FoundPods {
+                names: pods::read(self.counters.reader()),
+                of_services: self.counters.discovered().pods_of_services(),
+            },
             inventory: self.inventory(),
             heat: heat.folded,
             counters_dropped: collected.dropped.names as u64,

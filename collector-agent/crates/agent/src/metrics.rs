@@ -6,6 +6,7 @@ mod exposition;
 mod http;
 mod missing;
 mod page;
+mod pods;
 mod readings;
 mod services;
 mod tiers;
@@ -22,7 +23,7 @@ use tierscope_sample::heat::HeatRow;
 use tierscope_sample::inventory::Inventory;
 
 use crate::collect::Gone;
-use crate::source::Collection;
+use crate::source::{Collection, FoundPods};
 use crate::status::{Status, StatusFile};
 use crate::threads::spawn;
 use exposition::Page;
@@ -45,6 +46,7 @@ struct Newest {
     gone: BTreeMap<String, (Missing, i64)>,
     inventory: Arc<Inventory>,
     heat: Vec<HeatRow>,
+    pods: FoundPods,
 }
 
 impl Shown {
@@ -54,6 +56,7 @@ impl Shown {
         let mut newest = self.lock();
         newest.inventory = Arc::clone(&collection.inventory);
         newest.heat.clone_from(&collection.heat.rows);
+        newest.pods.clone_from(&collection.pods);
     }
 
     /// Takes counters that were read between two collections.
@@ -83,6 +86,13 @@ impl Shown {
         let newest = self.lock();
         tiers::write(&mut page, &newest.readings, &newest.inventory);
         services::write(&mut page, &newest.readings, &newest.heat);
+        let node = pods::Node {
+            readings: &newest.readings,
+            inventory: &newest.inventory,
+            pods: &newest.pods,
+            heat: &newest.heat,
+        };
+        pods::write(&mut page, &node);
         missing::write(&mut page, &newest.gone, &newest.inventory);
         page.into_text()
     }

@@ -1,7 +1,9 @@
 //! What one collection gives, and who gives it: the border between the loop of `run` and the collectors.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tierscope_host::pods::Pods;
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
@@ -9,6 +11,15 @@ use tierscope_wire::CollectorCost;
 
 use crate::collect::Gone;
 use tierscope_heat::order::{HeatCost, Order};
+
+/// Pods by uid, and the pods whose services are known one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FoundPods {
+    /// Namespace and name by uid.
+    pub(crate) names: Pods,
+    /// The uid of the only pod of a service.
+    pub(crate) of_services: BTreeMap<String, String>,
+}
 
 /// Everything that was read at the end of an interval.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +30,8 @@ pub(crate) struct Collection {
     pub(crate) gone: Vec<Gone>,
     /// What the host is now; it travels on change. The same object as the time before says that nothing changed.
     pub(crate) inventory: Arc<Inventory>,
+    /// Pods of the node, where it is one of a Kubernetes cluster.
+    pub(crate) pods: FoundPods,
     /// Heat of the interval; empty where none is measured.
     pub(crate) heat: Folded,
     /// Counter names beyond the limit.

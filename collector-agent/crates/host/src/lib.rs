@@ -6,5 +6,6 @@ pub mod collectors;
 #[path = "../../../testing/fake_root.rs"]
 mod fake_root;
 pub mod names;
+pub mod pods;
 pub mod services;
 pub mod state_dir;

@@ -11,6 +11,7 @@ use tierscope_sample::service::{
 use tierscope_sysfs::cgroup;
 
 use crate::names::NamePolicy;
+use crate::pods::{self, Pods};
 
 /// How processes are named.
 #[derive(Debug, Clone)]
@@ -81,6 +82,25 @@ pub struct Discovered {
     pub dropped: usize,
 }
 
+impl Discovered {
+    /// Services all of whose processes are in one pod, as `namespace/name`, with the uid of the pod. What is known of such
+    /// a service is known of the pod.
+    pub fn pods_of_services(&self) -> BTreeMap<String, String> {
+        let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
+        for process in &self.processes {
+            let uid = pod_uid(&process.cgroup);
+            found
+                .entry(process.service.to_string())
+                .and_modify(|known| *known = known.take().filter(|known| Some(known) == uid.as_ref()))
+                .or_insert(uid);
+        }
+        found
+            .into_iter()
+            .filter_map(|(service, uid)| Some((service, uid?)))
+            .collect()
+    }
+}
+
 /// Walks `/proc` of `root` once.
 pub fn discover(root: &Root, rules: &Rules) -> Discovered {
     let mut reader = Reader::new(root.clone());
@@ -136,9 +156,6 @@ impl Walker {
     }
 }
 
-/// Namespace and name of pods by uid.
-type Pods = BTreeMap<String, (String, String)>;
-
 fn look_at(
     reader: &mut Reader,
     rules: &Rules,
@@ -150,7 +167,7 @@ fn look_at(
     let (exe, group) = rules.names.group_of(reader, stat.pid, &stat.comm, &cmdline);
     let identity = cgroups.identity_path();
     let pod =
-        pod_uid(identity).and_then(|uid| pods.get_or_insert_with(|| read_pods(reader)).get(&uid).cloned());
+        pod_uid(identity).and_then(|uid| pods.get_or_insert_with(|| pods::read(reader)).get(&uid).cloned());
     let facts = ProcessFacts {
         exe: exe.as_deref().unwrap_or_default(),
         cmdline: &cmdline,
@@ -159,7 +176,7 @@ fn look_at(
         group: &group,
         pod: pod
             .as_ref()
-            .map(|(namespace, name)| (namespace.as_str(), name.as_str())),
+            .map(|pod| (pod.namespace.as_str(), pod.name.as_str())),
     };
     let (service, rule) = identify(&rules.own, &facts);
     let process = Process {
@@ -174,18 +191,6 @@ fn look_at(
         cmdline,
     };
     WalkedProcess { cgroups, process }
-}
-
-/// The kubelet names its log directories `<namespace>_<pod>_<uid>`: the only place on a host, outside the cluster's
-/// API, that gives a pod's name for the uid in its control group.
-fn read_pods(reader: &Reader) -> Pods {
-    let names = reader.list("/var/log/pods").unwrap_or_default();
-    let parse = |name: &String| {
-        let mut parts = name.split('_');
-        let (namespace, pod, uid) = (parts.next()?, parts.next()?, parts.next()?);
-        Some((uid.to_owned(), (namespace.to_owned(), pod.to_owned())))
-    };
-    names.iter().filter_map(parse).collect()
 }
 
 fn group_by_service(mut processes: Vec<Process>, max_services: usize) -> Discovered {
@@ -367,6 +372,33 @@ mod tests {
         .unwrap();
         let found = discover(&root.root(), &rules());
         assert_eq!(found.services[0].id.to_string(), "shop/cart");
+    }
+
+    #[test]
+    fn a_service_is_of_a_pod_only_where_all_its_processes_are_in_it() {
+        let root = FakeRoot::new();
+        root.write("sys/fs/cgroup/cgroup.controllers", "memory\n");
+        for (pid, pod, name) in [
+            (10, "aa-1", "db-0"),
+            (11, "aa-1", "db-0"),
+            (12, "bb-1", "cart-7c9d8b6f5-x2k9z"),
+            (13, "cc-1", "cart-7c9d8b6f5-z9k2x"),
+        ] {
+            let group = format!("/kubepods/burstable/pod{pod}/c{pid}");
+            root.write(&format!("sys/fs/cgroup{group}/memory.stat"), "anon 1\n");
+            add_process(&root, pid, "java", "/usr/bin/java\0", &format!("0::{group}\n"));
+            std::fs::create_dir_all(root.root().join(&format!("/var/log/pods/shop_{name}_{pod}"))).unwrap();
+        }
+        let found = discover(&root.root(), &rules());
+        assert_eq!(
+            found.pods_of_services(),
+            BTreeMap::from([("shop/db".to_owned(), "aa-1".to_owned())])
+        );
+        let known = pods::read(&Reader::new(root.root()));
+        assert_eq!(
+            (known["bb-1"].namespace.as_str(), known["bb-1"].name.as_str()),
+            ("shop", "cart-7c9d8b6f5-x2k9z")
+        );
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub(crate) struct ExporterArgs {
     /// A name of this host by which scrapers ask, beside addresses and the host's own name; may be repeated.
     #[arg(long = "host-name", value_name = "NAME")]
     host_names: Vec<String>,
+    /// Name of this host, or of the Kubernetes node that it is; the host's own unless given.
+    #[arg(long)]
+    hostname: Option<String>,
     /// Settings (TOML), as for `run`; those of delivery are passed over.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -67,7 +70,8 @@ pub(crate) struct ExporterArgs {
 
 /// Serves until SIGTERM or SIGINT; with `--once` prints a page to `out`.
 pub(crate) fn run(args: &ExporterArgs, out: &mut impl Write) -> Result<()> {
-    let config = Config::read_named(args.config.as_deref())?;
+    let mut config = Config::read_named(args.config.as_deref())?;
+    config.hostname = args.hostname.clone().or(config.hostname);
     let root = Root::new(&args.root);
     host_cgroups::enter();
     if args.once {

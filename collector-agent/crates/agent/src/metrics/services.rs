@@ -13,7 +13,7 @@ const WARM_INTERVALS: u32 = 10;
 
 /// Bytes by class of heat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Classes {
+pub(super) struct Classes {
     hot: i64,
     warm: i64,
     cold: i64,
@@ -47,6 +47,16 @@ impl Classes {
         classes
     }
 
+    /// Bytes by name of the class.
+    pub(super) fn named(&self) -> [(&'static str, i64); 4] {
+        [
+            ("hot", self.hot),
+            ("warm", self.warm),
+            ("cold", self.cold),
+            ("unknown", self.unknown),
+        ]
+    }
+
     fn add(&mut self, other: Self) {
         self.hot += other.hot;
         self.warm += other.warm;
@@ -74,29 +84,29 @@ pub(super) fn write(page: &mut Page, readings: &Readings, rows: &[HeatRow]) {
     write_placement(page, readings);
 }
 
-fn write_heat(page: &mut Page, rows: &[HeatRow]) {
-    let Some(first) = rows.first() else { return };
-    let metric = "tierscope_service_heat_bytes";
+/// Bytes by service, tier and kind.
+pub(super) fn heat_by_place(rows: &[HeatRow]) -> BTreeMap<(&str, &str, &str), Classes> {
     let mut sums: BTreeMap<(&str, &str, &str), Classes> = BTreeMap::new();
     for row in rows {
         let tier = row.tier.as_deref().unwrap_or("unknown");
         let place = (&*row.service, tier, kind_name(row.kind));
         sums.entry(place).or_default().add(Classes::of(row));
     }
+    sums
+}
+
+fn write_heat(page: &mut Page, rows: &[HeatRow]) {
+    let Some(first) = rows.first() else { return };
+    let metric = "tierscope_service_heat_bytes";
     page.metric(
         metric,
         "gauge",
         "Resident memory of a service whose heat is measured: hot was active within 2 intervals, warm within 10, cold in none \
          of 10, unknown was not watched long enough.",
     );
-    for ((service, tier, kind), classes) in sums {
+    for ((service, tier, kind), classes) in heat_by_place(rows) {
         let (namespace, name) = split(service);
-        for (class, bytes) in [
-            ("hot", classes.hot),
-            ("warm", classes.warm),
-            ("cold", classes.cold),
-            ("unknown", classes.unknown),
-        ] {
+        for (class, bytes) in classes.named() {
             let labels = [
                 ("namespace", namespace),
                 ("service", name),
@@ -145,11 +155,12 @@ fn write_placement(page: &mut Page, readings: &Readings) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use tierscope_sample::heat::{AGE_BUCKETS, Backend, Beside, Granularity};
 
-    fn row(validity: u64) -> HeatRow {
+    /// A row of 64 bytes of `shop/cache`, 3 of them hot.
+    pub(in crate::metrics) fn row(validity: u64) -> HeatRow {
         let mut age_bytes = [0; AGE_BUCKETS];
         let mut never_bytes = [0; AGE_BUCKETS];
         // Active now, one interval ago, 3 to 4 and 20 to 39 intervals ago; never in 5 to 9, never in 10 to 19.

@@ -47,6 +47,7 @@ fn shown(dialect: &str, values: Vec<Value>) -> Shown {
             path: "/proc/pressure/irq".to_owned(),
             missing: Missing::Absent,
         }],
+        pods: FoundPods::default(),
         counters_dropped: 0,
         services_dropped: 0,
         costs: Vec::new(),
@@ -162,9 +163,83 @@ fn without_a_service_nothing_is_said_of_delivery_and_a_rest_shows_nothing() {
     assert!(page.contains("tierscope_agent_info") && !page.contains("tierscope_node"));
 }
 
+/// A node with a stateful pod of two containers, and one pod of a deployment whose name the kubelet does not show.
+fn node_with_pods() -> Shown {
+    let container = |pod: &str, id: &str| Scope::Cgroup(format!("/kubepods/burstable/pod{pod}/{id}"));
+    let values = vec![
+        (container("aa-1", "c1"), "memory.numa_stat", "anon[N0]", Some(100)),
+        (container("aa-1", "c1"), "memory.numa_stat", "anon[N1]", Some(10)),
+        (container("aa-1", "c2"), "memory.numa_stat", "anon[N0]", Some(5)),
+        (container("aa-1", "c2"), "memory.numa_stat", "file[N0]", Some(30)),
+        (container("aa-1", "c2"), "memory.numa_stat", "shmem[N0]", Some(20)),
+        (
+            container("aa-1", "c2"),
+            "memory.numa_stat",
+            "slab_reclaimable[N0]",
+            Some(7),
+        ),
+        (container("aa-1", "c1"), "memory.stat", "pgdemote_kswapd", Some(3)),
+        (container("aa-1", "c2"), "memory.stat", "pgdemote_kswapd", Some(2)),
+        (container("bb-1", "c1"), "memory.numa_stat", "anon[N1]", Some(9)),
+        (
+            Scope::Cgroup("/system.slice".to_owned()),
+            "memory.numa_stat",
+            "anon[N0]",
+            Some(1),
+        ),
+    ];
+    let shown = shown("mainline", values);
+    let mut newest = shown.lock();
+    let mut inventory = inventory("mainline");
+    inventory.hostname = "node-7".to_owned();
+    newest.inventory = Arc::new(inventory);
+    let pod = tierscope_host::pods::Pod {
+        namespace: "shop".to_owned(),
+        name: "db-0".to_owned(),
+    };
+    newest.pods.names.insert("aa-1".to_owned(), pod);
+    newest
+        .pods
+        .of_services
+        .insert("shop/cache".to_owned(), "aa-1".to_owned());
+    newest.heat = vec![services::tests::row(u64::MAX)];
+    drop(newest);
+    shown
+}
+
+#[test]
+fn pods_have_memory_by_tier_moves_by_container_and_the_heat_of_a_service_of_their_own() {
+    let page = node_with_pods().render(&Status::default());
+    let pod = "namespace=\"shop\",pod=\"db-0\",uid=\"aa-1\",owner_kind=\"StatefulSet\",owner=\"db\",node=\"node-7\"";
+    let unnamed = "namespace=\"\",pod=\"\",uid=\"bb-1\",owner_kind=\"\",owner=\"\",node=\"node-7\"";
+    for line in [
+        format!("tierscope_pod_memory_bytes{{{pod},tier=\"dram\",kind=\"anon\"}} 105"),
+        format!("tierscope_pod_memory_bytes{{{pod},tier=\"cxl\",kind=\"anon\"}} 10"),
+        format!("tierscope_pod_memory_bytes{{{pod},tier=\"dram\",kind=\"file\"}} 10"),
+        format!("tierscope_pod_memory_bytes{{{pod},tier=\"dram\",kind=\"tmpfs\"}} 20"),
+        format!("tierscope_pod_memory_bytes{{{unnamed},tier=\"cxl\",kind=\"anon\"}} 9"),
+        format!(
+            "tierscope_pod_tier_moves_bytes_total{{{pod},container_cgroup=\"c2\",direction=\"demoted\",by=\"kswapd\"}} 8192"
+        ),
+        format!("tierscope_pod_heat_bytes{{{pod},tier=\"unknown\",kind=\"anon\",class=\"hot\"}} 3"),
+    ] {
+        assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
+    }
+    let samples = page
+        .lines()
+        .filter(|line| line.starts_with("tierscope_pod_memory_bytes{"));
+    assert_eq!(samples.count(), 5, "no pod, no sample");
+}
+
 #[test]
 fn every_metric_is_announced_once_and_before_its_samples() {
-    let page = shown("mainline", tiered()).render(&Status::default());
+    let pages = [shown("mainline", tiered()), node_with_pods()];
+    for page in pages.map(|shown| shown.render(&Status::default())) {
+        assert_announced(&page);
+    }
+}
+
+fn assert_announced(page: &str) {
     let mut announced: Vec<&str> = Vec::new();
     for line in page.lines() {
         match line.strip_prefix("# TYPE ") {

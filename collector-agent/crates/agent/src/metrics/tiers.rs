@@ -60,11 +60,11 @@ const NODE_MEMORY: [(&str, &str, &str); 11] = [
 ];
 
 /// Tier moves: direction, who moved, and the counters in pages, by the names of one dialect of the kernel.
-struct Moves {
-    dialect: &'static str,
-    direction: &'static str,
-    by: &'static str,
-    counter: &'static str,
+pub(super) struct Moves {
+    pub(super) dialect: &'static str,
+    pub(super) direction: &'static str,
+    pub(super) by: &'static str,
+    pub(super) counter: &'static str,
     /// `bound` where the kernel counts a huge page as one event.
     trust: &'static str,
 }
@@ -86,7 +86,7 @@ const fn moves(
 }
 
 /// As the ledger has them: docs/method/tier-moves.md.
-const MOVES: [Moves; 9] = [
+pub(super) const MOVES: [Moves; 9] = [
     moves(
         "mainline",
         "promoted",

@@ -37,22 +37,37 @@ pub fn pod_uid(cgroup: &str) -> Option<String> {
     Some(part.replace('_', "-"))
 }
 
+/// What owns a pod, as far as the pod's name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodOwner<'a> {
+    /// `Deployment`, `StatefulSet` or `CronJob`; `None` where several kinds name their pods so, or none does.
+    pub kind: Option<&'static str>,
+    /// Its name.
+    pub name: &'a str,
+}
+
 /// The workload that owns a pod, from the pod's name: `cart-7c9d8b6f5-x2k9z` is of the deployment `cart`, `db-0` of the
-/// stateful set `db`, `node-agent-x2k9z` of the daemon set `node-agent`.
-pub fn workload_of_pod(pod: &str) -> &str {
+/// stateful set `db`. `node-agent-x2k9z` is of `node-agent`, which may be a daemon set, a job or a replica set.
+pub fn owner_of_pod(pod: &str) -> PodOwner<'_> {
+    let owner = |kind, name| PodOwner { kind, name };
     let Some((rest, last)) = pod.rsplit_once('-') else {
-        return pod;
+        return owner(None, pod);
     };
-    if !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()) {
-        return rest;
+    if is_number(last) {
+        return owner(Some("StatefulSet"), rest);
     }
     if last.len() != 5 || !is_generated(last) {
-        return pod;
+        return owner(None, pod);
     }
     match rest.rsplit_once('-') {
-        Some((owner, hash)) if is_template_hash(hash) => owner,
-        _ => rest,
+        Some((name, hash)) if is_time_stamp(hash) => owner(Some("CronJob"), name),
+        Some((name, hash)) if is_template_hash(hash) => owner(Some("Deployment"), name),
+        _ => owner(None, rest),
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Kubernetes builds random parts from letters without vowels and digits without 0, 1 and 3.
@@ -61,10 +76,14 @@ fn is_generated(text: &str) -> bool {
         .all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte))
 }
 
-/// The hash of a replica set's template, or the time stamp of a cron job's run.
+/// The time of a cron job's run, in minutes since 1970.
+fn is_time_stamp(text: &str) -> bool {
+    text.len() >= 8 && is_number(text)
+}
+
+/// The hash of a replica set's template.
 fn is_template_hash(text: &str) -> bool {
-    let is_number = text.len() >= 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || ((6..=10).contains(&text.len()) && is_generated(text))
+    (6..=10).contains(&text.len()) && is_generated(text)
 }
 
 /// The domain in `machine-qemu\x2d3\x2dname.scope`.
@@ -154,13 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn workloads_lose_generated_suffixes_only() {
-        assert_eq!(workload_of_pod("cart-7c9d8b6f5-x2k9z"), "cart");
-        assert_eq!(workload_of_pod("db-0"), "db");
-        assert_eq!(workload_of_pod("node-agent-x2k9z"), "node-agent");
-        assert_eq!(workload_of_pod("nightly-28391040-x2k9z"), "nightly");
-        assert_eq!(workload_of_pod("my-proxy"), "my-proxy");
-        assert_eq!(workload_of_pod("plain"), "plain");
+    fn owners_are_told_by_the_suffixes_that_they_generate() {
+        for (pod, kind, name) in [
+            ("cart-7c9d8b6f5-x2k9z", Some("Deployment"), "cart"),
+            ("db-0", Some("StatefulSet"), "db"),
+            ("nightly-28391040-x2k9z", Some("CronJob"), "nightly"),
+            // A daemon set, a job or a replica set.
+            ("node-agent-x2k9z", None, "node-agent"),
+            ("my-proxy", None, "my-proxy"),
+            ("plain", None, "plain"),
+        ] {
+            assert_eq!(owner_of_pod(pod), PodOwner { kind, name }, "{pod}");
+        }
     }
 
     #[test]

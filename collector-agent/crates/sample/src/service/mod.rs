@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-pub use cgroup_names::{pod_uid, workload_of_pod};
+pub use cgroup_names::{PodOwner, owner_of_pod, pod_uid};
 pub use glob::matches_glob;
 
 /// Namespace of services that have none of their own.
@@ -138,7 +138,7 @@ pub fn identify(own: &[OwnRule], facts: &ProcessFacts<'_>) -> (ServiceId, RuleKi
     }
     if pod_uid(facts.cgroup).is_some() {
         let id = match facts.pod {
-            Some((namespace, pod)) => ServiceId::new(namespace, workload_of_pod(pod)),
+            Some((namespace, pod)) => ServiceId::new(namespace, owner_of_pod(pod).name),
             None => ServiceId::new("kubernetes", facts.group),
         };
         return (id, RuleKind::Kubernetes);

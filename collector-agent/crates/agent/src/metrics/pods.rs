@@ -1,0 +1,161 @@
+//! Memory, tier moves and heat of pods, by the control groups of their containers.
+
+use std::collections::BTreeMap;
+
+use tierscope_sample::heat::HeatRow;
+use tierscope_sample::inventory::Inventory;
+use tierscope_sample::service::{owner_of_pod, pod_uid};
+
+use super::exposition::Page;
+use super::readings::Readings;
+use super::services::heat_by_place;
+use super::tiers::MOVES;
+use crate::source::FoundPods;
+
+/// What is known of a node with pods.
+pub(super) struct Node<'a> {
+    pub(super) readings: &'a Readings,
+    pub(super) inventory: &'a Inventory,
+    pub(super) pods: &'a FoundPods,
+    pub(super) heat: &'a [HeatRow],
+}
+
+/// Labels of a pod: what Prometheus joins and filters by.
+struct Labels {
+    namespace: String,
+    pod: String,
+    uid: String,
+    owner_kind: &'static str,
+    owner: String,
+}
+
+impl Labels {
+    /// Those of the pod with this uid; without its name where the node does not show it.
+    fn of(node: &Node<'_>, uid: &str) -> Self {
+        let known = node.pods.names.get(uid);
+        let pod = known.map(|pod| pod.name.clone()).unwrap_or_default();
+        let owner = owner_of_pod(&pod);
+        Self {
+            namespace: known.map(|pod| pod.namespace.clone()).unwrap_or_default(),
+            owner_kind: owner.kind.unwrap_or_default(),
+            owner: owner.name.to_owned(),
+            uid: uid.to_owned(),
+            pod,
+        }
+    }
+
+    /// Writes one sample of the pod with more labels.
+    fn sample(&self, page: &mut Page, metric: &str, node: &Node<'_>, more: &[(&str, &str)], value: f64) {
+        let own = [
+            ("namespace", self.namespace.as_str()),
+            ("pod", self.pod.as_str()),
+            ("uid", self.uid.as_str()),
+            ("owner_kind", self.owner_kind),
+            ("owner", self.owner.as_str()),
+            ("node", node.inventory.hostname.as_str()),
+        ];
+        page.sample(metric, &[&own, more].concat(), value);
+    }
+}
+
+/// Writes everything that is known of pods; nothing on hosts without.
+pub(super) fn write(page: &mut Page, node: &Node<'_>) {
+    write_memory(page, node);
+    write_moves(page, node);
+    write_heat(page, node);
+}
+
+fn write_memory(page: &mut Page, node: &Node<'_>) {
+    let mut sums: BTreeMap<(String, String, &str), i64> = BTreeMap::new();
+    for (scope, source, name, bytes) in node.readings.iter() {
+        let (Some(uid), "memory.numa_stat") = (scope.strip_prefix("cgroup:").and_then(pod_uid), source)
+        else {
+            continue;
+        };
+        let place = name
+            .strip_suffix(']')
+            .and_then(|name| name.split_once("[N"))
+            .and_then(|(kind, number)| Some((kind, number.parse::<u32>().ok()?)));
+        let Some((kind, number)) = place else { continue };
+        let found = node.inventory.nodes.iter().find(|found| found.id == number);
+        let tier = found.map_or("unknown", |found| found.tier_class.as_str());
+        let mut add = |kind, bytes| {
+            *sums.entry((uid.clone(), tier.to_owned(), kind)).or_default() += bytes;
+        };
+        match kind {
+            "anon" => add("anon", bytes),
+            "file" => add("file", bytes),
+            // The kernel counts it among files.
+            "shmem" => {
+                add("file", -bytes);
+                add("tmpfs", bytes);
+            }
+            _ => {}
+        }
+    }
+    let metric = "tierscope_pod_memory_bytes";
+    if !sums.is_empty() {
+        page.metric(
+            metric,
+            "gauge",
+            "Memory charged to the containers of a pod by tier and kind. owner_kind and owner follow from the pod's name.",
+        );
+    }
+    for ((uid, tier, kind), bytes) in sums {
+        let more = [("tier", tier.as_str()), ("kind", kind)];
+        Labels::of(node, &uid).sample(page, metric, node, &more, bytes.max(0) as f64);
+    }
+}
+
+/// One counter for each container: their sum would fall when one of them starts anew, which reads as more moves.
+fn write_moves(page: &mut Page, node: &Node<'_>) {
+    let metric = "tierscope_pod_tier_moves_bytes_total";
+    let page_bytes = f64::from(node.inventory.page_size_bytes);
+    let mut is_announced = false;
+    for (scope, source, name, pages) in node.readings.iter().filter(|_| page_bytes > 0.0) {
+        let group = scope.strip_prefix("cgroup:").unwrap_or_default();
+        let moves = MOVES
+            .iter()
+            .find(|moves| moves.dialect == "mainline" && moves.counter == name);
+        let (Some(uid), "memory.stat", Some(moves)) = (pod_uid(group), source, moves) else {
+            continue;
+        };
+        if !std::mem::replace(&mut is_announced, true) {
+            page.metric(
+                metric,
+                "counter",
+                "Memory of a container of a pod that the kernel moved between tiers, by who moved it.",
+            );
+        }
+        let container = group.rsplit('/').next().unwrap_or_default();
+        let more = [
+            ("container_cgroup", container),
+            ("direction", moves.direction),
+            ("by", moves.by),
+        ];
+        Labels::of(node, &uid).sample(page, metric, node, &more, pages as f64 * page_bytes);
+    }
+}
+
+/// Heat is measured by service: it is that of a pod where the service has no other on this node.
+fn write_heat(page: &mut Page, node: &Node<'_>) {
+    let metric = "tierscope_pod_heat_bytes";
+    let mut is_announced = false;
+    for ((service, tier, kind), classes) in heat_by_place(node.heat) {
+        let Some(uid) = node.pods.of_services.get(service) else {
+            continue;
+        };
+        if !std::mem::replace(&mut is_announced, true) {
+            page.metric(
+                metric,
+                "gauge",
+                "Resident memory of a pod by heat, where its service has no other pod on this node.",
+            );
+        }
+        let labels = Labels::of(node, uid);
+        for (class, bytes) in classes.named() {
+            let more = [("tier", tier), ("kind", kind), ("class", class)];
+            labels.sample(page, metric, node, &more, bytes as f64);
+        }
+    }
+}
