@@ -168,6 +168,10 @@ class SeriesIndex:
     def clear(self) -> None: ...
     def read(self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int) -> WriteRequest:
         """Read a compressed request. Raises OverflowError over a limit, ValueError for a body that is not readable."""
+    def read_v2(
+        self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int
+    ) -> WriteRequest:
+        """The same of a request of remote write 2.0."""
 
 class WriteRequest:
     """A request that was read."""

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from factories.remote_writes import HEADERS, named, write_body
+from factories.remote_writes import HEADERS, HEADERS_V2, named, write_body, write_body_v2
 from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -119,6 +120,7 @@ def test_series_beyond_the_limit_are_refused(service: Service) -> None:
     [
         ({"content_encoding": "zstd"}, 415, "unsupported-media"),
         ({"content_type": "application/json"}, 415, "unsupported-media"),
+        ({"content_type": "application/x-protobuf;proto=io.prometheus.write.v3.Request"}, 415, "unsupported-media"),
         ({"content_type": "application/x-protobuf;proto=io.prometheus.write.v2.Request"}, 415, "unsupported-media"),
         ({"x_prometheus_remote_write_version": "2.0.0"}, 415, "unsupported-media"),
         ({"authorization": "Bearer none"}, 401, "unknown-token"),
@@ -162,3 +164,38 @@ def test_series_are_listed_page_by_page_and_samples_are_exported(service: Servic
     lines = service.client.get("/v1/series/samples", params=params).text.splitlines()
     assert len(lines) == 2
     assert lines[1].endswith(",3.5")
+
+
+def written(answer: httpx.Response) -> list[str | None]:
+    """What the answer says was stored."""
+    kinds = ("Samples", "Histograms", "Exemplars")
+    return [answer.headers.get(f"X-Prometheus-Remote-Write-{kind}-Written") for kind in kinds]
+
+
+def test_version_2_stores_the_same_rows_as_version_1(service: Service) -> None:
+    at = service.now_ms
+    values = [0.1, -0.0, 1e308, math.inf, STALE, 7.0]
+    series = [
+        (named("node_load1"), [(at + i, value) for i, value in enumerate(values)]),
+        (named("up", instance="db2:80", long="x" * 3000), [(at, 1.0)]),
+    ]
+    rows = "SELECT target_id, first_ms, n, body FROM samples_live"
+    assert service.send(write_body(*series)).status_code == 204
+    answer = service.send(write_body_v2(*series), **HEADERS_V2)
+    assert (answer.status_code, written(answer)) == (204, ["7", "0", "0"])
+    with service.database.read() as session:
+        found = Counter(tuple(row) for row in session.execute(text(rows)))
+        assert session.execute(text("SELECT count(*) FROM sample_series")).scalar_one() == 2
+    assert len(found) >= 2
+    assert set(found.values()) == {2}
+
+
+def test_version_2_says_what_of_a_request_is_stored(service: Service) -> None:
+    at = service.now_ms
+    body = write_body_v2((named("up"), [(at, 1.0), (at - 40 * 86_400_000, 1.0)]), ({"job": "nameless"}, [(at, 1.0)]))
+    answer = service.send(body, **HEADERS_V2)
+    assert_problem(answer, 400, "bad-request")
+    assert answer.json()["detail"].startswith("1 samples are stored")
+    assert written(answer) == ["1", "0", "0"]
+    assert_problem(service.send(body[:-3], **HEADERS_V2), 422, "unreadable")
+    assert written(service.send(write_body((named("up"), [(at, 1.0)])))) == [None, None, None]

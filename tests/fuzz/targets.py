@@ -15,7 +15,7 @@ from google.protobuf import json_format
 from factories import batches
 from factories.otlp_requests import counter, gauge, histogram, point, request
 from factories.remote_reads import read_body
-from factories.remote_writes import named, write_body
+from factories.remote_writes import named, write_body, write_body_v2
 from tierscope.core.errors import TierscopeError
 from tierscope.domain.base.json_text import has_too_many_parts
 from tierscope.domain.base.patterns import BadPattern, read_pattern
@@ -62,6 +62,11 @@ def _inflate(body: bytes) -> None:
 def _samples(body: bytes) -> None:
     index = load_core().SeriesIndex(1, 4096)
     index.read(body, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
+
+
+def _samples_v2(body: bytes) -> None:
+    index = load_core().SeriesIndex(1, 4096)
+    index.read_v2(body, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
 
 
 _EXPORT = request(
@@ -127,6 +132,13 @@ TARGETS: tuple[Target, ...] = (
         _samples,
         (ValueError, OverflowError),
         (write_body((named("up"), [(1_700_000_000_000, 1.0), (1_700_000_060_000, 0.0)])),),
+    ),
+    Target(
+        "samples_v2",
+        "requests of Prometheus remote write 2.0",
+        _samples_v2,
+        (ValueError, OverflowError),
+        (write_body_v2((named("up"), [(1_700_000_000_000, 1.0), (1_700_000_060_000, 0.0)])),),
     ),
     Target("export", "metrics of OpenTelemetry", _export, (TierscopeError,), (_EXPORT.SerializeToString(),)),
     Target(

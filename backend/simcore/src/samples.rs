@@ -51,11 +51,34 @@ impl SeriesIndex {
             oldest_ms,
             newest_ms,
         };
-        let read = py.detach(|| Request::read(body, &self.0, &limits));
-        match read {
-            Ok(request) => Ok(WriteRequest(Mutex::new(request))),
-            Err(error) => Err(unreadable(&error)),
-        }
+        taken(py.detach(|| Request::read(body, &self.0, &limits)))
+    }
+
+    /// The same of a request of remote write 2.0.
+    #[pyo3(signature = (body, *, inflated_bytes, samples, oldest_ms, newest_ms))]
+    fn read_v2(
+        &self,
+        py: Python<'_>,
+        body: &[u8],
+        inflated_bytes: usize,
+        samples: usize,
+        oldest_ms: i64,
+        newest_ms: i64,
+    ) -> PyResult<WriteRequest> {
+        let limits = Limits {
+            inflated_bytes,
+            samples,
+            oldest_ms,
+            newest_ms,
+        };
+        taken(py.detach(|| Request::read_v2(body, &self.0, &limits)))
+    }
+}
+
+fn taken(read: Result<Request, Unreadable>) -> PyResult<WriteRequest> {
+    match read {
+        Ok(request) => Ok(WriteRequest(Mutex::new(request))),
+        Err(error) => Err(unreadable(&error)),
     }
 }
 
@@ -65,6 +88,7 @@ fn unreadable(error: &Unreadable) -> PyErr {
         Unreadable::TooLarge { .. }
         | Unreadable::TooMany(_)
         | Unreadable::TooManyQueries(_)
+        | Unreadable::TooManySymbols(_)
         | Unreadable::TooManyLabels => PyOverflowError::new_err(text),
         Unreadable::NotSnappy(_) | Unreadable::NotARequest(_) | Unreadable::NotAReadRequest(_) => {
             PyValueError::new_err(text)

@@ -3625,8 +3625,10 @@ class Client(Transport):
         )
 
     def write_samples(self, content: bytes) -> None:
-        """Take samples of Prometheus. Store a `prometheus.WriteRequest` of remote write 1.0, compressed with snappy;
-        answered once it is committed. Samples that do not fit (labels, times) are left out and named in a 400,
-        which senders do not repeat; all others of the request are stored. A request that comes again counts once.
+        """Take samples of Prometheus. Store a request of remote write 1.0 or 2.0, compressed with snappy; answered
+        once it is committed. Samples that do not fit (labels, times) are left out and named in a 400, which senders
+        do not repeat; all others of the request are stored. A request that comes again counts once. Answers to
+        version 2.0 say in headers `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never
+        histograms or exemplars.
         """
         self._bytes("POST", "/api/v1/write", content=content, media_type="application/x-protobuf")

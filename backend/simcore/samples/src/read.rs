@@ -9,7 +9,7 @@ use crate::request::{Unreadable, bytes_field, inflate, put_series};
 /// Bytes of a request after inflating: selectors are short.
 pub const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-/// How a matcher compares: the words of PromQL, in the protocol's order.
+/// How a matcher compares: the words of `PromQL`, in the protocol's order.
 pub const OPERATORS: [&str; 4] = ["=", "!=", "=~", "!~"];
 
 const SAMPLES: u64 = 0;

@@ -1,6 +1,10 @@
 //! A request of the remote-write protocol, version 1.0: snappy's block format around a protobuf `WriteRequest`.
+//! `version2` reads those of version 2.0 into the same.
 
-use std::collections::{BTreeMap, HashMap};
+mod version2;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::body::Sample;
 use crate::index::{Index, SeriesRef};
@@ -11,6 +15,8 @@ use crate::message::{Fields, Value};
 pub const NEW_LABELS_MAX: usize = 131_072;
 /// Most bytes of these labels.
 pub const NEW_LABEL_BYTES_MAX: usize = 8 << 20;
+/// Most texts that a request of version 2.0 may have in its table of symbols.
+pub const SYMBOLS_MAX: usize = 1 << 20;
 
 /// Bounds of a request, and which times are taken.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +57,11 @@ pub enum Unreadable {
     /// Too many samples.
     #[error("the request has more than {0} samples or series")]
     TooMany(usize),
+    /// Too many texts in the table of symbols, or labels that repeat too many of their bytes.
+    #[error(
+        "the request has more than {SYMBOLS_MAX} symbols, or labels that repeat them to more than {0} bytes"
+    )]
+    TooManySymbols(usize),
     /// Too many labels of series that are new.
     #[error(
         "the request brings new series with more than {NEW_LABELS_MAX} labels, or {NEW_LABEL_BYTES_MAX} bytes of them"
@@ -106,9 +117,7 @@ impl Request {
         limits: &Limits,
     ) -> Result<Self, Unreadable> {
         let mut request = Self::default();
-        let mut spans: Vec<Vec<u8>> = Vec::new();
-        let mut regions: Vec<&[u8]> = Vec::new();
-        let mut owned: HashMap<usize, usize> = HashMap::new();
+        let mut regions = Vec::new();
         let mut fields = Fields::of(message);
         while let Some(field) = fields
             .next()
@@ -121,35 +130,31 @@ impl Request {
             if place == limits.samples {
                 return Err(Unreadable::TooMany(limits.samples));
             }
-            match request.read_series(series, place as u32, limits)? {
-                Region::Whole(region) => regions.push(region),
-                Region::Pieces(pieces) => {
-                    owned.insert(place, spans.len());
-                    spans.push(pieces);
-                    regions.push(&[]);
-                }
-            }
+            regions.push(request.read_series(series, place as u32, limits)?);
         }
-        let region = |place: usize| owned.get(&place).map_or(regions[place], |at| &spans[*at]);
-        let keys: Vec<u128> = (0..regions.len())
-            .map(|place| index.key(region(place)))
-            .collect();
+        request.find(&regions, index)?;
+        Ok(request)
+    }
+
+    /// Looks up the series whose labels are `regions`, as `Label` messages, and reads those that are new.
+    fn find(&mut self, regions: &[Cow<'_, [u8]>], index: &Index) -> Result<(), Unreadable> {
+        let keys: Vec<u128> = regions.iter().map(|region| index.key(region)).collect();
         let found = index.find(keys.iter().copied());
-        request.series = keys
+        self.series = keys
             .into_iter()
             .zip(found)
             .map(|(key, found)| Series { key, found })
             .collect();
-        request.read_unknown(&region)?;
-        Ok(request)
+        self.read_unknown(regions)
     }
 
+    /// Reads the samples of a series; returns the bytes of its labels: a stretch of the message, or pieces put together.
     fn read_series<'a>(
         &mut self,
         series: &'a [u8],
         place: u32,
         limits: &Limits,
-    ) -> Result<Region<'a>, Unreadable> {
+    ) -> Result<Cow<'a, [u8]>, Unreadable> {
         let broken = |()| Unreadable::NotARequest("a series is cut off");
         let mut fields = Fields::of(series);
         let mut region = (0, 0);
@@ -178,7 +183,7 @@ impl Request {
                 _ => {}
             }
         }
-        Ok(pieces.map_or(Region::Whole(&series[region.0..region.1]), Region::Pieces))
+        Ok(pieces.map_or(Cow::Borrowed(&series[region.0..region.1]), Cow::Owned))
     }
 
     #[inline]
@@ -213,15 +218,15 @@ impl Request {
     }
 
     /// Reads the labels of series that are new here, and leaves out those that do not fit.
-    fn read_unknown<'a>(&mut self, region: &impl Fn(usize) -> &'a [u8]) -> Result<(), Unreadable> {
+    fn read_unknown(&mut self, regions: &[Cow<'_, [u8]>]) -> Result<(), Unreadable> {
         let mut refused = vec![false; self.series.len()];
         let (mut labels_read, mut bytes_read) = (0, 0);
         for (place, refused) in refused.iter_mut().enumerate() {
             if self.series[place].found.is_some() {
                 continue;
             }
-            bytes_read += region(place).len();
-            match labels::read(region(place)) {
+            bytes_read += regions[place].len();
+            match labels::read(&regions[place]) {
                 Ok(labels) => {
                     labels_read += labels.len();
                     self.unknown.push((place as u32, labels));
@@ -312,12 +317,6 @@ impl Request {
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
-}
-
-/// The bytes of a series' labels: a stretch of the message, or pieces of it put together.
-enum Region<'a> {
-    Whole(&'a [u8]),
-    Pieces(Vec<u8>),
 }
 
 pub(crate) fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, Unreadable> {

@@ -1,4 +1,4 @@
-"""Where Prometheus sends its samples: the remote-write protocol, version 1.0."""
+"""Where Prometheus sends its samples: the remote-write protocol, versions 1.0 and 2.0."""
 
 from typing import Annotated
 
@@ -6,14 +6,20 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from tierscope.api.base.openapi import problem_answers
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.problems import problem_response
 from tierscope.api.base.use_cases import use
 from tierscope.core.errors import BadRequest, UnsupportedMedia
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 router = APIRouter(prefix="/api/v1", tags=["prometheus"])
 
-VERSIONS = ("0.1.", "1.")
-_NEXT = "Send remote write 1.0: a prometheus.WriteRequest, compressed with snappy."
+MESSAGES = {"prometheus.writerequest": 1, "io.prometheus.write.v2.request": 2}
+"""Major version of the protocol by the name of its message, which the content type may give."""
+VERSIONS = {1: ("0.1.", "1."), 2: ("2.0.",)}
+"""Beginnings of the header X-Prometheus-Remote-Write-Version by major version."""
+_NEXT = (
+    "Send prometheus.WriteRequest (remote write 1.0) or io.prometheus.write.v2.Request (2.0), compressed with snappy."
+)
 
 
 @router.post(
@@ -32,24 +38,36 @@ _NEXT = "Send remote write 1.0: a prometheus.WriteRequest, compressed with snapp
 async def write_samples(
     request: Request, remote_write: Annotated[RemoteWrite, Depends(use(lambda held: held.remote_write))]
 ) -> Response:
-    """Store a `prometheus.WriteRequest` of remote write 1.0, compressed with snappy; answered once it is committed.
+    """Store a request of remote write 1.0 or 2.0, compressed with snappy; answered once it is committed.
 
     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of
-    the request are stored. A request that comes again counts once.
+    the request are stored. A request that comes again counts once. Answers to version 2.0 say in headers
+    `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars.
     """
-    _check_headers(request)
+    version = _version(request)
     remote_write.admit()
-    taken = await remote_write.submit(await request.body())
+    taken = await remote_write.submit(await request.body(), version=version)
+    answer = Response(status_code=204)
     if taken.problem is not None:
-        raise BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
-    return Response(status_code=204)
+        error = BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
+        answer = problem_response(error, request.url.path)
+    if version > 1:
+        for kind, count in (("Samples", taken.samples), ("Histograms", 0), ("Exemplars", 0)):
+            answer.headers[f"X-Prometheus-Remote-Write-{kind}-Written"] = str(count)
+    return answer
 
 
-def _check_headers(request: Request) -> None:
-    media, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+def _version(request: Request) -> int:
+    """The major version that the headers name."""
+    media, _, rest = request.headers.get("content-type", "").partition(";")
     encoding = request.headers.get("content-encoding", "").strip().lower()
-    version = request.headers.get("x-prometheus-remote-write-version", VERSIONS[0]).strip()
-    if media.strip() != "application/x-protobuf" or encoding != "snappy":
+    if media.strip().lower() != "application/x-protobuf" or encoding != "snappy":
         raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}", next_step=_NEXT)
-    if "io.prometheus.write.v2" in parameters or not version.startswith(VERSIONS):
-        raise UnsupportedMedia(f"version {version[:60]!r} of remote write", next_step=_NEXT)
+    name, _, message = rest.partition(";")[0].strip().lower().partition("=")
+    version = MESSAGES.get(message.strip(' "')) if name.strip() == "proto" else 1
+    if version is None:
+        raise UnsupportedMedia(f"the message {message[:60]!r}", next_step=_NEXT)
+    said = request.headers.get("x-prometheus-remote-write-version", VERSIONS[version][0]).strip()
+    if not said.startswith(VERSIONS[version]):
+        raise UnsupportedMedia(f"version {said[:60]!r} of remote write with a message of {version}.0", next_step=_NEXT)
+    return version

@@ -25,7 +25,7 @@ def load_core() -> ModuleType:
             "samples of Prometheus need the compiled core, which is not installed",
             next_step="Run `make simcore`, or install the wheel `tierscope-simcore`.",
         ) from error
-    if not hasattr(tierscope_simcore, "read_answer"):
+    if not hasattr(getattr(tierscope_simcore, "SeriesIndex", None), "read_v2"):
         raise ConfigurationError(
             "the compiled core is older than this release and cannot read samples of Prometheus",
             next_step="Run `make simcore`, or install the wheel `tierscope-simcore` of this release.",

@@ -1,4 +1,4 @@
-"""Takes requests of Prometheus' remote-write protocol: inflates, reads and names series side by side, commits together.
+"""Takes requests of remote write, 1.0 and 2.0: inflates, reads and names series side by side, commits together.
 
 A request is answered after the commit that stored it. Requests that arrive while one commit runs share the next one
 (docs/decisions/0003-group-commit.md), and each target gets one row of it per hour. A request that comes again is stored
@@ -120,8 +120,8 @@ class RemoteWrite:
             if len(self._queue) >= QUEUE_REQUESTS or self._queued_samples >= QUEUE_SAMPLES:
                 raise Busy(f"{len(self._queue)} requests wait to be stored", retry_after_seconds=RETRY_SECONDS)
 
-    async def submit(self, body: bytes) -> Taken:
-        """Stores a compressed request; returns once it is committed.
+    async def submit(self, body: bytes, *, version: int = 1) -> Taken:
+        """Stores a compressed request of a major version of the protocol; returns once it is committed.
 
         Raises:
             TooLarge: it inflates to more than is allowed, or has too many samples.
@@ -134,7 +134,7 @@ class RemoteWrite:
             self._peak = max(self._peak, self._in_flight)
         try:
             loop = asyncio.get_running_loop()
-            request, taken = await loop.run_in_executor(self._readers, self._read, body)
+            request, taken = await loop.run_in_executor(self._readers, self._read, body, version)
             if len(request):
                 await asyncio.wrap_future(self._enqueue(request))
             return taken
@@ -153,10 +153,12 @@ class RemoteWrite:
             too_new=f"more than {limits.future_seconds} s ahead of the service's clock",
         )
 
-    def _read(self, body: bytes) -> tuple["WriteRequest", Taken]:
+    def _read(self, body: bytes, version: int) -> tuple["WriteRequest", Taken]:
         limits, window = self._settings, self.window()
+        index = self._registry.index
+        read = index.read if version == 1 else index.read_v2
         try:
-            request = self._registry.index.read(
+            request = read(
                 body,
                 inflated_bytes=limits.inflated_bytes,
                 samples=limits.samples_per_request,
@@ -166,7 +168,9 @@ class RemoteWrite:
         except OverflowError as error:
             raise TooLarge(str(error), next_step="Send fewer samples per request: max_samples_per_send.") from error
         except ValueError as error:
-            raise Unreadable(str(error), next_step="Send remote write 1.0: snappy around a WriteRequest.") from error
+            raise Unreadable(
+                str(error), next_step="Send a WriteRequest of 1.0 or a Request of 2.0, in snappy."
+            ) from error
         before = len(request)
         self._registry.resolve(request)
         labels, reason, too_old, too_new, histograms = request.refusals()

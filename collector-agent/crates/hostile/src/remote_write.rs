@@ -12,13 +12,18 @@ const LIMITS: Limits = Limits {
     newest_ms: 4_000_000_000_000,
 };
 
-/// The bytes as a compressed request, as the message within one, and as a stored body. What is taken is in its bounds,
+/// The bytes as a compressed request of either version, as the message within one, and as a stored body. What is taken is in its bounds,
 /// and comes back from storage as it was.
 pub(crate) fn remote_write(bytes: &[u8]) {
     let index = Index::new(1, 1000);
     let compressed = Request::read(bytes, &index, &LIMITS);
     let message = Request::read_message(bytes, &index, &LIMITS);
-    for request in [compressed, message].into_iter().flatten() {
+    let compressed_v2 = Request::read_v2(bytes, &index, &LIMITS);
+    let message_v2 = Request::read_message_v2(bytes, &index, &LIMITS);
+    for request in [compressed, message, compressed_v2, message_v2]
+        .into_iter()
+        .flatten()
+    {
         take(request, &index);
     }
     let _ = body::unpack(bytes, |_| {});

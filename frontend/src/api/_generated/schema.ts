@@ -15,10 +15,11 @@ export interface paths {
         put?: never;
         /**
          * Take samples of Prometheus
-         * @description Store a `prometheus.WriteRequest` of remote write 1.0, compressed with snappy; answered once it is committed.
+         * @description Store a request of remote write 1.0 or 2.0, compressed with snappy; answered once it is committed.
          *
          *     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of
-         *     the request are stored. A request that comes again counts once.
+         *     the request are stored. A request that comes again counts once. Answers to version 2.0 say in headers
+         *     `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars.
          */
         post: operations["write_samples_api_v1_write_post"];
         delete?: never;
