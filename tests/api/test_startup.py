@@ -34,6 +34,12 @@ def test_the_application_starts_without_libraries_that_few_requests_need() -> No
     assert sorted(loaded & set(HEAVY)) == []
 
 
+def test_a_worker_starts_without_what_sends_metrics_to_a_collector() -> None:
+    loaded = loaded_with("tierscope.worker.app, tierscope.worker.push, tierscope.worker.telemetry")
+    assert "tierscope.worker.push" in loaded
+    assert sorted(name for name in loaded if name.startswith(("opentelemetry.proto", "opentelemetry.sdk"))) == []
+
+
 def test_commands_start_without_the_application_and_its_analyses() -> None:
     loaded = loaded_with("tierscope.cli.main")
     assert "tierscope.cli.instance.status" in loaded

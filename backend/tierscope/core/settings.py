@@ -169,7 +169,7 @@ class RemoteWriteSettings(BaseModel):
 
 
 class OtlpSettings(BaseModel):
-    """Metrics of OpenTelemetry that come by OTLP. They are stored as samples of Prometheus, within the same limits."""
+    """OpenTelemetry: metrics that come by OTLP, stored as samples of Prometheus; and what is sent to a collector."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -187,6 +187,16 @@ class OtlpSettings(BaseModel):
         ),
         description="Attributes of a resource that become labels of each of its series; all others stand in"
         " `target_info`.",
+    )
+    endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/?#@]+(/[^?#]*)?$",
+        description="Base address of a collector that takes OTLP over HTTP, such as http://collector:4318; the"
+        " service's metrics go there every minute. It may be internal. null = nothing is sent.",
+    )
+    headers: dict[str, SecretStr] = Field(default={}, description="Sent with each request, such as authorization.")
+    attributes: dict[str, str] = Field(
+        default={}, description="More attributes of the resource, such as deployment.environment.name."
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from celery import Celery
 
 from tierscope.core.settings import Settings
-from tierscope.worker.schedule import SCHEDULE
+from tierscope.worker.schedule import beat_schedule
 from tierscope.worker.telemetry import count_tasks
 
 _RESULTS_SECONDS = 3600
@@ -25,6 +25,7 @@ TASKS = (
     "capacity",
     "reports",
     "purges",
+    "push",
 )
 """Modules of this package that hold tasks."""
 
@@ -65,7 +66,7 @@ def make_app(settings: Settings) -> Celery:
         # For ever: after 100 attempts, about 50 minutes, a worker would end.
         broker_connection_max_retries=None,
         result_expires=_RESULTS_SECONDS,
-        beat_schedule=SCHEDULE,
+        beat_schedule=beat_schedule(settings),
         **broker_options(queue),
     )
     count_tasks(app)

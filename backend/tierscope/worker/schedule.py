@@ -1,5 +1,7 @@
 """What beat starts, and how often. A wake-up that nobody has taken when the next one is due is dropped."""
 
+from tierscope.core.settings import Settings
+
 DRAIN_SECONDS = 5
 RETENTION_SECONDS = 3600
 ADVICE_SECONDS = 60
@@ -17,6 +19,7 @@ REPORTS_SECONDS = 60
 PURGES_SECONDS = 60
 OBJECTS_SECONDS = 60
 ALL_OBJECTS_SECONDS = 3600
+PUSH_SECONDS = 60
 
 EVERY_SECONDS: dict[str, float] = {
     "capacity.update": CAPACITY_SECONDS,
@@ -34,7 +37,15 @@ EVERY_SECONDS: dict[str, float] = {
     "notifications.deliver": NOTIFICATIONS_SECONDS,
 }
 
-SCHEDULE = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
-    for task, seconds in EVERY_SECONDS.items()
-}
+
+def every_seconds(settings: Settings) -> dict[str, float]:
+    """Seconds between starts by task, with those that settings ask for."""
+    return EVERY_SECONDS if settings.otlp.endpoint is None else {**EVERY_SECONDS, "telemetry.push": PUSH_SECONDS}
+
+
+def beat_schedule(settings: Settings) -> dict[str, dict[str, object]]:
+    """The same as Celery takes it."""
+    return {
+        task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+        for task, seconds in every_seconds(settings).items()
+    }

@@ -70,11 +70,11 @@ def _service_checks(settings: Settings, url: str | None) -> list[Check]:
     """Of the service itself, where one is configured or runs here."""
     from tierscope.core.clock import utc_now
     from tierscope.usecases.operate.doctor import ServiceDoctor
-    from tierscope.worker.schedule import EVERY_SECONDS
+    from tierscope.worker.schedule import every_seconds
 
     if url is None:
         return []
-    return ServiceDoctor(settings, clock=utc_now, schedule=EVERY_SECONDS).examine(url)
+    return ServiceDoctor(settings, clock=utc_now, schedule=every_seconds(settings)).examine(url)
 
 
 def _running(instance: Instance) -> str | None:

@@ -27,6 +27,7 @@ from tierscope.storage.fleet.agent_versions import count_refused, list_versions
 from tierscope.storage.operate import doctor as stored
 from tierscope.storage.operate.doctor import ServerFacts
 from tierscope.storage.operate.installation import read_installation
+from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
 
 Result = Literal["ok", "warning", "failed"]
 
@@ -71,7 +72,7 @@ class ServiceDoctor:
         finally:
             database.close()
         disk = self._disk(self._settings.data_dir, "data directory")
-        return [*found, self._queue(), self._objects(), disk, self._secrets()]
+        return [*found, self._queue(), self._objects(), *self._collector(), disk, self._secrets()]
 
     def _database(self, database: Database) -> list[Check]:
         before = self._clock()
@@ -170,6 +171,17 @@ class ServiceDoctor:
         except TierscopeError as error:
             return Check("objects", "failed", error.detail, error.next_step or step)
         return Check("objects", "ok", f"the {self._settings.objects.store} store takes, returns and deletes objects")
+
+    def _collector(self) -> list[Check]:
+        """Sends a collector nothing, as metrics are sent to it."""
+        if self._settings.otlp.endpoint is None:
+            return []
+        step = "see that the collector runs and takes OTLP over HTTP, and that TIERSCOPE_OTLP__* name it"
+        try:
+            OtlpCollector(self._settings).send_metrics(b"")
+        except TierscopeError as error:
+            return [Check("collector", "failed", error.detail, step)]
+        return [Check("collector", "ok", "it takes metrics")]
 
     def _database_disk(self, server: ServerFacts) -> Check:
         size = f"the database has {server.database_bytes / _GIB:.2f} GiB"
