@@ -24,7 +24,7 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.promql import hosts
+from tierscope.usecases.promql import ledgers
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 PROMTOOL = shutil.which("promtool")
@@ -186,7 +186,7 @@ def test_many_rows_are_summed_up_in_buckets(service: Service, monkeypatch: pytes
     rates = 'tierscope_host_promoted_pages_per_second{host="node-0"}[1h]'
     states = 'tierscope_host_top_resident_bytes{host="node-0"}[1h]'
     exact = [service.raw(query) for query in (rates, states)]
-    monkeypatch.setattr(hosts, "ROWS_MAX", 20)
+    monkeypatch.setattr(ledgers, "ROWS_MAX", 20)
     for before, summed in zip(exact, [service.raw(query) for query in (rates, states)], strict=True):
         assert 2 <= len(summed) < len(before)
         assert min(before) <= min(summed) <= max(summed) <= max(before)
@@ -229,7 +229,7 @@ def test_a_prometheus_reads_what_the_service_measures(service: Service, tmp_path
         httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as reader,
     ):
         for query in (
-            "sum by (class, tier) (last_over_time(tierscope_service_heat_bytes[30m]))",
+            "sum by (class, tier) (last_over_time(tierscope_service_heat_bytes[2h]))",
             'tierscope_host_promoted_pages_total{host="node-0"}',
             "sum(increase(tierscope_host_promoted_pages_total[30m]))",
             'node_load1{instance=~".+"}',

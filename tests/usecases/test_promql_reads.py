@@ -17,7 +17,12 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.answers import MatrixResult, VectorResult
 from tierscope.usecases.promql.reads import PromQueries
 
-KEYS = ("host|vmstat|pgdemote_direct", "host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
+KEYS = (
+    "host|vmstat|pgdemote_direct",
+    "host|vmstat|pgdemote_kswapd",
+    "host|vmstat|pgpromote_success",
+    "service:demo/cache|memory.stat|pgpromote_success",
+)
 MINUTE_S = 60
 MISSING = range(40, 55)
 """Samples that never came: those of 00:10 to 00:24."""
@@ -38,7 +43,7 @@ def queries(database_url: str, request: pytest.FixtureRequest) -> Iterator[PromQ
     with closing(Database(database_url)) as database:
         host = enrol(database, name="h")
         batch = batches.make_batch(host_id=host.id, sealed_wall_ns=max(ends))
-        batches.add_counters(batch, [[i, 1000 + 50 * i, 7_000_000 + i * i] for i in some], ends_ns=ends, keys=KEYS)
+        batches.add_counters(batch, [[i, 1000 + 50 * i, 7_000_000 + i * i, 10 * i] for i in some], ends_ns=ends, keys=KEYS)
         batches.add_inventory(batch)
         assert store(database, host, [batch])
         if request.param == "built":
@@ -81,3 +86,18 @@ def test_rates_are_those_of_each_interval(queries: PromQueries) -> None:
 def test_a_column_that_the_kernel_does_not_count_has_no_series(queries: PromQueries) -> None:
     assert ask(queries, "tierscope_host_demoted_khugepaged_pages_total") == {}
     assert ask(queries, "absent(tierscope_host_oom_kills_total)") == {"": 1}
+
+
+def test_a_service_has_the_moves_of_its_own_cgroups(queries: PromQueries) -> None:
+    promoted = "tierscope_service_promoted_pages_total"
+    assert ask(queries, f'{promoted}{{service="cache",host="h"}}') == {promoted: 300}
+    assert ask(queries, f'resets({promoted}{{namespace="demo"}}[2h])') == {"": 1}
+    assert ask(queries, "tierscope_service_promoted_pages_per_second") == {
+        "tierscope_service_promoted_pages_per_second": pytest.approx(10 / 60)
+    }
+    assert ask(queries, f'{promoted}{{service="other"}}') == {}
+    assert ask(queries, "tierscope_service_demoted_pages_total") == {}
+    listed = queries.series([promoted, "tierscope_service_demoted_kswapd_pages_total"], None, None).data
+    # Series are listed by the rows that workers have made, of services as of hosts.
+    n_listed = len(queries.series(["tierscope_host_promoted_pages_total"], None, None).data)
+    assert [(one["__name__"], one["service"], one["host"]) for one in listed] == [(promoted, "cache", "h")] * n_listed

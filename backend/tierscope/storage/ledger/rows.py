@@ -141,14 +141,16 @@ def read_ledger(
     return _collect(copy_columns(session, query))
 
 
-def read_newest(session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime) -> list[StoredLedger]:
-    """The newest `rows` rows of each host after `since`, in order of time."""
+def read_newest(
+    session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime, service_id: int = 0
+) -> list[StoredLedger]:
+    """The newest `rows` rows of each host, or of a service's own cgroups on it, after `since`, in order of time."""
     ids = ", ".join(f"({int(host)}::bigint)" for host in host_ids)
     if not ids:
         return []
     query = (
         f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {_SELECT} FROM tier_moves"  # noqa: S608
-        f" WHERE host_id = h.id AND service_id = 0 AND ts > '{since.isoformat()}'"
+        f" WHERE host_id = h.id AND service_id = {int(service_id)} AND ts > '{since.isoformat()}'"
         f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 3"
     )
     return _collect(copy_columns(session, query))

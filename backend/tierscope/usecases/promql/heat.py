@@ -10,15 +10,23 @@ from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE, classify
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.promql.evaluate import Demand
-from tierscope.domain.promql.matching import fits, meets, name_fits
+from tierscope.domain.promql.matching import meets, name_fits
 from tierscope.domain.promql.nodes import Matcher
 from tierscope.domain.promql.series import NAME, Floats, Labels, Series, make_labels
 from tierscope.storage.base.binary import from_us
-from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_services, hosts_by_id, hosts_of_service
+from tierscope.storage.base.subjects import all_services, hosts_by_id, hosts_of_service
 from tierscope.storage.promql.heat import HeatGroup, list_heat_groups
 from tierscope.usecases.heat.reads import choose_method, choose_weighed
 from tierscope.usecases.heat.sources import DAILY_FROM, read_heat
-from tierscope.usecases.promql.sources import MetricHelp, Span, check_series, lookback_ms
+from tierscope.usecases.promql.sources import (
+    MetricHelp,
+    Span,
+    check_series,
+    host_labels,
+    lookback_ms,
+    may_meet,
+    service_labels,
+)
 
 METRIC = "tierscope_service_heat_bytes"
 LISTED = timedelta(days=1)
@@ -52,7 +60,7 @@ class ServiceHeat:
         start = max(span.start, end - LISTED)
         if not name_fits(METRIC, matchers) or start >= end:
             return []
-        services = {one.id: one for one in all_services(session) if _may_meet(_service_labels(one), matchers)}
+        services = {one.id: one for one in all_services(session) if may_meet(service_labels(one), matchers)}
         groups = list_heat_groups(session, list(services), start, end)
         hosts = {host.id: host for host in hosts_by_id(session, sorted({one.host_id for one in groups}))}
         methods = _chosen(groups)
@@ -60,7 +68,7 @@ class ServiceHeat:
         for one in groups:
             if one.method != methods[one.service_id] or one.host_id not in hosts:
                 continue
-            known = _service_labels(services[one.service_id]) | _host_labels(hosts[one.host_id])
+            known = {NAME: METRIC} | service_labels(services[one.service_id]) | host_labels(hosts[one.host_id])
             known |= {"kind": one.kind, "tier": one.tier, "method": one.method.family}
             found.update(make_labels(known | {"class": name}) for name in CLASSES)
         return [labels for labels in sorted(found) if meets(labels, matchers)]
@@ -70,12 +78,12 @@ class ServiceHeat:
             return []
         found: list[Series] = []
         for service in all_services(session):
-            if not _may_meet(_service_labels(service), matchers):
+            if not may_meet(service_labels(service), matchers):
                 continue
             hosts = {
                 host.id: host
                 for host in hosts_of_service(session, service.id)
-                if _may_meet(_service_labels(service) | _host_labels(host), matchers)
+                if may_meet(service_labels(service) | host_labels(host), matchers)
             }
             if not hosts:
                 continue
@@ -84,7 +92,8 @@ class ServiceHeat:
             if method is None:
                 continue
             for host_id, part in by_method[method].items():
-                labels = _service_labels(service) | _host_labels(hosts[host_id]) | {"method": method.family}
+                labels = {NAME: METRIC} | service_labels(service) | host_labels(hosts[host_id])
+                labels |= {"method": method.family}
                 found += [one for one in _series(labels, part) if meets(one.labels, matchers)]
             check_series(len(found))
         return found
@@ -102,25 +111,6 @@ def _chosen(groups: Sequence[HeatGroup]) -> dict[int, Method]:
         by_method[method] = by_method.get(method, 0) + n
     chosen = {service_id: choose_weighed(by_method) for service_id, by_method in weights.items()}
     return {service_id: method for service_id, method in chosen.items() if method is not None}
-
-
-def _may_meet(known: dict[str, str], matchers: Sequence[Matcher]) -> bool:
-    """Whether labels that are known meet those conditions that are about them."""
-    return all(fits(known[one.label], one) for one in matchers if one.label in known)
-
-
-def _service_labels(service: SubjectService) -> dict[str, str]:
-    return {
-        NAME: METRIC,
-        "service_id": service.public_id,
-        "namespace": service.namespace,
-        "service": service.name,
-        "origin": service.origin,
-    }
-
-
-def _host_labels(host: SubjectHost) -> dict[str, str]:
-    return {"host_id": host.public_id, "host": host.name}
 
 
 def _series(labels: dict[str, str], part: HeatSeries) -> list[Series]:

@@ -28,7 +28,7 @@ from tierscope.usecases.promql.answers import (
     show_samples,
 )
 from tierscope.usecases.promql.heat import ServiceHeat
-from tierscope.usecases.promql.hosts import HostHistory
+from tierscope.usecases.promql.ledgers import LedgerHistory
 from tierscope.usecases.promql.sources import MetricHelp, Span, check_samples
 from tierscope.usecases.promql.written import WrittenSeries
 
@@ -44,9 +44,9 @@ class PromQueries:
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
-        self._hosts = HostHistory()
+        self._ledgers = LedgerHistory()
         self._heat = ServiceHeat()
-        self._metrics: Mapping[str, MetricHelp] = self._hosts.metrics | self._heat.metrics
+        self._metrics: Mapping[str, MetricHelp] = self._ledgers.metrics | self._heat.metrics
         self._written = WrittenSeries(tuple(self._metrics))
 
     def instant(self, query: str, time: str | None) -> QueryAnswer:
@@ -179,7 +179,7 @@ class PromQueries:
 
     def _own(self, session: ReadSession, matchers: Sequence[Matcher], span: Span) -> list[Labels]:
         now = self._context.clock()
-        return self._hosts.find(session, matchers, span) + self._heat.find(session, matchers, span, now=now)
+        return self._ledgers.find(session, matchers, span) + self._heat.find(session, matchers, span, now=now)
 
     def _load(self, node: Node, steps: Steps) -> dict[Selector, list[Series]]:
         """The series of all selectors of an expression, read at one state of the database."""
@@ -198,7 +198,7 @@ class PromQueries:
     def _select(self, session: ReadSession, selector: Selector, demand: Demand) -> list[Series]:
         now = self._context.clock()
         return [
-            *self._hosts.select(session, selector.matchers, demand, now=now),
+            *self._ledgers.select(session, selector.matchers, demand, now=now),
             *self._heat.select(session, selector.matchers, demand, now=now),
             *self._written.select(session, selector.matchers, demand, now=now),
         ]

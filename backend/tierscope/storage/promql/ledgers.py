@@ -30,9 +30,18 @@ class LedgerBuckets:
 
 
 def bucket_ledgers(
-    session: ReadSession, keys: Sequence[str], host_ids: Sequence[int], start: datetime, end: datetime, *, width_us: int
+    session: ReadSession,
+    keys: Sequence[str],
+    host_ids: Sequence[int],
+    start: datetime,
+    end: datetime,
+    *,
+    width_us: int,
+    service_id: int = 0,
 ) -> dict[int, LedgerBuckets]:
     """Columns of the rows of (start, end] by host, in buckets (end - width, end] aligned to UTC.
+
+    The rows are those of whole hosts, or of a service's own cgroups on them.
 
     Raises:
         KeyError: the ledger has no such column.
@@ -44,7 +53,8 @@ def bucket_ledgers(
     query = (
         f"SELECT host_id, ((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"  # noqa: S608 - columns and numbers of our own
         f" + {int(width_us)}, coalesce(sum(dt_seconds), 0)::float8, {cells} FROM tier_moves"
-        f" WHERE host_id IN ({ids}) AND service_id = 0 AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}'"
+        f" WHERE host_id IN ({ids}) AND service_id = {int(service_id)}"
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}'"
         " GROUP BY 1, 2 ORDER BY 1, 2"
     )
     found = copy_columns(session, query)
