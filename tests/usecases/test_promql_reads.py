@@ -43,7 +43,8 @@ def queries(database_url: str, request: pytest.FixtureRequest) -> Iterator[PromQ
     with closing(Database(database_url)) as database:
         host = enrol(database, name="h")
         batch = batches.make_batch(host_id=host.id, sealed_wall_ns=max(ends))
-        batches.add_counters(batch, [[i, 1000 + 50 * i, 7_000_000 + i * i, 10 * i] for i in some], ends_ns=ends, keys=KEYS)
+        rows = [[i, 1000 + 50 * i, 7_000_000 + i * i, 10 * i] for i in some]
+        batches.add_counters(batch, rows, ends_ns=ends, keys=KEYS)
         batches.add_inventory(batch)
         assert store(database, host, [batch])
         if request.param == "built":
