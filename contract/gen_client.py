@@ -149,7 +149,7 @@ class Method:
     def __init__(self, operation: Operation, *, left_out: frozenset[str] = frozenset()) -> None:
         self._operation = operation
         self._query = [found for found in operation.parameters("query") if found["name"] not in left_out]
-        self._headers = operation.parameters("header")
+        self._headers = [found for found in operation.parameters("header") if found["name"] != "If-None-Match"]
 
     def signature(self, name: str, returns: str, *, formats: list[str] | None = None) -> str:
         """The line of `def`, with positional path parameters and the body, and all else by name."""

@@ -4,9 +4,12 @@ An operation's problems follow from what it is: whether it names something, take
 permission it needs. An operation that can answer another one names it in its own `responses`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel
 
@@ -31,6 +34,48 @@ _MEANINGS: Mapping[int, str] = {
     429: "Too many requests: wait as long as Retry-After says",
     502: "Another service did not take the call",
     503: "The service cannot answer now: try again as Retry-After says",
+}
+TAGS: Mapping[str, str] = {
+    "access": "Sessions, one's own account and tokens, links that log in, saved views, and who changed what.",
+    "advice": "Advice on ratios and settings with its evidence and effect, and the plan of changes made of it.",
+    "agents": "Enrolment and settings of agents, their versions, and the switch that pauses them.",
+    "alerts": "Alert rules, alerts with their history, and what happened around one.",
+    "analytics": "Statistics of the fleet: peers, outliers, change points, services that behave alike.",
+    "capacity": "What services and hosts hold, how it grows, when it runs out, and how many hosts that takes.",
+    "counters": "Counters of kernels as series, as they were sent and as rates.",
+    "curve": "Accesses served against the size of DRAM, from page samples.",
+    "events": "Marks on charts: deploys and other changes.",
+    "experiments": "Hosts with a change against hosts without it, before and after.",
+    "fairness": "What services hold of a host's top tier against their fair shares, and what a limit would do.",
+    "fleet": "All hosts at once: the overview, data quality, drift of settings.",
+    "health": "Whether the service lives and is ready, and the description of its API.",
+    "heat": "Hot, warm and cold memory of services, re-access, stability and objectives.",
+    "hosts": "Hosts with their inventory, findings and labels.",
+    "ingest": "What agents send.",
+    "knobs": "Advice on kernel settings and on swap.",
+    "operations": "Removing the data of a host or a service.",
+    "opentelemetry": "Metrics that OpenTelemetry sends.",
+    "prometheus": "Samples that Prometheus sends, and queries in PromQL of what is stored.",
+    "ratio": "Which share of DRAM a service needs for a loss that its owner accepts.",
+    "reports": "Reports that are sent on a schedule.",
+    "services": "Services with their memory, tier moves, throughput and latency.",
+    "simulator": "Placement policies and swap devices, replayed on page traces and sampled pages.",
+    "status": "The installation's components, and the catalogue of metrics.",
+    "tco": "Prices, scenarios, and what tiers of memory cost and save.",
+    "telemetry": "The service's own figures, and the fleet's, for Prometheus.",
+    "tier moves": "The ledger of promotions and demotions, and pages that go to and fro.",
+    "tiles": "Activity by time and address.",
+    "users": "People who may log in, and teams that own services.",
+}
+"""What the operations of each tag are about."""
+EXAMPLES = Path(__file__).with_name("examples")
+"""True answers of a simulated fleet, cut to a few items; a file for each, named after the function that answers it."""
+_CONDITION = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The `ETag` of an answer that the caller has: 304 where it is still the same.",
+    "schema": {"type": "string", "maxLength": 1000},
 }
 _RETRIED = frozenset({429, 503})
 _RETRY_AFTER = {"schema": {"type": "string"}, "description": "Seconds to wait before the request is sent again."}
@@ -74,7 +119,12 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
             "description": "Set by logging in; its name ends with what tells this instance from others.",
         },
     }
+    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
+    examples = {file.stem: orjson.loads(file.read_bytes()) for file in EXAMPLES.glob("*.json")}
     for method, path, operation in _operations(document):
+        name = operation["operationId"].removesuffix(re.sub(r"\W", "_", path) + f"_{method}")
+        if name in examples:
+            operation["responses"]["200"]["content"]["application/json"]["example"] = examples[name]
         needed = permissions.get((method, path))
         _document(operation, method=method, path=path, needed=needed)
         if needed == "agent":
@@ -111,9 +161,11 @@ def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[st
 
 def _document(operation: dict[str, Any], *, method: str, path: str, needed: Permission | None) -> None:
     responses = operation["responses"]
+    conditional = False
     for described in responses.values():
         for content in described.get("content", {}).values():
             if "schema" in content:
+                conditional = conditional or WHOLE in content["schema"]
                 content["schema"] = _unwrapped(content["schema"])
     if "HTTPValidationError" in str(responses.get("422", "")):
         del responses["422"]
@@ -122,8 +174,9 @@ def _document(operation: dict[str, Any], *, method: str, path: str, needed: Perm
     if any(one["name"] == "format" and "arrow" in one["schema"].get("enum", ()) for one in _parameters(operation)):
         for part, more in FILE_ANSWER.items():
             responses["200"].setdefault(part, {}).update(more)
-    if method in _SAFE and path.startswith("/v1/"):
+    if method in _SAFE and conditional:
         responses.setdefault("304", {"description": "Unchanged since the answer whose ETag was sent"})
+        operation.setdefault("parameters", []).append(_CONDITION)
 
 
 def _parameters(operation: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

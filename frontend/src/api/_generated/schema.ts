@@ -13992,7 +13992,10 @@ export interface operations {
                 /** @description Unix seconds or RFC 3339. Default now. */
                 end?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -14008,6 +14011,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TextsAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14055,7 +14065,10 @@ export interface operations {
                 /** @description Unix seconds or RFC 3339. Default now. */
                 end?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14069,6 +14082,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TextsAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14114,7 +14134,10 @@ export interface operations {
                 /** @description At most so many metrics. */
                 limit?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14128,6 +14151,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["MetadataAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14173,7 +14203,10 @@ export interface operations {
                 /** @description Unix seconds or RFC 3339. Default now. */
                 time?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14187,6 +14220,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["QueryAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14236,7 +14276,10 @@ export interface operations {
                 /** @description Seconds, or a duration such as `1m30s`. */
                 step?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14250,6 +14293,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["QueryAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14366,7 +14416,10 @@ export interface operations {
                 /** @description Unix seconds or RFC 3339. Default now. */
                 end?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14380,6 +14433,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SeriesAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14420,7 +14480,10 @@ export interface operations {
     prom_build_prometheus_api_v1_status_buildinfo_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14434,6 +14497,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BuildAnswer"];
                 };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description It is no query, or has something that is not supported */
             400: {
@@ -14518,7 +14588,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14532,6 +14605,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [],
+                     *       "next_cursor": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["Page_AdviceCard_"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -14566,7 +14645,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "settings" | "hosts";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14610,7 +14692,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "changes" | "conflicts" | "left_out";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14656,7 +14741,10 @@ export interface operations {
                 /** @description Hosts to leave out. */
                 without_host?: string[];
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14697,7 +14785,10 @@ export interface operations {
                 /** @description Default 5, at most half of the hosts. */
                 canary_n?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14731,7 +14822,10 @@ export interface operations {
     read_advice_v1_advice__advice_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 advice_id: string;
             };
@@ -14803,7 +14897,10 @@ export interface operations {
     read_config_v1_agent_config_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -14967,7 +15064,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15051,7 +15151,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15118,7 +15221,10 @@ export interface operations {
     read_alert_routes_v1_alert_routes_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15234,7 +15340,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15248,6 +15357,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "acknowledged": null,
+                     *           "description": "Below the kernel's own watermarks allocations wait, spill, or reclaim by themselves.",
+                     *           "fingerprint": "80ee7707e98f5ff0ab94bad81036d700",
+                     *           "fired_at": null,
+                     *           "id": "ae2b9f482e54d13e0",
+                     *           "inhibited_by": [],
+                     *           "labels": {
+                     *             "group": "allocation",
+                     *             "rack": "r4",
+                     *             "sku": "dram384-of-384"
+                     *           },
+                     *           "last_seen_at": "2026-11-26T02:37:00Z",
+                     *           "origin": "simulated",
+                     *           "resolved_at": null,
+                     *           "rule_id": "shipped-free-dram-low",
+                     *           "rule_name": "free-dram-low",
+                     *           "runbook_url": "https://tierscope.dev/alerts#free-dram-low",
+                     *           "severity": "warning",
+                     *           "silenced_by": [],
+                     *           "started_at": "2026-11-26T02:37:00Z",
+                     *           "state": "pending",
+                     *           "subject": {
+                     *             "id": "h6237094ca07ae083",
+                     *             "kind": "host",
+                     *             "name": "search-2"
+                     *           },
+                     *           "summary": "search-2: 0.128% of the top tier is free",
+                     *           "threshold": 0.002,
+                     *           "unit": "ratio",
+                     *           "value": 0.0012760460376739502
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WyIyMDI2LTExLTI2VDAyOjM3OjAwKzAwOjAwIiwgMTBd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Page_Alert_"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -15284,7 +15432,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15337,7 +15488,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15381,7 +15535,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "history" | "evidence.series";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 alert_id: string;
             };
@@ -15493,7 +15650,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "rows.series" | "ribbon" | "events" | "hosts" | "services";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 alert_id: string;
             };
@@ -15547,7 +15707,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15593,7 +15756,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15607,6 +15773,210 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "group_by": "service",
+                     *       "groupings": [
+                     *         "service"
+                     *       ],
+                     *       "notes": [
+                     *         "No day was gone through yet: a worker does that within minutes of the first hour of data.",
+                     *         "Some subjects are simulated or imported: their figures say nothing of a real fleet."
+                     *       ],
+                     *       "subjects": [
+                     *         {
+                     *           "capacity_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.capacity_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "cold_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.cold_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "days": 0,
+                     *           "days_to_exhaustion": {
+                     *             "early": {
+                     *               "coverage": null,
+                     *               "definition": "capacity.early_warning_days/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *               "status": "not_enough_data",
+                     *               "unit": "days",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": null
+                     *             },
+                     *             "horizon_days": 90,
+                     *             "median": {
+                     *               "coverage": null,
+                     *               "definition": "capacity.days_to_exhaustion/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *               "status": "not_enough_data",
+                     *               "unit": "days",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": null
+                     *             },
+                     *             "none_within_horizon": false,
+                     *             "threshold_bytes": null,
+                     *             "threshold_ratio": 0.9
+                     *           },
+                     *           "dram_need_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.dram_need_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "growth_bytes_per_day": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.growth/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *             "status": "not_enough_data",
+                     *             "unit": "bytes_per_day",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "hosts": 0,
+                     *           "hot_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.hot_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "id": "sacec4968dbd42201",
+                     *           "kind": "service",
+                     *           "method": null,
+                     *           "name": "cloud/guests",
+                     *           "origin": "simulated",
+                     *           "refused": "0 whole days with data: 14 are needed, 14 more.",
+                     *           "resident_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.resident_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "stranded_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.stranded_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "Memory is stranded on hosts, not in services: group by sku, rack or a label.",
+                     *             "status": "not_supported",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "untouched_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.untouched_bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           }
+                     *         }
+                     *       ],
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:56.134755Z",
+                     *         "start": "2026-11-25T02:39:56.134755Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Capacity"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -15640,7 +16010,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15732,7 +16105,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15782,7 +16158,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15895,7 +16274,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15982,7 +16364,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "points" | "choices" | "excluded";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16028,7 +16413,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "metrics" | "metrics.series" | "arms";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 experiment_id: string;
             };
@@ -16110,7 +16498,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "services" | "causes" | "moves" | "psi" | "matrix";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16154,7 +16545,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16198,7 +16592,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16250,7 +16647,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "outliers" | "groups" | "changes";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16304,7 +16704,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -16318,6 +16721,108 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "agent_version": "0.1.0",
+                     *           "demotion_pages_per_s": {
+                     *             "coverage": null,
+                     *             "definition": "tier_moves.demoted_pages_per_s/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "One memory tier: there is nowhere to move pages.",
+                     *             "status": "not_supported",
+                     *             "unit": "pages_per_s",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "dialect": "mainline",
+                     *           "enrolled_at": "2026-11-26T02:37:47.222114Z",
+                     *           "findings": [],
+                     *           "id": "h74cd2fcb94d877c2",
+                     *           "kernel": "6.12.0",
+                     *           "labels": {
+                     *             "rack": "r1",
+                     *             "sku": "dram768-of-768"
+                     *           },
+                     *           "last_seen": "2026-11-26T02:39:06.144781Z",
+                     *           "memory_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "host.memory_bytes/1",
+                     *             "grade": "good",
+                     *             "grounding": "L",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 824633720832,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "name": "ads-1",
+                     *           "origin": "simulated",
+                     *           "promotion_pages_per_s": {
+                     *             "coverage": null,
+                     *             "definition": "tier_moves.promoted_pages_per_s/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "One memory tier: there is nowhere to move pages.",
+                     *             "status": "not_supported",
+                     *             "unit": "pages_per_s",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": null
+                     *           },
+                     *           "psi_memory_some_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "psi.memory_some_ratio/1",
+                     *             "grade": "good",
+                     *             "grounding": "L",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 60,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:00Z",
+                     *               "start": "2026-11-26T01:39:00Z"
+                     *             }
+                     *           },
+                     *           "services": [
+                     *             "s6dc5cb415e74b6b8"
+                     *           ],
+                     *           "state": "reporting",
+                     *           "tiering_off": false,
+                     *           "tiers": [
+                     *             "dram"
+                     *           ],
+                     *           "verdict": "fits"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WyJhZHMtMSIsIDRd"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Page_HostSummary_"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -16380,7 +16885,10 @@ export interface operations {
     read_host_v1_hosts__host_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16431,7 +16939,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16447,6 +16958,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "axis": {
+                     *         "resolution": "10m",
+                     *         "step_seconds": 900,
+                     *         "times": [
+                     *           1795658400,
+                     *           1795659300,
+                     *           1795660200
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.693340Z",
+                     *           "start": "2026-11-26T01:59:52.693340Z"
+                     *         }
+                     *       },
+                     *       "host_id": "h818da966b1b0b16c",
+                     *       "name": "host|vmstat|pgpromote_success",
+                     *       "origin": "simulated",
+                     *       "points": 4,
+                     *       "reason": null,
+                     *       "series": [
+                     *         {
+                     *           "kind": "counter",
+                     *           "name": "pgpromote_success",
+                     *           "per_s": [
+                     *             null,
+                     *             0,
+                     *             0
+                     *           ],
+                     *           "resets": 0,
+                     *           "scope": "host",
+                     *           "source": "vmstat",
+                     *           "trust": "Charged to the node that received them. From 6.12 counted only while kernel.numa_balancing has bit 2, in 6.1 in any mode. TPP kernels have no such line.",
+                     *           "unit": "pages",
+                     *           "values": [
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "status": "ok",
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:52.693340Z",
+                     *         "start": "2026-11-26T01:59:52.693340Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CounterAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -16480,7 +17039,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16536,7 +17098,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "tenants" | "pushes";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16590,7 +17155,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16640,7 +17208,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "advice" | "knobs" | "waiting" | "unknown";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16684,7 +17255,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16772,7 +17346,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "columns" | "resets" | "services";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16788,6 +17365,230 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "axis": {
+                     *         "resolution": "10m",
+                     *         "step_seconds": 900,
+                     *         "times": [
+                     *           1795658400,
+                     *           1795659300,
+                     *           1795660200
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.637196Z",
+                     *           "start": "2026-11-26T01:59:52.637196Z"
+                     *         }
+                     *       },
+                     *       "columns": [
+                     *         {
+                     *           "counters": [
+                     *             "pgpromote_success"
+                     *           ],
+                     *           "key": "promoted_pages",
+                     *           "label": "Promoted",
+                     *           "rate": {
+                     *             "coverage": 0.975,
+                     *             "definition": "tier_moves.promoted_pages_per_s/1",
+                     *             "grade": "good",
+                     *             "grounding": "L kernel text of each counter",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 39,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages_per_s",
+                     *             "value": 0,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.637196Z",
+                     *               "start": "2026-11-26T01:59:52.637196Z"
+                     *             }
+                     *           },
+                     *           "total": {
+                     *             "coverage": 0.975,
+                     *             "definition": "tier_moves.promoted_pages/1",
+                     *             "grade": "good",
+                     *             "grounding": "L kernel text of each counter",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 39,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages",
+                     *             "value": 0,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.637196Z",
+                     *               "start": "2026-11-26T01:59:52.637196Z"
+                     *             }
+                     *           },
+                     *           "trust": "exact",
+                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts 512.",
+                     *           "unit": "pages"
+                     *         }
+                     *       ],
+                     *       "dialect": "mainline",
+                     *       "n_hosts": 1,
+                     *       "origin": "simulated",
+                     *       "ping_pong": {
+                     *         "against": [],
+                     *         "churn_pages_per_s": {
+                     *           "coverage": 0.975,
+                     *           "definition": "ping_pong.churn_pages_per_s/1",
+                     *           "grade": "partial",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": {
+                     *             "hi": 0,
+                     *             "kind": "bounds",
+                     *             "level": null,
+                     *             "lo": 0
+                     *           },
+                     *           "method": "counters",
+                     *           "n_hosts": 1,
+                     *           "n_intervals": 39,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "pages_per_s",
+                     *           "value": 0,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.637196Z",
+                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *           }
+                     *         },
+                     *         "churn_pages_per_s_per_gib": {
+                     *           "coverage": 0.975,
+                     *           "definition": "ping_pong.churn_pages_per_s_per_gib/1",
+                     *           "grade": "partial",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": {
+                     *             "hi": 0,
+                     *             "kind": "bounds",
+                     *             "level": null,
+                     *             "lo": 0
+                     *           },
+                     *           "method": "counters",
+                     *           "n_hosts": 1,
+                     *           "n_intervals": 39,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "pages_per_s_per_gib",
+                     *           "value": 0,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.637196Z",
+                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *           }
+                     *         },
+                     *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
+                     *         "evidence": [
+                     *           {
+                     *             "name": "moved_of_resident",
+                     *             "unit": "ratio",
+                     *             "value": 0
+                     *           }
+                     *         ],
+                     *         "explanation": "No pages move between tiers and hardly any memory is on a slower one. (certain)",
+                     *         "kind": "upper_bound",
+                     *         "ratio": {
+                     *           "coverage": null,
+                     *           "definition": "ping_pong.churn_ratio/1",
+                     *           "grade": null,
+                     *           "grounding": "A",
+                     *           "interval": null,
+                     *           "method": "counters",
+                     *           "n_hosts": null,
+                     *           "n_intervals": null,
+                     *           "n_samples": null,
+                     *           "reason": "Nothing to divide by: no such moves, or the size of DRAM is unknown.",
+                     *           "status": "not_enough_data",
+                     *           "unit": "ratio",
+                     *           "value": null,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.637196Z",
+                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *           }
+                     *         },
+                     *         "ribbon": [
+                     *           {
+                     *             "from": "2026-11-26T01:59:00Z",
+                     *             "state": "fits",
+                     *             "to": "2026-11-26T02:38:00Z"
+                     *           }
+                     *         ],
+                     *         "runner_up": null,
+                     *         "states": [
+                     *           {
+                     *             "ratio": 1,
+                     *             "seconds": 2340,
+                     *             "state": "fits"
+                     *           }
+                     *         ],
+                     *         "tier_move_bytes_per_s": {
+                     *           "coverage": 0.975,
+                     *           "definition": "tier_moves.bytes_per_s/1",
+                     *           "grade": "good",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": null,
+                     *           "method": "counters",
+                     *           "n_hosts": 1,
+                     *           "n_intervals": 39,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "bytes_per_s",
+                     *           "value": 0,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.637196Z",
+                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *           }
+                     *         },
+                     *         "verdict": "fits"
+                     *       },
+                     *       "resets": [],
+                     *       "series": [
+                     *         {
+                     *           "key": "promoted_pages",
+                     *           "label": "Promoted",
+                     *           "unit": "pages_per_s",
+                     *           "values": [
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "services": [
+                     *         {
+                     *           "explanation": "No pages move between tiers and hardly any memory is on a slower one. (certain)",
+                     *           "service": "data/warehouse",
+                     *           "service_id": "s1bd7f94ef419b4f1",
+                     *           "states": [
+                     *             {
+                     *               "ratio": 1,
+                     *               "seconds": 2340,
+                     *               "state": "fits"
+                     *             }
+                     *           ],
+                     *           "verdict": "fits"
+                     *         }
+                     *       ],
+                     *       "subject": "h818da966b1b0b16c",
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:52.637196Z",
+                     *         "start": "2026-11-26T01:59:52.637196Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Ledger"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -16824,7 +17625,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "spans";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -16910,7 +17714,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 host_id: string;
             };
@@ -17003,13 +17810,6 @@ export interface operations {
                     "application/json": components["schemas"]["LoginMethods"];
                 };
             };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["Problem400"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -17036,13 +17836,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["Problem400"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
@@ -17061,13 +17854,6 @@ export interface operations {
         responses: {
             /** @description Successful Response */
             303: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17097,13 +17883,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["Problem400"];
             404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
@@ -17128,13 +17907,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Account"];
                 };
-            };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -17183,7 +17955,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17287,7 +18062,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17337,7 +18115,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17409,7 +18190,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17549,7 +18333,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17588,7 +18375,10 @@ export interface operations {
     read_purge_v1_purges__purge_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 purge_id: string;
             };
@@ -17627,7 +18417,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17772,7 +18565,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 report_id: string;
             };
@@ -17816,7 +18612,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -17974,13 +18773,6 @@ export interface operations {
                     "application/yaml": unknown;
                 };
             };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
@@ -18027,7 +18819,10 @@ export interface operations {
     read_vocabulary_v1_rules_vocabulary_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18059,7 +18854,10 @@ export interface operations {
     read_rule_v1_rules__rule_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 rule_id: string;
             };
@@ -18166,7 +18964,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18241,7 +19042,10 @@ export interface operations {
     read_defaults_v1_scenarios_defaults_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18278,7 +19082,10 @@ export interface operations {
                 /** @description DRAM's share of the memory, in place of the advised one. */
                 dram_ratio?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18329,13 +19136,6 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
@@ -18346,7 +19146,10 @@ export interface operations {
     read_scenario_v1_scenarios__scenario_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 scenario_id: string;
             };
@@ -18455,7 +19258,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18503,7 +19309,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18552,7 +19361,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -18566,6 +19378,270 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "anon_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.anon_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.9700014707520889,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "cold_in_dram_bytes": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.cold_in_dram_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 875111314146.6484,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 837958720720.487
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 856642818816,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "cold_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.cold_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.715264875824591,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.695047398122914
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.7052814066410065,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "demotion_pages_per_s": {
+                     *             "coverage": 1,
+                     *             "definition": "tier_moves.demoted_pages_per_s/1",
+                     *             "grade": "good",
+                     *             "grounding": "L",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 60,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages_per_s",
+                     *             "value": 0,
+                     *             "warnings": [
+                     *               "of the service's whole hosts, all their services together"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:00Z",
+                     *               "start": "2026-11-26T01:39:00Z"
+                     *             }
+                     *           },
+                     *           "hot_outside_dram_bytes": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.hot_outside_dram_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 5899258663.550642,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 1978752216.8803225
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 3251169152,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "hot_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.hot_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.2871133501794611,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.26736454308108026
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.2771346867084503,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "id": "sacec4968dbd42201",
+                     *           "last_seen": "2026-11-26T02:39:11.999838Z",
+                     *           "method": "damon",
+                     *           "n_hosts": 1,
+                     *           "n_hosts_with_heat": 1,
+                     *           "name": "guests",
+                     *           "namespace": "cloud",
+                     *           "origin": "simulated",
+                     *           "owner_team": null,
+                     *           "promotion_pages_per_s": {
+                     *             "coverage": 1,
+                     *             "definition": "tier_moves.promoted_pages_per_s/1",
+                     *             "grade": "good",
+                     *             "grounding": "L",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 60,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages_per_s",
+                     *             "value": 168.39111111111112,
+                     *             "warnings": [
+                     *               "of the service's whole hosts, all their services together"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:00Z",
+                     *               "start": "2026-11-26T01:39:00Z"
+                     *             }
+                     *           },
+                     *           "psi_memory_some_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "psi.memory_some_ratio/1",
+                     *             "grade": "good",
+                     *             "grounding": "L",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 60,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0,
+                     *             "warnings": [
+                     *               "of the service's whole hosts, all their services together"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:00Z",
+                     *               "start": "2026-11-26T01:39:00Z"
+                     *             }
+                     *           },
+                     *           "resident_bytes": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.resident_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 1877704897280,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           },
+                     *           "verdict": "healthy",
+                     *           "warm_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "heat.warm_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.021162680514685547,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.014882248495301325
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 120,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.017583902925252914,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:00:00Z",
+                     *               "start": "2026-11-26T00:00:00Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WyJjbG91ZCIsICJndWVzdHMiLCAxMF0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Page_ServiceSummary_"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -18596,7 +19672,10 @@ export interface operations {
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
                 to?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18647,7 +19726,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "curves" | "at_ratios" | "density";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18663,6 +19745,206 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "at_ratios": [
+                     *         {
+                     *           "dram_ratio": 0.8888888888888888,
+                     *           "ratio": "8:1",
+                     *           "served": {
+                     *             "coverage": 1,
+                     *             "definition": "curve.served_ratio/1",
+                     *             "grade": "good",
+                     *             "grounding": "L hash-selected pages, cross-fitting, Good-Turing; A best static placement",
+                     *             "interval": {
+                     *               "hi": 0.9986977007652996,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.9962025251772987
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 360,
+                     *             "n_samples": 562150,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.9964804433849144,
+                     *             "warnings": [
+                     *               "shares of active intervals of pages, not of accesses"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:55.587853Z",
+                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "backend": "damon_pages",
+                     *       "curves": [
+                     *         {
+                     *           "dram_ratios": [
+                     *             0.05,
+                     *             0.1,
+                     *             0.15
+                     *           ],
+                     *           "estimator": "cross_fitted",
+                     *           "hi": [
+                     *             0.18436445996924747,
+                     *             0.36872891993849616,
+                     *             0.5530933799077425
+                     *           ],
+                     *           "label": "Best static placement",
+                     *           "level": 0.95,
+                     *           "lo": [
+                     *             0.17041521542351676,
+                     *             0.3408321421266837,
+                     *             0.5112490266039251
+                     *           ],
+                     *           "measure": "page_intervals",
+                     *           "name": "top_density",
+                     *           "served": [
+                     *             0.1767916257648426,
+                     *             0.3535850072625444,
+                     *             0.5303766071747269
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "density": [
+                     *         {
+                     *           "accesses_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "curve.accesses_ratio/1",
+                     *             "grade": "good",
+                     *             "grounding": "L hash-selected pages, cross-fitting, Good-Turing; A best static placement",
+                     *             "interval": {
+                     *               "hi": 0.993567728821799,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.9586846754261987
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 360,
+                     *             "n_samples": 562150,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.976967088035826,
+                     *             "warnings": [
+                     *               "shares of active intervals of pages, not of accesses"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:55.587853Z",
+                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *             }
+                     *           },
+                     *           "bytes_ratio": {
+                     *             "coverage": 1,
+                     *             "definition": "curve.bytes_ratio/1",
+                     *             "grade": "good",
+                     *             "grounding": "L hash-selected pages, cross-fitting, Good-Turing; A best static placement",
+                     *             "interval": {
+                     *               "hi": 0.8733893933305448,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.8248392007147488
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 360,
+                     *             "n_samples": 562150,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.8499932184999327,
+                     *             "warnings": [
+                     *               "shares of active intervals of pages, not of accesses"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:55.587853Z",
+                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *             }
+                     *           },
+                     *           "density": {
+                     *             "coverage": 1,
+                     *             "definition": "curve.density/1",
+                     *             "grade": "good",
+                     *             "grounding": "L hash-selected pages, cross-fitting, Good-Turing; A best static placement",
+                     *             "interval": {
+                     *               "hi": 1.1851656409573685,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 1.1159294167348883
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 360,
+                     *             "n_samples": 562150,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "1",
+                     *             "value": 1.149382214789874,
+                     *             "warnings": [
+                     *               "shares of active intervals of pages, not of accesses"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:55.587853Z",
+                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *             }
+                     *           },
+                     *           "kind": "anon"
+                     *         }
+                     *       ],
+                     *       "interval_seconds": 60,
+                     *       "log2_density_anon_file": {
+                     *         "coverage": 1,
+                     *         "definition": "curve.log2_density_anon_file/1",
+                     *         "grade": "good",
+                     *         "grounding": "L hash-selected pages, cross-fitting, Good-Turing; A best static placement",
+                     *         "interval": {
+                     *           "hi": 4.014789712213479,
+                     *           "kind": "confidence",
+                     *           "level": 0.95,
+                     *           "lo": 1.919574592330013
+                     *         },
+                     *         "method": "damon",
+                     *         "n_hosts": 3,
+                     *         "n_intervals": 360,
+                     *         "n_samples": 562150,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "log2_ratio",
+                     *         "value": 2.904117631834485,
+                     *         "warnings": [
+                     *           "shares of active intervals of pages, not of accesses"
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:55.587853Z",
+                     *           "start": "2026-11-25T20:39:55.587853Z"
+                     *         }
+                     *       },
+                     *       "method": "damon",
+                     *       "missing": null,
+                     *       "n_accesses": null,
+                     *       "n_hosts": 3,
+                     *       "n_pages": 5520,
+                     *       "notes": [
+                     *         "The back end tells active pages from idle ones and counts no accesses: shares are of active intervals of pages, in which a page touched once counts as much as a busy one.",
+                     *         "Band: 108 draws of pages on each host and 1000 of hosts. It reaches from the cross-fitted curve, less traffic on pages without a sample, to the one ranked and scored on the same accesses.",
+                     *         "The LRU curve counts touches of pages per interval, not accesses. It has bounds and no value where an LRU holds less than is touched in one interval, or keeps memory longer than any gap that was watched."
+                     *       ],
+                     *       "origin": "simulated",
+                     *       "other_methods": [],
+                     *       "sampled_ratio": 0.5,
+                     *       "service_id": "s1bd7f94ef419b4f1",
+                     *       "traffic_coverage": null,
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:55.587853Z",
+                     *         "start": "2026-11-25T20:39:55.587853Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Curve"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -18697,7 +19979,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18759,7 +20044,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "hosts" | "classes" | "by_kind" | "by_size" | "by_window" | "age_histogram";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18775,6 +20063,746 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "age_histogram": [
+                     *         {
+                     *           "active_bytes": 813173283577,
+                     *           "from_intervals": 0,
+                     *           "never_bytes": 0,
+                     *           "to_intervals": 1
+                     *         }
+                     *       ],
+                     *       "axis": {
+                     *         "resolution": "10m",
+                     *         "step_seconds": 900,
+                     *         "times": [
+                     *           1795658400,
+                     *           1795659300,
+                     *           1795660200
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.401486Z",
+                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *         }
+                     *       },
+                     *       "backend": "damon_pages",
+                     *       "beside": {
+                     *         "dirty": {
+                     *           "bytes": {
+                     *             "coverage": null,
+                     *             "definition": "dirty.bytes/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "Only the collector `referenced` reads how much of each mapping is dirty (smaps).",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "classes": [
+                     *             {
+                     *               "bytes_lower": {
+                     *                 "coverage": null,
+                     *                 "definition": "dirty.hot_bytes_lower/1",
+                     *                 "grade": null,
+                     *                 "grounding": "A",
+                     *                 "interval": null,
+                     *                 "method": null,
+                     *                 "n_hosts": null,
+                     *                 "n_intervals": null,
+                     *                 "n_samples": null,
+                     *                 "reason": "Only the collector `referenced` reads how much of each mapping is dirty (smaps).",
+                     *                 "status": "not_collected",
+                     *                 "unit": "bytes",
+                     *                 "value": null,
+                     *                 "warnings": [],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "bytes_upper": {
+                     *                 "coverage": null,
+                     *                 "definition": "dirty.hot_bytes_upper/1",
+                     *                 "grade": null,
+                     *                 "grounding": "A",
+                     *                 "interval": null,
+                     *                 "method": null,
+                     *                 "n_hosts": null,
+                     *                 "n_intervals": null,
+                     *                 "n_samples": null,
+                     *                 "reason": "Only the collector `referenced` reads how much of each mapping is dirty (smaps).",
+                     *                 "status": "not_collected",
+                     *                 "unit": "bytes",
+                     *                 "value": null,
+                     *                 "warnings": [],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "heat_class": "hot"
+                     *             }
+                     *           ],
+                     *           "ratio": {
+                     *             "coverage": null,
+                     *             "definition": "dirty.ratio/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "Only the collector `referenced` reads how much of each mapping is dirty (smaps).",
+                     *             "status": "not_collected",
+                     *             "unit": "ratio",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           }
+                     *         },
+                     *         "huge_pages": {
+                     *           "hot_bytes_lower": {
+                     *             "coverage": null,
+                     *             "definition": "heat.huge_hot_bytes_lower/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No collector here tells the sub-pages of huge pages apart, or none of them was active.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "hot_bytes_upper": {
+                     *             "coverage": null,
+                     *             "definition": "heat.huge_hot_bytes_upper/1",
+                     *             "grade": null,
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": null,
+                     *             "n_hosts": null,
+                     *             "n_intervals": null,
+                     *             "n_samples": null,
+                     *             "reason": "No collector here tells the sub-pages of huge pages apart, or none of them was active.",
+                     *             "status": "not_collected",
+                     *             "unit": "bytes",
+                     *             "value": null,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "skewed": null
+                     *         },
+                     *         "sampled_pages": {
+                     *           "coverage": 0.9916666666666667,
+                     *           "definition": "heat.sampled_pages/1",
+                     *           "grade": "early",
+                     *           "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *           "interval": null,
+                     *           "method": "damon",
+                     *           "n_hosts": 3,
+                     *           "n_intervals": 119,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "pages",
+                     *           "value": 11040,
+                     *           "warnings": [
+                     *             "40 intervals: 60 are needed for a claim"
+                     *           ],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.401486Z",
+                     *             "start": "2026-11-26T01:59:52.401486Z"
+                     *           }
+                     *         },
+                     *         "written": [
+                     *           {
+                     *             "bytes": {
+                     *               "coverage": null,
+                     *               "definition": "writes.written_bytes/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`).",
+                     *               "status": "not_collected",
+                     *               "unit": "bytes",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": {
+                     *                 "end": "2026-11-26T02:39:52.401486Z",
+                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *               }
+                     *             },
+                     *             "intervals": 1,
+                     *             "ratio": {
+                     *               "coverage": null,
+                     *               "definition": "writes.written_ratio/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`).",
+                     *               "status": "not_collected",
+                     *               "unit": "ratio",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": {
+                     *                 "end": "2026-11-26T02:39:52.401486Z",
+                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *               }
+                     *             }
+                     *           }
+                     *         ],
+                     *         "written_classes": [
+                     *           {
+                     *             "bytes_lower": {
+                     *               "coverage": null,
+                     *               "definition": "writes.written_hot_bytes_lower/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`).",
+                     *               "status": "not_collected",
+                     *               "unit": "bytes",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": {
+                     *                 "end": "2026-11-26T02:39:52.401486Z",
+                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *               }
+                     *             },
+                     *             "bytes_upper": {
+                     *               "coverage": null,
+                     *               "definition": "writes.written_hot_bytes_upper/1",
+                     *               "grade": null,
+                     *               "grounding": "A",
+                     *               "interval": null,
+                     *               "method": null,
+                     *               "n_hosts": null,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": "Writes are not tracked here: a service opts in on its hosts (soft-dirty or userfaultfd, `heat.write_tracking`).",
+                     *               "status": "not_collected",
+                     *               "unit": "bytes",
+                     *               "value": null,
+                     *               "warnings": [],
+                     *               "window": {
+                     *                 "end": "2026-11-26T02:39:52.401486Z",
+                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *               }
+                     *             },
+                     *             "heat_class": "hot"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "by_kind": [
+                     *         {
+                     *           "classes": [
+                     *             {
+                     *               "bytes": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_bytes/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 856503633750.7404,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.95,
+                     *                   "lo": 811883571351.3195
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "bytes",
+                     *                 "value": 833944923841.1841,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "heat_class": "hot",
+                     *               "ratio": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_ratio/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 0.3368828654412887,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.75,
+                     *                   "lo": 0.32228243544766716
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "ratio",
+                     *                 "value": 0.33136189258365384,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "weighted_ratio": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_weighted_ratio/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 0.33942074117430027,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.95,
+                     *                   "lo": 0.321738417300748
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "ratio",
+                     *                 "value": 0.33048103124696804,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "kind": "anon",
+                     *           "resident_bytes": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.resident_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 2523427504128,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_size": [
+                     *         {
+                     *           "classes": [
+                     *             {
+                     *               "bytes": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_bytes/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 882424038031.757,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.95,
+                     *                   "lo": 836747708527.0945
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "bytes",
+                     *                 "value": 859165088518.6833,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "heat_class": "hot",
+                     *               "ratio": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_ratio/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 0.2936855758478817,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.75,
+                     *                   "lo": 0.2827068839197435
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "ratio",
+                     *                 "value": 0.2911087534220243,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               },
+                     *               "weighted_ratio": {
+                     *                 "coverage": 0.9916666666666667,
+                     *                 "definition": "heat.hot_weighted_ratio/1",
+                     *                 "grade": "early",
+                     *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *                 "interval": {
+                     *                   "hi": 0.2972363766905639,
+                     *                   "kind": "confidence",
+                     *                   "level": 0.95,
+                     *                   "lo": 0.2818507275045185
+                     *                 },
+                     *                 "method": "damon",
+                     *                 "n_hosts": 3,
+                     *                 "n_intervals": 119,
+                     *                 "n_samples": null,
+                     *                 "reason": null,
+                     *                 "status": "ok",
+                     *                 "unit": "ratio",
+                     *                 "value": 0.28940181464223724,
+                     *                 "warnings": [
+                     *                   "40 intervals: 60 are needed for a claim"
+                     *                 ],
+                     *                 "window": {
+                     *                   "end": "2026-11-26T02:39:52.401486Z",
+                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "huge_pages": null,
+                     *           "page_size_bytes": 4096,
+                     *           "resident_bytes": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.resident_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 2968761925632,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "by_window": [
+                     *         {
+                     *           "active_ratio": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.active_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.287522726750273,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.26363031217068816
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.2753983128310123,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "intervals": 1
+                     *         }
+                     *       ],
+                     *       "classes": [
+                     *         {
+                     *           "bytes": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.hot_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 882424038031.757,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 836747708527.0945
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 859165088518.6833,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "heat_class": "hot",
+                     *           "ratio": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.hot_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.2936855758478817,
+                     *               "kind": "confidence",
+                     *               "level": 0.75,
+                     *               "lo": 0.2827068839197435
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.2911087534220243,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "weighted_ratio": {
+                     *             "coverage": 0.9916666666666667,
+                     *             "definition": "heat.hot_weighted_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.2972363766905639,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.2818507275045185
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 119,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.28940181464223724,
+                     *             "warnings": [
+                     *               "40 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "cold_in_dram_bytes": {
+                     *         "coverage": 0.9916666666666667,
+                     *         "definition": "heat.cold_in_dram_bytes/1",
+                     *         "grade": "early",
+                     *         "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *         "interval": {
+                     *           "hi": 1116886012675.7888,
+                     *           "kind": "confidence",
+                     *           "level": 0.95,
+                     *           "lo": 1070780769117.1466
+                     *         },
+                     *         "method": "damon",
+                     *         "n_hosts": 3,
+                     *         "n_intervals": 119,
+                     *         "n_samples": null,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "bytes",
+                     *         "value": 1093841482548.1943,
+                     *         "warnings": [
+                     *           "40 intervals: 60 are needed for a claim"
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.401486Z",
+                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *         }
+                     *       },
+                     *       "coverage": 0.9916666666666667,
+                     *       "granularity": "page",
+                     *       "grounding_notes": [
+                     *         "Ages come from activity per interval; shorter idle times cannot be told apart.",
+                     *         "Scaled up from a random sample of 11040 pages: the intervals hold its error (Wilson, by page kind and tier)."
+                     *       ],
+                     *       "hosts": [
+                     *         {
+                     *           "host_id": "h818da966b1b0b16c",
+                     *           "host_name": "warehouse-1",
+                     *           "hot_ratio": {
+                     *             "coverage": 0.975,
+                     *             "definition": "heat.hot_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *             "interval": {
+                     *               "hi": 0.29721830798021537,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.2687576784920444
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 39,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.2827068839197435,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3",
+                     *               "39 intervals: 60 are needed for a claim"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.401486Z",
+                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *             }
+                     *           },
+                     *           "resident_bytes": 989587308544
+                     *         }
+                     *       ],
+                     *       "hot_outside_dram_bytes": {
+                     *         "coverage": 0.9916666666666667,
+                     *         "definition": "heat.hot_outside_dram_bytes/1",
+                     *         "grade": "early",
+                     *         "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *         "interval": {
+                     *           "hi": 21992382162.136093,
+                     *           "kind": "confidence",
+                     *           "level": 0.95,
+                     *           "lo": 13529711841.790909
+                     *         },
+                     *         "method": "damon",
+                     *         "n_hosts": 3,
+                     *         "n_intervals": 119,
+                     *         "n_samples": null,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "bytes",
+                     *         "value": 16853945226.099998,
+                     *         "warnings": [
+                     *           "40 intervals: 60 are needed for a claim"
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.401486Z",
+                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *         }
+                     *       },
+                     *       "interval_seconds": 60,
+                     *       "method": "damon",
+                     *       "origin": "simulated",
+                     *       "other_methods": [],
+                     *       "sampling": null,
+                     *       "scheme": {
+                     *         "cold": "idle for 10 intervals or longer",
+                     *         "hot": "active within the last 2 intervals",
+                     *         "name": "recency",
+                     *         "snapped": null,
+                     *         "threshold_intervals": 2,
+                     *         "warm": "idle for 2 to 9 intervals"
+                     *       },
+                     *       "series": [
+                     *         {
+                     *           "key": "hot",
+                     *           "label": "hot",
+                     *           "unit": "bytes",
+                     *           "values": [
+                     *             855834379933,
+                     *             860359148633.9333,
+                     *             860327790574.8
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "service_id": "s1bd7f94ef419b4f1",
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:52.401486Z",
+                     *         "start": "2026-11-26T01:59:52.401486Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ServiceHeat"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -18811,7 +20839,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "columns" | "resets";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18827,6 +20858,221 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "axis": {
+                     *         "resolution": "10m",
+                     *         "step_seconds": 900,
+                     *         "times": [
+                     *           1795658400,
+                     *           1795659300,
+                     *           1795660200
+                     *         ],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:39:52.532222Z",
+                     *           "start": "2026-11-26T01:59:52.532222Z"
+                     *         }
+                     *       },
+                     *       "columns": [
+                     *         {
+                     *           "counters": [
+                     *             "pgpromote_success"
+                     *           ],
+                     *           "key": "promoted_pages",
+                     *           "label": "Promoted",
+                     *           "rate": {
+                     *             "coverage": 0.6583333333333333,
+                     *             "definition": "tier_moves.promoted_pages_per_s/1",
+                     *             "grade": "partial",
+                     *             "grounding": "L kernel text of each counter",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 2,
+                     *             "n_intervals": 79,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages_per_s",
+                     *             "value": 634.88,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.532222Z",
+                     *               "start": "2026-11-26T01:59:52.532222Z"
+                     *             }
+                     *           },
+                     *           "total": {
+                     *             "coverage": 0.6583333333333333,
+                     *             "definition": "tier_moves.promoted_pages/1",
+                     *             "grade": "partial",
+                     *             "grounding": "L kernel text of each counter",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 2,
+                     *             "n_intervals": 79,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "pages",
+                     *             "value": 1523712,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.532222Z",
+                     *               "start": "2026-11-26T01:59:52.532222Z"
+                     *             }
+                     *           },
+                     *           "trust": "partial",
+                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts 512. 1 of 3 hosts have no such counter.",
+                     *           "unit": "pages"
+                     *         }
+                     *       ],
+                     *       "dialect": "mainline",
+                     *       "n_hosts": 3,
+                     *       "origin": "simulated",
+                     *       "ping_pong": {
+                     *         "against": [],
+                     *         "churn_pages_per_s": {
+                     *           "coverage": 1,
+                     *           "definition": "ping_pong.churn_pages_per_s/1",
+                     *           "grade": "partial",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": {
+                     *             "hi": 634.88,
+                     *             "kind": "bounds",
+                     *             "level": null,
+                     *             "lo": 0
+                     *           },
+                     *           "method": "counters",
+                     *           "n_hosts": 2,
+                     *           "n_intervals": 79,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "pages_per_s",
+                     *           "value": 634.88,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.532222Z",
+                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *           }
+                     *         },
+                     *         "churn_pages_per_s_per_gib": {
+                     *           "coverage": 1,
+                     *           "definition": "ping_pong.churn_pages_per_s_per_gib/1",
+                     *           "grade": "partial",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": {
+                     *             "hi": 0.41333333333333333,
+                     *             "kind": "bounds",
+                     *             "level": null,
+                     *             "lo": 0
+                     *           },
+                     *           "method": "counters",
+                     *           "n_hosts": 2,
+                     *           "n_intervals": 79,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "pages_per_s_per_gib",
+                     *           "value": 0.41333333333333333,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.532222Z",
+                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *           }
+                     *         },
+                     *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
+                     *         "evidence": [
+                     *           {
+                     *             "name": "slow_share_of_memory_traffic",
+                     *             "unit": "ratio",
+                     *             "value": 0.007983001717400367
+                     *           }
+                     *         ],
+                     *         "explanation": "1 of 3 hosts. The first: Held for 25% of the time. Pages move both ways and slow memory serves 0.8% of the bytes at memory: other pages become hot, and promotion follows. (likely)",
+                     *         "kind": "upper_bound",
+                     *         "ratio": {
+                     *           "coverage": 1,
+                     *           "definition": "ping_pong.churn_ratio/1",
+                     *           "grade": "partial",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": {
+                     *             "hi": 1,
+                     *             "kind": "bounds",
+                     *             "level": null,
+                     *             "lo": 0
+                     *           },
+                     *           "method": "counters",
+                     *           "n_hosts": 2,
+                     *           "n_intervals": 79,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "ratio",
+                     *           "value": 1,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.532222Z",
+                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *           }
+                     *         },
+                     *         "ribbon": [
+                     *           {
+                     *             "from": "2026-11-26T01:59:00Z",
+                     *             "state": "harmless_demotion",
+                     *             "to": "2026-11-26T02:10:00Z"
+                     *           }
+                     *         ],
+                     *         "runner_up": "futile_ping_pong",
+                     *         "states": [
+                     *           {
+                     *             "ratio": 0.5882352941176471,
+                     *             "seconds": 4200,
+                     *             "state": "harmless_demotion"
+                     *           }
+                     *         ],
+                     *         "tier_move_bytes_per_s": {
+                     *           "coverage": 1,
+                     *           "definition": "tier_moves.bytes_per_s/1",
+                     *           "grade": "good",
+                     *           "grounding": "L kernel text; bounds by counting",
+                     *           "interval": null,
+                     *           "method": "counters",
+                     *           "n_hosts": 2,
+                     *           "n_intervals": 79,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "bytes_per_s",
+                     *           "value": 48206533.97333334,
+                     *           "warnings": [],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.532222Z",
+                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *           }
+                     *         },
+                     *         "verdict": "following_phases"
+                     *       },
+                     *       "resets": [],
+                     *       "series": [
+                     *         {
+                     *           "key": "promoted_pages",
+                     *           "label": "Promoted",
+                     *           "unit": "pages_per_s",
+                     *           "values": [
+                     *             0,
+                     *             637.1555555555556,
+                     *             691.7688888888889
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "services": [],
+                     *       "subject": "s1bd7f94ef419b4f1",
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:52.532222Z",
+                     *         "start": "2026-11-26T01:59:52.532222Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Ledger"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -18857,7 +21103,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "members" | "features";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18907,7 +21156,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -18995,7 +21247,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "spans" | "hosts";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19087,7 +21342,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "points" | "candidates" | "kinds" | "evidence";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19103,6 +21361,382 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "alternatives": [],
+                     *       "answer": "range",
+                     *       "assumptions": [
+                     *         {
+                     *           "grounding": "A",
+                     *           "name": "placement",
+                     *           "unit": "",
+                     *           "value": "the densest pages stay in DRAM",
+                     *           "why": "the best that a static placement can do; real policies come near it where hot sets are stable"
+                     *         }
+                     *       ],
+                     *       "binding": [
+                     *         "loss"
+                     *       ],
+                     *       "candidates": [
+                     *         {
+                     *           "bandwidth_ok": true,
+                     *           "dram_bytes": 879633163150.2222,
+                     *           "dram_ratio": 0.8888888888888888,
+                     *           "holds_hot": true,
+                     *           "kept": false,
+                     *           "loss_median": {
+                     *             "coverage": null,
+                     *             "definition": "ratio.loss_median_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S prior of 13 published pairs; A exponents, headroom, what was not seen",
+                     *             "interval": {
+                     *               "hi": 0.0616258302748075,
+                     *               "kind": "confidence",
+                     *               "level": 0.8999999999999999,
+                     *               "lo": 0.0000019600248297674686
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 720,
+                     *             "n_samples": 365205,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.00018101456539662807,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.707384Z",
+                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *             }
+                     *           },
+                     *           "loss_upper": {
+                     *             "coverage": null,
+                     *             "definition": "ratio.loss_upper_ratio/1",
+                     *             "grade": "early",
+                     *             "grounding": "S prior of 13 published pairs; A exponents, headroom, what was not seen",
+                     *             "interval": {
+                     *               "hi": 0.0616258302748075,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 720,
+                     *             "n_samples": 365205,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.0616258302748075,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.707384Z",
+                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *             }
+                     *           },
+                     *           "name": "8:1",
+                     *           "share_on_slow": {
+                     *             "coverage": null,
+                     *             "definition": "ratio.share_on_slow/1",
+                     *             "grade": "early",
+                     *             "grounding": "A the densest pages stay in DRAM",
+                     *             "interval": {
+                     *               "hi": 0.12888888888888894,
+                     *               "kind": "bounds",
+                     *               "level": null,
+                     *               "lo": 0.0010912792686942766
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 720,
+                     *             "n_samples": 365205,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.00304599708852201,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.707384Z",
+                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *             }
+                     *           },
+                     *           "share_on_slow_best_static": null,
+                     *           "slow_bytes": 109954145393.77783,
+                     *           "why_not": [
+                     *             "a loss of up to 6.2% cannot be ruled out; 5.0% is wanted"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "chosen": null,
+                     *       "evidence": [
+                     *         {
+                     *           "figure": {
+                     *             "coverage": 0.9986824769433466,
+                     *             "definition": "ratio.required_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "S hot within 2 minutes; A 95th percentile",
+                     *             "interval": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 758,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 989587308544,
+                     *             "warnings": [
+                     *               "raw figures of 1 host: a claim about the service needs 3"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:39:52.707384Z",
+                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *             }
+                     *           },
+                     *           "metric": "required_bytes_per_host"
+                     *         }
+                     *       ],
+                     *       "expires_at": "2026-12-10T02:39:52.707384Z",
+                     *       "grade": "early",
+                     *       "growth": 0,
+                     *       "headroom_ratio": 0.020000000000000018,
+                     *       "hold_hot": false,
+                     *       "interleave": null,
+                     *       "kinds": [
+                     *         {
+                     *           "answer": "range",
+                     *           "chosen": null,
+                     *           "cpu_model": "simulated processor",
+                     *           "dram_bytes": 1099511627776,
+                     *           "grade": "early",
+                     *           "headline": true,
+                     *           "n_hosts": 1,
+                     *           "range": {
+                     *             "likely": "1:2",
+                     *             "likely_dram_ratio": 0.3333333333333333,
+                     *             "plausible": "1:4",
+                     *             "plausible_dram_ratio": 0.2,
+                     *             "safe": null,
+                     *             "safe_dram_ratio": 1
+                     *           },
+                     *           "sentence": "Between all DRAM and 1:4, most likely 1:2: all DRAM keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
+                     *           "slow_bytes": null
+                     *         }
+                     *       ],
+                     *       "leading": {
+                     *         "cold_in_dram_bytes": {
+                     *           "coverage": 0.9986824769433466,
+                     *           "definition": "heat.cold_in_dram_bytes/1",
+                     *           "grade": "early",
+                     *           "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *           "interval": {
+                     *             "hi": 612807349669.3625,
+                     *             "kind": "confidence",
+                     *             "level": 0.95,
+                     *             "lo": 574254080967.0392
+                     *           },
+                     *           "method": "damon",
+                     *           "n_hosts": 1,
+                     *           "n_intervals": 758,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "bytes",
+                     *           "value": 589755349129.8035,
+                     *           "warnings": [
+                     *             "raw figures of 1 host: a claim about the service needs 3"
+                     *           ],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.707384Z",
+                     *             "start": "2026-11-18T02:39:52.707384Z"
+                     *           }
+                     *         },
+                     *         "hot_outside_dram_bytes": {
+                     *           "coverage": 0.9986824769433466,
+                     *           "definition": "heat.hot_outside_dram_bytes/1",
+                     *           "grade": "early",
+                     *           "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *           "interval": null,
+                     *           "method": "damon",
+                     *           "n_hosts": 1,
+                     *           "n_intervals": 758,
+                     *           "n_samples": null,
+                     *           "reason": null,
+                     *           "status": "ok",
+                     *           "unit": "bytes",
+                     *           "value": 0,
+                     *           "warnings": [
+                     *             "raw figures of 1 host: a claim about the service needs 3"
+                     *           ],
+                     *           "window": {
+                     *             "end": "2026-11-26T02:39:52.707384Z",
+                     *             "start": "2026-11-18T02:39:52.707384Z"
+                     *           }
+                     *         }
+                     *       },
+                     *       "loss_target": 0.05,
+                     *       "next_steps": [
+                     *         {
+                     *           "by": null,
+                     *           "command": "tierscope recommend --service s1bd7f94ef419b4f1 --replay",
+                     *           "narrows": null,
+                     *           "raises_to": null,
+                     *           "text": "Replay the page samples under the policy of the hosts: bounds become one share. Workers do so, too.",
+                     *           "what": "replay"
+                     *         }
+                     *       ],
+                     *       "notes": [
+                     *         "Upper losses hold the uncertainty of the slowdown, of the share on slow memory and of what was not seen."
+                     *       ],
+                     *       "origin": "simulated",
+                     *       "parts": {
+                     *         "days": 0.5,
+                     *         "days_needed": 7,
+                     *         "dram_bytes": 329862436181.3333,
+                     *         "dram_ratio": 0.3333333333333333,
+                     *         "established_at": "2026-12-02T14:00:00Z",
+                     *         "hi_bytes": 989587308544,
+                     *         "hi_name": "all DRAM",
+                     *         "lo_bytes": 197917461708.80002,
+                     *         "lo_name": "1:4",
+                     *         "name": "1:2",
+                     *         "parts": [
+                     *           {
+                     *             "bytes": 292436020762.3,
+                     *             "hi_bytes": null,
+                     *             "lo_bytes": null,
+                     *             "name": "hot",
+                     *             "why": "Touched within 2 minutes: 95th percentile, of one host."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "placement": {
+                     *         "beside": null,
+                     *         "chosen_beside": null,
+                     *         "made_at": null,
+                     *         "n_hosts": 1,
+                     *         "source": "best_static",
+                     *         "why": "bounds, because its page samples were not replayed under Hot-page selection, automatic threshold yet"
+                     *       },
+                     *       "points": [
+                     *         {
+                     *           "author": "tierscope",
+                     *           "id": null,
+                     *           "loss": 0.19993096055647672,
+                     *           "loss_standard_error": 0.0714969021399575,
+                     *           "measured_at": "2026-11-26T02:39:52.707384Z",
+                     *           "note": "with all memory on slow memory, from the cycles in which the hosts' processors wait for memory",
+                     *           "share_on_slow": 1,
+                     *           "source": "prediction",
+                     *           "used": true,
+                     *           "why_not": null
+                     *         }
+                     *       ],
+                     *       "posterior": {
+                     *         "at_share": 1,
+                     *         "exponent": 1.2491531549581834,
+                     *         "formula": "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); b = 1 or 1.5, as likely as each other before any point; at h = 0.22 both lines have o = 0.25 * 0.22^1.5 (rho - 1) / 0.9, ln o with sd 1.35; f: how this service departs from its line, known where it was measured; upper loss: the 95 % quantile of both lines together, with b sd(ln h) added to the error of each",
+                     *         "level": 0.95,
+                     *         "linear_weight": 0.501693690083633,
+                     *         "mean_ln_a": -1.3850602838668413,
+                     *         "points_used": 1,
+                     *         "rho": 2.3384356604719425,
+                     *         "variance": 0.18204694124406567
+                     *       },
+                     *       "range": {
+                     *         "likely": "1:2",
+                     *         "likely_dram_ratio": 0.3333333333333333,
+                     *         "plausible": "1:4",
+                     *         "plausible_dram_ratio": 0.2,
+                     *         "safe": null,
+                     *         "safe_dram_ratio": 1
+                     *       },
+                     *       "refused": [],
+                     *       "scope": "12 hours of page samples from 1 host: for this host, says nothing of other hours, nights and weekends",
+                     *       "sensitivity": [
+                     *         {
+                     *           "chosen_high": null,
+                     *           "chosen_low": null,
+                     *           "high": 2.689201009542734,
+                     *           "low": 1.9876703114011511,
+                     *           "name": "rho"
+                     *         }
+                     *       ],
+                     *       "sentence": "Between all DRAM and 1:4, most likely 1:2: all DRAM keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
+                     *       "service_class": {
+                     *         "figures": [
+                     *           {
+                     *             "figure": {
+                     *               "coverage": null,
+                     *               "definition": "ratio.demand_bytes_per_s/1",
+                     *               "grade": "good",
+                     *               "grounding": "L",
+                     *               "interval": null,
+                     *               "method": "counters",
+                     *               "n_hosts": 1,
+                     *               "n_intervals": null,
+                     *               "n_samples": null,
+                     *               "reason": null,
+                     *               "status": "ok",
+                     *               "unit": "bytes_per_s",
+                     *               "value": 46657068386.5,
+                     *               "warnings": [
+                     *                 "of the whole host: other services on it are counted too"
+                     *               ],
+                     *               "window": {
+                     *                 "end": "2026-11-26T02:39:52.707384Z",
+                     *                 "start": "2026-11-18T02:39:52.707384Z"
+                     *               }
+                     *             },
+                     *             "metric": "demand_bytes_per_s"
+                     *           }
+                     *         ],
+                     *         "microsecond_service": false,
+                     *         "name": "latency",
+                     *         "why": "DRAM runs below half of its bandwidth: latency is what slow memory costs"
+                     *       },
+                     *       "service_id": "s1bd7f94ef419b4f1",
+                     *       "subtracted": [
+                     *         {
+                     *           "bytes": null,
+                     *           "what": "unmovable memory",
+                     *           "why": "no host says how much of its memory cannot move"
+                     *         }
+                     *       ],
+                     *       "sweep": {
+                     *         "dram_ratio": [
+                     *           0.15,
+                     *           0.16,
+                     *           0.17
+                     *         ],
+                     *         "loss_median": [
+                     *           0.09099156306906908,
+                     *           0.08450302392733756,
+                     *           0.07829035456406881
+                     *         ],
+                     *         "loss_upper": [
+                     *           0.3355363442783086,
+                     *           0.3355363442783086,
+                     *           0.3355363442783086
+                     *         ],
+                     *         "share_on_slow": [
+                     *           0.4799687447863656,
+                     *           0.4497842452137334,
+                     *           0.4208114225788228
+                     *         ]
+                     *       },
+                     *       "uncertainty": [
+                     *         {
+                     *           "source": "slowdown",
+                     *           "variance_ratio": 0.37490000252779526,
+                     *           "why": "how much a service loses at a share of accesses on slow memory"
+                     *         }
+                     *       ],
+                     *       "window": {
+                     *         "end": "2026-11-26T02:39:52.707384Z",
+                     *         "start": "2026-11-18T02:39:52.707384Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Ratio"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
@@ -19142,7 +21776,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19194,7 +21831,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "comparisons";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19244,7 +21884,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "kinds" | "scatter";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19288,7 +21931,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19378,7 +22024,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "series" | "kinds" | "hot_set";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19430,7 +22079,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19485,7 +22137,10 @@ export interface operations {
                 /** @description JSON or a binary body. */
                 format?: "json" | "binary";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 service_id: string;
             };
@@ -19536,13 +22191,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Session"];
                 };
-            };
-            /** @description Unchanged since the answer whose ETag was sent */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             400: components["responses"]["Problem400"];
             429: components["responses"]["Problem429"];
@@ -19619,7 +22267,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -19692,7 +22343,10 @@ export interface operations {
     read_silence_v1_silences__silence_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 silence_id: string;
             };
@@ -19758,7 +22412,10 @@ export interface operations {
     list_policies_v1_simulator_policies_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -19790,7 +22447,10 @@ export interface operations {
     list_sources_v1_simulator_sources_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -19826,7 +22486,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -19957,7 +22620,10 @@ export interface operations {
     read_status_v1_status_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -19969,6 +22635,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "anonymous_reads": true,
+                     *       "components": [
+                     *         {
+                     *           "detail": "answers",
+                     *           "name": "database",
+                     *           "since": "2026-11-26T02:37:38.231865Z",
+                     *           "status": "healthy"
+                     *         }
+                     *       ],
+                     *       "marks_pending": 2,
+                     *       "public_url": null,
+                     *       "queue_lag_seconds": 5.739419,
+                     *       "simulated": true,
+                     *       "storage": "native",
+                     *       "version": "0.1.0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["InstallationStatus"];
                 };
             };
@@ -19998,7 +22683,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20076,7 +22764,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 sweep_id: string;
             };
@@ -20178,7 +22869,10 @@ export interface operations {
                 rows?: number;
                 columns?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 sweep_id: string;
             };
@@ -20219,7 +22913,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "cells" | "frontier" | "oracle" | "searches";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 sweep_id: string;
             };
@@ -20290,7 +22987,10 @@ export interface operations {
     read_run_v1_sweeps__sweep_id__runs__run_id__get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path: {
                 sweep_id: string;
                 run_id: string;
@@ -20335,7 +23035,10 @@ export interface operations {
                 /** @description Which table a file has. */
                 table?: "scenarios" | "differences";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20411,7 +23114,10 @@ export interface operations {
                 /** @description ISO 4217. */
                 currency?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20423,6 +23129,81 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "annual_cost": {
+                     *         "currency": "USD",
+                     *         "interval": {
+                     *           "hi": 15812.404706764886,
+                     *           "kind": "range",
+                     *           "level": null,
+                     *           "lo": 9985.0441423376
+                     *         },
+                     *         "life_years": 5,
+                     *         "price": {
+                     *           "confirmed_at": "2026-11-26T02:39:26.176577Z",
+                     *           "confirmed_by": "demonstration",
+                     *           "currency": "USD",
+                     *           "date": "2025-12-01",
+                     *           "grounding": "L",
+                     *           "high": 14,
+                     *           "id": "preset-dram-2025-late",
+                     *           "in_force": true,
+                     *           "item": "dram",
+                     *           "label": "DDR5 RDIMM, late 2025",
+                     *           "low": 9,
+                     *           "preset": true,
+                     *           "source": "market report: over 700 dollars per 64 GB; range assumed",
+                     *           "unit": "per GB",
+                     *           "value": 11
+                     *         },
+                     *         "value": 12313.344979333879
+                     *       },
+                     *       "cold_in_dram_bytes": {
+                     *         "coverage": 1,
+                     *         "definition": "heat.cold_in_dram_bytes/1",
+                     *         "grade": "good",
+                     *         "grounding": "S method of the source paper; A thresholds of warm and cold",
+                     *         "interval": {
+                     *           "hi": 6063728668452.826,
+                     *           "kind": "confidence",
+                     *           "level": 0.95,
+                     *           "lo": 5956310838952.271
+                     *         },
+                     *         "method": "damon",
+                     *         "n_hosts": 33,
+                     *         "n_intervals": 4080,
+                     *         "n_samples": null,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "bytes",
+                     *         "value": 6009706135296,
+                     *         "warnings": [],
+                     *         "window": {
+                     *           "end": "2026-11-26T02:00:00Z",
+                     *           "start": "2026-11-26T00:00:00Z"
+                     *         }
+                     *       },
+                     *       "known_heat_ratio": {
+                     *         "coverage": null,
+                     *         "definition": "fleet.known_heat_ratio/1",
+                     *         "grade": "good",
+                     *         "grounding": "A",
+                     *         "interval": null,
+                     *         "method": "counters",
+                     *         "n_hosts": 33,
+                     *         "n_intervals": null,
+                     *         "n_samples": null,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "ratio",
+                     *         "value": 0.9064401117297015,
+                     *         "warnings": [],
+                     *         "window": null
+                     *       },
+                     *       "reason": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReclaimableDram"];
                 };
             };
@@ -20482,7 +23263,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20622,7 +23406,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20726,7 +23513,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -20900,7 +23690,10 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
-            header?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
