@@ -30,7 +30,7 @@ from tierscope.cli.instance import down, loadgen, processes, status, up
 from tierscope.cli.knobs import command as knobs
 from tierscope.cli.knobs import swap_tier
 from tierscope.cli.notifications import silences
-from tierscope.cli.operate import backup, config, doctor, migrate, objects, openapi, purge, shell
+from tierscope.cli.operate import backup, config, doctor, export, migrate, objects, openapi, purge, shell
 from tierscope.cli.ratio import command as recommend
 from tierscope.cli.recordings import assess
 from tierscope.cli.recordings import command as analyze
@@ -48,7 +48,7 @@ PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
     "Plan and calculate": (capacity, tco, simulate, swap_device),
     "Watch and notify": (("rules", rules.app), ("silences", silences.app)),
-    "Exchange data": (analyze, ("import", agent_data.import_app), openapi),
+    "Exchange data": (export, analyze, ("import", agent_data.import_app), openapi),
     "Run the service": (
         *(processes, migrate, config, backup, ("objects", objects.app), ("purge", purge.app)),
         *(("user", users.app), ("team", teams.app), ("token", token.app), loadgen, shell),

@@ -85,6 +85,7 @@ class TableFacts:
         self.next_cursor: str | None = None
         self._origins: set[str] = set()
         self._window: Mapping[str, str] | None = None
+        self._resolution: str | None = None
         self._units: dict[str, str] = {}
         self._definitions: dict[str, str] = {}
         self._notes: list[str] = []
@@ -94,6 +95,7 @@ class TableFacts:
         self.next_cursor = next_cursor_of(document)
         self._origins.update(_origins(document))
         if isinstance(document, Mapping):
+            self._resolution = at(document, ("axis", "resolution"))
             self._window = document.get("window") or at(document, ("axis", "window"))
             self._notes += [one for one in document.get("notes") or () if one not in self._notes]
 
@@ -131,6 +133,8 @@ class TableFacts:
         }
         if self._window is not None:
             facts |= {f"window_{end}": _utc(self._window[end]) for end in ("start", "end")}
+        if self._resolution is not None:
+            facts["resolution"] = self._resolution
         if self.next_cursor is not None:
             facts["next_cursor"] = self.next_cursor
         return facts

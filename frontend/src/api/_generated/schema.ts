@@ -14607,8 +14607,35 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "items": [],
-                     *       "next_cursor": null
+                     *       "items": [
+                     *         {
+                     *           "advice_ids": [
+                     *             "ad0e29fd05929897a"
+                     *           ],
+                     *           "created_at": "2026-11-26T02:43:02.985180Z",
+                     *           "decided_at": null,
+                     *           "decided_by": null,
+                     *           "expires_at": "2026-12-10T02:43:02.985180Z",
+                     *           "host_id": "hae21de488e8ddeac",
+                     *           "host_ids": [
+                     *             "hae21de488e8ddeac"
+                     *           ],
+                     *           "hosts": 1,
+                     *           "id": "ad0e29fd05929897a",
+                     *           "key": "F2",
+                     *           "kind": "knob",
+                     *           "note": null,
+                     *           "origin": "simulated",
+                     *           "refreshed_at": "2026-11-26T02:43:02.985180Z",
+                     *           "sentence": "Reclaim in DRAM moves pages to the slow tier; swap-out and repeated reads fall. How far depends on how much of what is reclaimed can move, which no counter tells.",
+                     *           "service_id": "seff92342868f9d09",
+                     *           "stake_bytes": 102707512481.10556,
+                     *           "status": "open",
+                     *           "subject_name": "cache-graph-12",
+                     *           "title": "Demote to the slow tier instead of swapping or dropping"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzFd"
                      *     }
                      */
                     "application/json": components["schemas"]["Page_AdviceCard_"];
@@ -15363,16 +15390,16 @@ export interface operations {
                      *         {
                      *           "acknowledged": null,
                      *           "description": "Below the kernel's own watermarks allocations wait, spill, or reclaim by themselves.",
-                     *           "fingerprint": "80ee7707e98f5ff0ab94bad81036d700",
+                     *           "fingerprint": "7ed5e37c4bc9b41e3d18f23f5dd88c71",
                      *           "fired_at": null,
-                     *           "id": "ae2b9f482e54d13e0",
+                     *           "id": "af91b5184f6b97b0d",
                      *           "inhibited_by": [],
                      *           "labels": {
                      *             "group": "allocation",
-                     *             "rack": "r4",
-                     *             "sku": "dram384-of-384"
+                     *             "rack": "r3",
+                     *             "sku": "dram205-of-256"
                      *           },
-                     *           "last_seen_at": "2026-11-26T02:37:00Z",
+                     *           "last_seen_at": "2026-11-26T02:41:00Z",
                      *           "origin": "simulated",
                      *           "resolved_at": null,
                      *           "rule_id": "shipped-free-dram-low",
@@ -15380,20 +15407,20 @@ export interface operations {
                      *           "runbook_url": "https://tierscope.dev/alerts#free-dram-low",
                      *           "severity": "warning",
                      *           "silenced_by": [],
-                     *           "started_at": "2026-11-26T02:37:00Z",
+                     *           "started_at": "2026-11-26T02:38:00Z",
                      *           "state": "pending",
                      *           "subject": {
-                     *             "id": "h6237094ca07ae083",
+                     *             "id": "h3195ee77ad106cbd",
                      *             "kind": "host",
-                     *             "name": "search-2"
+                     *             "name": "cache-graph-7"
                      *           },
-                     *           "summary": "search-2: 0.128% of the top tier is free",
+                     *           "summary": "cache-graph-7: 0.177% of the top tier is free",
                      *           "threshold": 0.002,
                      *           "unit": "ratio",
-                     *           "value": 0.0012760460376739502
+                     *           "value": 0.0017683075695503047
                      *         }
                      *       ],
-                     *       "next_cursor": "WyIyMDI2LTExLTI2VDAyOjM3OjAwKzAwOjAwIiwgMTBd"
+                     *       "next_cursor": "WyIyMDI2LTExLTI2VDAyOjM4OjAwKzAwOjAwIiwgMTFd"
                      *     }
                      */
                     "application/json": components["schemas"]["Page_Alert_"];
@@ -15777,10 +15804,12 @@ export interface operations {
                      * @example {
                      *       "group_by": "service",
                      *       "groupings": [
-                     *         "service"
+                     *         "service",
+                     *         "label:rack",
+                     *         "label:sku"
                      *       ],
                      *       "notes": [
-                     *         "No day was gone through yet: a worker does that within minutes of the first hour of data.",
+                     *         "Figures are of the newest day with at least six hours of data; forecasts rest on whole days.",
                      *         "Some subjects are simulated or imported: their figures say nothing of a real fleet."
                      *       ],
                      *       "subjects": [
@@ -15788,36 +15817,48 @@ export interface operations {
                      *           "capacity_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.capacity_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 2176563244782.9333,
+                     *             "warnings": [
+                     *               "memory of other services on the same hosts is subtracted",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "cold_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.cold_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 1293671097669.4321,
+                     *             "warnings": [
+                     *               "median over the hours of the day",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "days": 0,
                      *           "days_to_exhaustion": {
@@ -15831,14 +15872,17 @@ export interface operations {
                      *               "n_hosts": null,
                      *               "n_intervals": null,
                      *               "n_samples": null,
-                     *               "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *               "reason": "0 usable days: 14 are needed, 14 more days of data.",
                      *               "status": "not_enough_data",
                      *               "unit": "days",
                      *               "value": null,
                      *               "warnings": [],
-                     *               "window": null
+                     *               "window": {
+                     *                 "end": "2026-11-26T00:00:00Z",
+                     *                 "start": "2026-11-25T00:00:00Z"
+                     *               }
                      *             },
-                     *             "horizon_days": 90,
+                     *             "horizon_days": 1,
                      *             "median": {
                      *               "coverage": null,
                      *               "definition": "capacity.days_to_exhaustion/1",
@@ -15849,33 +15893,43 @@ export interface operations {
                      *               "n_hosts": null,
                      *               "n_intervals": null,
                      *               "n_samples": null,
-                     *               "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *               "reason": "0 usable days: 14 are needed, 14 more days of data.",
                      *               "status": "not_enough_data",
                      *               "unit": "days",
                      *               "value": null,
                      *               "warnings": [],
-                     *               "window": null
+                     *               "window": {
+                     *                 "end": "2026-11-26T00:00:00Z",
+                     *                 "start": "2026-11-25T00:00:00Z"
+                     *               }
                      *             },
                      *             "none_within_horizon": false,
-                     *             "threshold_bytes": null,
+                     *             "threshold_bytes": 1958906920304.6401,
                      *             "threshold_ratio": 0.9
                      *           },
                      *           "dram_need_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.dram_need_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 580517652802.5278,
+                     *             "warnings": [
+                     *               "hot bytes with 10 % headroom; no ratio advice is stored",
+                     *               "memory of other services on the same hosts is not subtracted",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "growth_bytes_per_day": {
                      *             "coverage": null,
@@ -15887,53 +15941,68 @@ export interface operations {
                      *             "n_hosts": null,
                      *             "n_intervals": null,
                      *             "n_samples": null,
-                     *             "reason": "0 whole days with data: 14 are needed, 14 more.",
+                     *             "reason": "0 usable days: 14 are needed, 14 more days of data.",
                      *             "status": "not_enough_data",
                      *             "unit": "bytes_per_day",
                      *             "value": null,
                      *             "warnings": [],
-                     *             "window": null
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
-                     *           "hosts": 0,
+                     *           "hosts": 1,
                      *           "hot_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.hot_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 527743320729.5707,
+                     *             "warnings": [
+                     *               "95th percentile over the hours of the day",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "id": "sacec4968dbd42201",
                      *           "kind": "service",
                      *           "method": null,
                      *           "name": "cloud/guests",
                      *           "origin": "simulated",
-                     *           "refused": "0 whole days with data: 14 are needed, 14 more.",
+                     *           "refused": "0 usable days: 14 are needed, 14 more days of data.",
                      *           "resident_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.resident_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 1876196065280,
+                     *             "warnings": [
+                     *               "95th percentile over the hours of the day",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "stranded_bytes": {
                      *             "coverage": null,
@@ -15950,30 +16019,39 @@ export interface operations {
                      *             "unit": "bytes",
                      *             "value": null,
                      *             "warnings": [],
-                     *             "window": null
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           },
                      *           "untouched_bytes": {
                      *             "coverage": null,
                      *             "definition": "capacity.untouched_bytes/1",
-                     *             "grade": null,
+                     *             "grade": "early",
                      *             "grounding": "A",
                      *             "interval": null,
-                     *             "method": null,
-                     *             "n_hosts": null,
-                     *             "n_intervals": null,
+                     *             "method": "damon",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
                      *             "n_samples": null,
-                     *             "reason": "No hour of the last eight days has values of this subject's memory.",
-                     *             "status": "not_collected",
+                     *             "reason": null,
+                     *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": null,
-                     *             "warnings": [],
-                     *             "window": null
+                     *             "value": 1054268827564.4199,
+                     *             "warnings": [
+                     *               "median over the hours of the day",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
                      *           }
                      *         }
                      *       ],
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:56.134755Z",
-                     *         "start": "2026-11-25T02:39:56.134755Z"
+                     *         "end": "2026-11-26T00:00:00Z",
+                     *         "start": "2026-11-25T00:00:00Z"
                      *       }
                      *     }
                      */
@@ -16752,7 +16830,7 @@ export interface operations {
                      *             "rack": "r1",
                      *             "sku": "dram768-of-768"
                      *           },
-                     *           "last_seen": "2026-11-26T02:39:06.144781Z",
+                     *           "last_seen": "2026-11-26T02:43:06.142010Z",
                      *           "memory_bytes": {
                      *             "coverage": null,
                      *             "definition": "host.memory_bytes/1",
@@ -16805,8 +16883,8 @@ export interface operations {
                      *             "value": 0,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:00Z",
-                     *               "start": "2026-11-26T01:39:00Z"
+                     *               "end": "2026-11-26T02:43:00Z",
+                     *               "start": "2026-11-26T01:43:00Z"
                      *             }
                      *           },
                      *           "services": [
@@ -16964,26 +17042,26 @@ export interface operations {
                      *         "resolution": "10m",
                      *         "step_seconds": 900,
                      *         "times": [
-                     *           1795658400,
                      *           1795659300,
-                     *           1795660200
+                     *           1795660200,
+                     *           1795661100
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.693340Z",
-                     *           "start": "2026-11-26T01:59:52.693340Z"
+                     *           "end": "2026-11-26T02:43:18.964975Z",
+                     *           "start": "2026-11-26T02:03:18.964975Z"
                      *         }
                      *       },
                      *       "host_id": "h818da966b1b0b16c",
                      *       "name": "host|vmstat|pgpromote_success",
                      *       "origin": "simulated",
-                     *       "points": 4,
+                     *       "points": 3,
                      *       "reason": null,
                      *       "series": [
                      *         {
                      *           "kind": "counter",
                      *           "name": "pgpromote_success",
                      *           "per_s": [
-                     *             null,
+                     *             0,
                      *             0,
                      *             0
                      *           ],
@@ -17001,8 +17079,8 @@ export interface operations {
                      *       ],
                      *       "status": "ok",
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:52.693340Z",
-                     *         "start": "2026-11-26T01:59:52.693340Z"
+                     *         "end": "2026-11-26T02:43:18.964975Z",
+                     *         "start": "2026-11-26T02:03:18.964975Z"
                      *       }
                      *     }
                      */
@@ -17371,13 +17449,13 @@ export interface operations {
                      *         "resolution": "10m",
                      *         "step_seconds": 900,
                      *         "times": [
-                     *           1795658400,
                      *           1795659300,
-                     *           1795660200
+                     *           1795660200,
+                     *           1795661100
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.637196Z",
-                     *           "start": "2026-11-26T01:59:52.637196Z"
+                     *           "end": "2026-11-26T02:43:18.878683Z",
+                     *           "start": "2026-11-26T02:03:18.878683Z"
                      *         }
                      *       },
                      *       "columns": [
@@ -17403,8 +17481,8 @@ export interface operations {
                      *             "value": 0,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.637196Z",
-                     *               "start": "2026-11-26T01:59:52.637196Z"
+                     *               "end": "2026-11-26T02:43:18.878683Z",
+                     *               "start": "2026-11-26T02:03:18.878683Z"
                      *             }
                      *           },
                      *           "total": {
@@ -17423,8 +17501,8 @@ export interface operations {
                      *             "value": 0,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.637196Z",
-                     *               "start": "2026-11-26T01:59:52.637196Z"
+                     *               "end": "2026-11-26T02:43:18.878683Z",
+                     *               "start": "2026-11-26T02:03:18.878683Z"
                      *             }
                      *           },
                      *           "trust": "exact",
@@ -17458,8 +17536,8 @@ export interface operations {
                      *           "value": 0,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.637196Z",
-                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *             "end": "2026-11-26T02:43:18.878683Z",
+                     *             "start": "2026-11-26T02:03:18.878683Z"
                      *           }
                      *         },
                      *         "churn_pages_per_s_per_gib": {
@@ -17483,8 +17561,8 @@ export interface operations {
                      *           "value": 0,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.637196Z",
-                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *             "end": "2026-11-26T02:43:18.878683Z",
+                     *             "start": "2026-11-26T02:03:18.878683Z"
                      *           }
                      *         },
                      *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
@@ -17513,15 +17591,15 @@ export interface operations {
                      *           "value": null,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.637196Z",
-                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *             "end": "2026-11-26T02:43:18.878683Z",
+                     *             "start": "2026-11-26T02:03:18.878683Z"
                      *           }
                      *         },
                      *         "ribbon": [
                      *           {
-                     *             "from": "2026-11-26T01:59:00Z",
+                     *             "from": "2026-11-26T02:03:00Z",
                      *             "state": "fits",
-                     *             "to": "2026-11-26T02:38:00Z"
+                     *             "to": "2026-11-26T02:42:00Z"
                      *           }
                      *         ],
                      *         "runner_up": null,
@@ -17548,8 +17626,8 @@ export interface operations {
                      *           "value": 0,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.637196Z",
-                     *             "start": "2026-11-26T01:59:52.637196Z"
+                     *             "end": "2026-11-26T02:43:18.878683Z",
+                     *             "start": "2026-11-26T02:03:18.878683Z"
                      *           }
                      *         },
                      *         "verdict": "fits"
@@ -17584,8 +17662,8 @@ export interface operations {
                      *       ],
                      *       "subject": "h818da966b1b0b16c",
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:52.637196Z",
-                     *         "start": "2026-11-26T01:59:52.637196Z"
+                     *         "end": "2026-11-26T02:43:18.878683Z",
+                     *         "start": "2026-11-26T02:03:18.878683Z"
                      *       }
                      *     }
                      */
@@ -19476,8 +19554,8 @@ export interface operations {
                      *               "of the service's whole hosts, all their services together"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:00Z",
-                     *               "start": "2026-11-26T01:39:00Z"
+                     *               "end": "2026-11-26T02:42:00Z",
+                     *               "start": "2026-11-26T01:42:00Z"
                      *             }
                      *           },
                      *           "hot_outside_dram_bytes": {
@@ -19535,7 +19613,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "id": "sacec4968dbd42201",
-                     *           "last_seen": "2026-11-26T02:39:11.999838Z",
+                     *           "last_seen": "2026-11-26T02:42:20.626344Z",
                      *           "method": "damon",
                      *           "n_hosts": 1,
                      *           "n_hosts_with_heat": 1,
@@ -19556,13 +19634,13 @@ export interface operations {
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "pages_per_s",
-                     *             "value": 168.39111111111112,
+                     *             "value": 204.8,
                      *             "warnings": [
                      *               "of the service's whole hosts, all their services together"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:00Z",
-                     *               "start": "2026-11-26T01:39:00Z"
+                     *               "end": "2026-11-26T02:42:00Z",
+                     *               "start": "2026-11-26T01:42:00Z"
                      *             }
                      *           },
                      *           "psi_memory_some_ratio": {
@@ -19583,8 +19661,8 @@ export interface operations {
                      *               "of the service's whole hosts, all their services together"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:00Z",
-                     *               "start": "2026-11-26T01:39:00Z"
+                     *               "end": "2026-11-26T02:42:00Z",
+                     *               "start": "2026-11-26T01:42:00Z"
                      *             }
                      *           },
                      *           "resident_bytes": {
@@ -19774,8 +19852,8 @@ export interface operations {
                      *               "shares of active intervals of pages, not of accesses"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:55.587853Z",
-                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *               "end": "2026-11-26T02:43:23.138077Z",
+                     *               "start": "2026-11-25T20:43:23.138077Z"
                      *             }
                      *           }
                      *         }
@@ -19835,8 +19913,8 @@ export interface operations {
                      *               "shares of active intervals of pages, not of accesses"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:55.587853Z",
-                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *               "end": "2026-11-26T02:43:23.138077Z",
+                     *               "start": "2026-11-25T20:43:23.138077Z"
                      *             }
                      *           },
                      *           "bytes_ratio": {
@@ -19862,8 +19940,8 @@ export interface operations {
                      *               "shares of active intervals of pages, not of accesses"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:55.587853Z",
-                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *               "end": "2026-11-26T02:43:23.138077Z",
+                     *               "start": "2026-11-25T20:43:23.138077Z"
                      *             }
                      *           },
                      *           "density": {
@@ -19889,8 +19967,8 @@ export interface operations {
                      *               "shares of active intervals of pages, not of accesses"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:55.587853Z",
-                     *               "start": "2026-11-25T20:39:55.587853Z"
+                     *               "end": "2026-11-26T02:43:23.138077Z",
+                     *               "start": "2026-11-25T20:43:23.138077Z"
                      *             }
                      *           },
                      *           "kind": "anon"
@@ -19920,8 +19998,8 @@ export interface operations {
                      *           "shares of active intervals of pages, not of accesses"
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:55.587853Z",
-                     *           "start": "2026-11-25T20:39:55.587853Z"
+                     *           "end": "2026-11-26T02:43:23.138077Z",
+                     *           "start": "2026-11-25T20:43:23.138077Z"
                      *         }
                      *       },
                      *       "method": "damon",
@@ -19940,8 +20018,8 @@ export interface operations {
                      *       "service_id": "s1bd7f94ef419b4f1",
                      *       "traffic_coverage": null,
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:55.587853Z",
-                     *         "start": "2026-11-25T20:39:55.587853Z"
+                     *         "end": "2026-11-26T02:43:23.138077Z",
+                     *         "start": "2026-11-25T20:43:23.138077Z"
                      *       }
                      *     }
                      */
@@ -20067,7 +20145,7 @@ export interface operations {
                      * @example {
                      *       "age_histogram": [
                      *         {
-                     *           "active_bytes": 813173283577,
+                     *           "active_bytes": 812451674980,
                      *           "from_intervals": 0,
                      *           "never_bytes": 0,
                      *           "to_intervals": 1
@@ -20077,13 +20155,13 @@ export interface operations {
                      *         "resolution": "10m",
                      *         "step_seconds": 900,
                      *         "times": [
-                     *           1795658400,
                      *           1795659300,
-                     *           1795660200
+                     *           1795660200,
+                     *           1795661100
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.401486Z",
-                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *           "end": "2026-11-26T02:43:18.241248Z",
+                     *           "start": "2026-11-26T02:03:18.241248Z"
                      *         }
                      *       },
                      *       "backend": "damon_pages",
@@ -20105,8 +20183,8 @@ export interface operations {
                      *             "value": null,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "classes": [
@@ -20127,8 +20205,8 @@ export interface operations {
                      *                 "value": null,
                      *                 "warnings": [],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "bytes_upper": {
@@ -20147,8 +20225,8 @@ export interface operations {
                      *                 "value": null,
                      *                 "warnings": [],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "heat_class": "hot"
@@ -20170,8 +20248,8 @@ export interface operations {
                      *             "value": null,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           }
                      *         },
@@ -20192,8 +20270,8 @@ export interface operations {
                      *             "value": null,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "hot_bytes_upper": {
@@ -20212,21 +20290,21 @@ export interface operations {
                      *             "value": null,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "skewed": null
                      *         },
                      *         "sampled_pages": {
-                     *           "coverage": 0.9916666666666667,
+                     *           "coverage": 0.9833333333333334,
                      *           "definition": "heat.sampled_pages/1",
                      *           "grade": "early",
                      *           "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *           "interval": null,
                      *           "method": "damon",
                      *           "n_hosts": 3,
-                     *           "n_intervals": 119,
+                     *           "n_intervals": 118,
                      *           "n_samples": null,
                      *           "reason": null,
                      *           "status": "ok",
@@ -20236,8 +20314,8 @@ export interface operations {
                      *             "40 intervals: 60 are needed for a claim"
                      *           ],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.401486Z",
-                     *             "start": "2026-11-26T01:59:52.401486Z"
+                     *             "end": "2026-11-26T02:43:18.241248Z",
+                     *             "start": "2026-11-26T02:03:18.241248Z"
                      *           }
                      *         },
                      *         "written": [
@@ -20258,8 +20336,8 @@ export interface operations {
                      *               "value": null,
                      *               "warnings": [],
                      *               "window": {
-                     *                 "end": "2026-11-26T02:39:52.401486Z",
-                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *                 "end": "2026-11-26T02:43:18.241248Z",
+                     *                 "start": "2026-11-26T02:03:18.241248Z"
                      *               }
                      *             },
                      *             "intervals": 1,
@@ -20279,8 +20357,8 @@ export interface operations {
                      *               "value": null,
                      *               "warnings": [],
                      *               "window": {
-                     *                 "end": "2026-11-26T02:39:52.401486Z",
-                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *                 "end": "2026-11-26T02:43:18.241248Z",
+                     *                 "start": "2026-11-26T02:03:18.241248Z"
                      *               }
                      *             }
                      *           }
@@ -20303,8 +20381,8 @@ export interface operations {
                      *               "value": null,
                      *               "warnings": [],
                      *               "window": {
-                     *                 "end": "2026-11-26T02:39:52.401486Z",
-                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *                 "end": "2026-11-26T02:43:18.241248Z",
+                     *                 "start": "2026-11-26T02:03:18.241248Z"
                      *               }
                      *             },
                      *             "bytes_upper": {
@@ -20323,8 +20401,8 @@ export interface operations {
                      *               "value": null,
                      *               "warnings": [],
                      *               "window": {
-                     *                 "end": "2026-11-26T02:39:52.401486Z",
-                     *                 "start": "2026-11-26T01:59:52.401486Z"
+                     *                 "end": "2026-11-26T02:43:18.241248Z",
+                     *                 "start": "2026-11-26T02:03:18.241248Z"
                      *               }
                      *             },
                      *             "heat_class": "hot"
@@ -20336,99 +20414,99 @@ export interface operations {
                      *           "classes": [
                      *             {
                      *               "bytes": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_bytes/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 856503633750.7404,
+                     *                   "hi": 856047643243.8561,
                      *                   "kind": "confidence",
                      *                   "level": 0.95,
-                     *                   "lo": 811883571351.3195
+                     *                   "lo": 811422247194.3895
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
                      *                 "unit": "bytes",
-                     *                 "value": 833944923841.1841,
+                     *                 "value": 833485439982.2443,
                      *                 "warnings": [
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "heat_class": "hot",
                      *               "ratio": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_ratio/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 0.3368828654412887,
+                     *                   "hi": 0.3368828654400998,
                      *                   "kind": "confidence",
                      *                   "level": 0.75,
                      *                   "lo": 0.32228243544766716
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
                      *                 "unit": "ratio",
-                     *                 "value": 0.33136189258365384,
+                     *                 "value": 0.33152173913079663,
                      *                 "warnings": [
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "weighted_ratio": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_weighted_ratio/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 0.33942074117430027,
+                     *                   "hi": 0.3392400383381227,
                      *                   "kind": "confidence",
                      *                   "level": 0.95,
-                     *                   "lo": 0.321738417300748
+                     *                   "lo": 0.32155560081159773
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
                      *                 "unit": "ratio",
-                     *                 "value": 0.33048103124696804,
+                     *                 "value": 0.33029894404288224,
                      *                 "warnings": [
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               }
                      *             }
                      *           ],
                      *           "kind": "anon",
                      *           "resident_bytes": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.resident_bytes/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": null,
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
@@ -20438,8 +20516,8 @@ export interface operations {
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           }
                      *         }
@@ -20449,47 +20527,47 @@ export interface operations {
                      *           "classes": [
                      *             {
                      *               "bytes": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_bytes/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 882424038031.757,
+                     *                   "hi": 881801995794.2423,
                      *                   "kind": "confidence",
                      *                   "level": 0.95,
-                     *                   "lo": 836747708527.0945
+                     *                   "lo": 836124760796.9615
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
                      *                 "unit": "bytes",
-                     *                 "value": 859165088518.6833,
+                     *                 "value": 858541338631.1743,
                      *                 "warnings": [
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "heat_class": "hot",
                      *               "ratio": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_ratio/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 0.2936855758478817,
+                     *                   "hi": 0.29325761986174126,
                      *                   "kind": "confidence",
                      *                   "level": 0.75,
                      *                   "lo": 0.2827068839197435
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
@@ -20499,35 +20577,35 @@ export interface operations {
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               },
                      *               "weighted_ratio": {
-                     *                 "coverage": 0.9916666666666667,
+                     *                 "coverage": 0.9833333333333334,
                      *                 "definition": "heat.hot_weighted_ratio/1",
                      *                 "grade": "early",
                      *                 "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *                 "interval": {
-                     *                   "hi": 0.2972363766905639,
+                     *                   "hi": 0.2970268475154071,
                      *                   "kind": "confidence",
                      *                   "level": 0.95,
-                     *                   "lo": 0.2818507275045185
+                     *                   "lo": 0.2816408933225471
                      *                 },
                      *                 "method": "damon",
                      *                 "n_hosts": 3,
-                     *                 "n_intervals": 119,
+                     *                 "n_intervals": 118,
                      *                 "n_samples": null,
                      *                 "reason": null,
                      *                 "status": "ok",
                      *                 "unit": "ratio",
-                     *                 "value": 0.28940181464223724,
+                     *                 "value": 0.2891917102609719,
                      *                 "warnings": [
                      *                   "40 intervals: 60 are needed for a claim"
                      *                 ],
                      *                 "window": {
-                     *                   "end": "2026-11-26T02:39:52.401486Z",
-                     *                   "start": "2026-11-26T01:59:52.401486Z"
+                     *                   "end": "2026-11-26T02:43:18.241248Z",
+                     *                   "start": "2026-11-26T02:03:18.241248Z"
                      *                 }
                      *               }
                      *             }
@@ -20535,14 +20613,14 @@ export interface operations {
                      *           "huge_pages": null,
                      *           "page_size_bytes": 4096,
                      *           "resident_bytes": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.resident_bytes/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": null,
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
@@ -20552,8 +20630,8 @@ export interface operations {
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           }
                      *         }
@@ -20561,30 +20639,30 @@ export interface operations {
                      *       "by_window": [
                      *         {
                      *           "active_ratio": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.active_ratio/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": {
-                     *               "hi": 0.287522726750273,
+                     *               "hi": 0.28724890407162074,
                      *               "kind": "confidence",
                      *               "level": 0.95,
-                     *               "lo": 0.26363031217068816
+                     *               "lo": 0.26335736292310297
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "ratio",
-                     *             "value": 0.2753983128310123,
+                     *             "value": 0.275123928330872,
                      *             "warnings": [
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "intervals": 1
@@ -20593,47 +20671,47 @@ export interface operations {
                      *       "classes": [
                      *         {
                      *           "bytes": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.hot_bytes/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": {
-                     *               "hi": 882424038031.757,
+                     *               "hi": 881801995794.2423,
                      *               "kind": "confidence",
                      *               "level": 0.95,
-                     *               "lo": 836747708527.0945
+                     *               "lo": 836124760796.9615
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "bytes",
-                     *             "value": 859165088518.6833,
+                     *             "value": 858541338631.1743,
                      *             "warnings": [
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "heat_class": "hot",
                      *           "ratio": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.hot_ratio/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": {
-                     *               "hi": 0.2936855758478817,
+                     *               "hi": 0.29325761986174126,
                      *               "kind": "confidence",
                      *               "level": 0.75,
                      *               "lo": 0.2827068839197435
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
@@ -20643,67 +20721,67 @@ export interface operations {
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "weighted_ratio": {
-                     *             "coverage": 0.9916666666666667,
+                     *             "coverage": 0.9833333333333334,
                      *             "definition": "heat.hot_weighted_ratio/1",
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": {
-                     *               "hi": 0.2972363766905639,
+                     *               "hi": 0.2970268475154071,
                      *               "kind": "confidence",
                      *               "level": 0.95,
-                     *               "lo": 0.2818507275045185
+                     *               "lo": 0.2816408933225471
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 3,
-                     *             "n_intervals": 119,
+                     *             "n_intervals": 118,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "ratio",
-                     *             "value": 0.28940181464223724,
+                     *             "value": 0.2891917102609719,
                      *             "warnings": [
                      *               "40 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           }
                      *         }
                      *       ],
                      *       "cold_in_dram_bytes": {
-                     *         "coverage": 0.9916666666666667,
+                     *         "coverage": 0.9833333333333334,
                      *         "definition": "heat.cold_in_dram_bytes/1",
                      *         "grade": "early",
                      *         "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *         "interval": {
-                     *           "hi": 1116886012675.7888,
+                     *           "hi": 1117659403594.8372,
                      *           "kind": "confidence",
                      *           "level": 0.95,
-                     *           "lo": 1070780769117.1466
+                     *           "lo": 1071557304533.2612
                      *         },
                      *         "method": "damon",
                      *         "n_hosts": 3,
-                     *         "n_intervals": 119,
+                     *         "n_intervals": 118,
                      *         "n_samples": null,
                      *         "reason": null,
                      *         "status": "ok",
                      *         "unit": "bytes",
-                     *         "value": 1093841482548.1943,
+                     *         "value": 1094616478592.5878,
                      *         "warnings": [
                      *           "40 intervals: 60 are needed for a claim"
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.401486Z",
-                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *           "end": "2026-11-26T02:43:18.241248Z",
+                     *           "start": "2026-11-26T02:03:18.241248Z"
                      *         }
                      *       },
-                     *       "coverage": 0.9916666666666667,
+                     *       "coverage": 0.9833333333333334,
                      *       "granularity": "page",
                      *       "grounding_notes": [
                      *         "Ages come from activity per interval; shorter idle times cannot be told apart.",
@@ -20719,10 +20797,10 @@ export interface operations {
                      *             "grade": "early",
                      *             "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *             "interval": {
-                     *               "hi": 0.29721830798021537,
+                     *               "hi": 0.2972153268591519,
                      *               "kind": "confidence",
                      *               "level": 0.95,
-                     *               "lo": 0.2687576784920444
+                     *               "lo": 0.26875999410976037
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 1,
@@ -20737,38 +20815,38 @@ export interface operations {
                      *               "39 intervals: 60 are needed for a claim"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.401486Z",
-                     *               "start": "2026-11-26T01:59:52.401486Z"
+                     *               "end": "2026-11-26T02:43:18.241248Z",
+                     *               "start": "2026-11-26T02:03:18.241248Z"
                      *             }
                      *           },
                      *           "resident_bytes": 989587308544
                      *         }
                      *       ],
                      *       "hot_outside_dram_bytes": {
-                     *         "coverage": 0.9916666666666667,
+                     *         "coverage": 0.9833333333333334,
                      *         "definition": "heat.hot_outside_dram_bytes/1",
                      *         "grade": "early",
                      *         "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *         "interval": {
-                     *           "hi": 21992382162.136093,
+                     *           "hi": 22152470604.302933,
                      *           "kind": "confidence",
                      *           "level": 0.95,
-                     *           "lo": 13529711841.790909
+                     *           "lo": 13657553635.63079
                      *         },
                      *         "method": "damon",
                      *         "n_hosts": 3,
-                     *         "n_intervals": 119,
+                     *         "n_intervals": 118,
                      *         "n_samples": null,
                      *         "reason": null,
                      *         "status": "ok",
                      *         "unit": "bytes",
-                     *         "value": 16853945226.099998,
+                     *         "value": 16998197682.212822,
                      *         "warnings": [
                      *           "40 intervals: 60 are needed for a claim"
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.401486Z",
-                     *           "start": "2026-11-26T01:59:52.401486Z"
+                     *           "end": "2026-11-26T02:43:18.241248Z",
+                     *           "start": "2026-11-26T02:03:18.241248Z"
                      *         }
                      *       },
                      *       "interval_seconds": 60,
@@ -20790,16 +20868,16 @@ export interface operations {
                      *           "label": "hot",
                      *           "unit": "bytes",
                      *           "values": [
-                     *             855834379933,
-                     *             860359148633.9333,
-                     *             860327790574.8
+                     *             859512523144.6667,
+                     *             860327790574.8,
+                     *             855426655574.3717
                      *           ]
                      *         }
                      *       ],
                      *       "service_id": "s1bd7f94ef419b4f1",
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:52.401486Z",
-                     *         "start": "2026-11-26T01:59:52.401486Z"
+                     *         "end": "2026-11-26T02:43:18.241248Z",
+                     *         "start": "2026-11-26T02:03:18.241248Z"
                      *       }
                      *     }
                      */
@@ -20864,13 +20942,13 @@ export interface operations {
                      *         "resolution": "10m",
                      *         "step_seconds": 900,
                      *         "times": [
-                     *           1795658400,
                      *           1795659300,
-                     *           1795660200
+                     *           1795660200,
+                     *           1795661100
                      *         ],
                      *         "window": {
-                     *           "end": "2026-11-26T02:39:52.532222Z",
-                     *           "start": "2026-11-26T01:59:52.532222Z"
+                     *           "end": "2026-11-26T02:43:18.565174Z",
+                     *           "start": "2026-11-26T02:03:18.565174Z"
                      *         }
                      *       },
                      *       "columns": [
@@ -20893,11 +20971,11 @@ export interface operations {
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "pages_per_s",
-                     *             "value": 634.88,
+                     *             "value": 737.28,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.532222Z",
-                     *               "start": "2026-11-26T01:59:52.532222Z"
+                     *               "end": "2026-11-26T02:43:18.565174Z",
+                     *               "start": "2026-11-26T02:03:18.565174Z"
                      *             }
                      *           },
                      *           "total": {
@@ -20913,11 +20991,11 @@ export interface operations {
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "pages",
-                     *             "value": 1523712,
+                     *             "value": 1769472,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.532222Z",
-                     *               "start": "2026-11-26T01:59:52.532222Z"
+                     *               "end": "2026-11-26T02:43:18.565174Z",
+                     *               "start": "2026-11-26T02:03:18.565174Z"
                      *             }
                      *           },
                      *           "trust": "partial",
@@ -20936,7 +21014,7 @@ export interface operations {
                      *           "grade": "partial",
                      *           "grounding": "L kernel text; bounds by counting",
                      *           "interval": {
-                     *             "hi": 634.88,
+                     *             "hi": 737.28,
                      *             "kind": "bounds",
                      *             "level": null,
                      *             "lo": 0
@@ -20948,11 +21026,11 @@ export interface operations {
                      *           "reason": null,
                      *           "status": "ok",
                      *           "unit": "pages_per_s",
-                     *           "value": 634.88,
+                     *           "value": 737.28,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.532222Z",
-                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *             "end": "2026-11-26T02:43:18.565174Z",
+                     *             "start": "2026-11-26T02:03:18.565174Z"
                      *           }
                      *         },
                      *         "churn_pages_per_s_per_gib": {
@@ -20961,7 +21039,7 @@ export interface operations {
                      *           "grade": "partial",
                      *           "grounding": "L kernel text; bounds by counting",
                      *           "interval": {
-                     *             "hi": 0.41333333333333333,
+                     *             "hi": 0.48,
                      *             "kind": "bounds",
                      *             "level": null,
                      *             "lo": 0
@@ -20973,11 +21051,11 @@ export interface operations {
                      *           "reason": null,
                      *           "status": "ok",
                      *           "unit": "pages_per_s_per_gib",
-                     *           "value": 0.41333333333333333,
+                     *           "value": 0.48,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.532222Z",
-                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *             "end": "2026-11-26T02:43:18.565174Z",
+                     *             "start": "2026-11-26T02:03:18.565174Z"
                      *           }
                      *         },
                      *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
@@ -21011,13 +21089,13 @@ export interface operations {
                      *           "value": 1,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.532222Z",
-                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *             "end": "2026-11-26T02:43:18.565174Z",
+                     *             "start": "2026-11-26T02:03:18.565174Z"
                      *           }
                      *         },
                      *         "ribbon": [
                      *           {
-                     *             "from": "2026-11-26T01:59:00Z",
+                     *             "from": "2026-11-26T02:03:00Z",
                      *             "state": "harmless_demotion",
                      *             "to": "2026-11-26T02:10:00Z"
                      *           }
@@ -21025,8 +21103,8 @@ export interface operations {
                      *         "runner_up": "futile_ping_pong",
                      *         "states": [
                      *           {
-                     *             "ratio": 0.5882352941176471,
-                     *             "seconds": 4200,
+                     *             "ratio": 0.5847457627118644,
+                     *             "seconds": 4140,
                      *             "state": "harmless_demotion"
                      *           }
                      *         ],
@@ -21043,11 +21121,11 @@ export interface operations {
                      *           "reason": null,
                      *           "status": "ok",
                      *           "unit": "bytes_per_s",
-                     *           "value": 48206533.97333334,
+                     *           "value": 48066723.84,
                      *           "warnings": [],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.532222Z",
-                     *             "start": "2026-11-26T01:59:52.532222Z"
+                     *             "end": "2026-11-26T02:43:18.565174Z",
+                     *             "start": "2026-11-26T02:03:18.565174Z"
                      *           }
                      *         },
                      *         "verdict": "following_phases"
@@ -21059,17 +21137,17 @@ export interface operations {
                      *           "label": "Promoted",
                      *           "unit": "pages_per_s",
                      *           "values": [
-                     *             0,
-                     *             637.1555555555556,
-                     *             691.7688888888889
+                     *             773.6888888888889,
+                     *             691.7688888888889,
+                     *             756.1846153846154
                      *           ]
                      *         }
                      *       ],
                      *       "services": [],
                      *       "subject": "s1bd7f94ef419b4f1",
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:52.532222Z",
-                     *         "start": "2026-11-26T01:59:52.532222Z"
+                     *         "end": "2026-11-26T02:43:18.565174Z",
+                     *         "start": "2026-11-26T02:03:18.565174Z"
                      *       }
                      *     }
                      */
@@ -21363,15 +21441,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "alternatives": [],
+                     *       "alternatives": [
+                     *         "8:1",
+                     *         "4:1",
+                     *         "2:1"
+                     *       ],
                      *       "answer": "range",
                      *       "assumptions": [
                      *         {
                      *           "grounding": "A",
                      *           "name": "placement",
                      *           "unit": "",
-                     *           "value": "the densest pages stay in DRAM",
-                     *           "why": "the best that a static placement can do; real policies come near it where hot sets are stable"
+                     *           "value": "replayed under TPP",
+                     *           "why": "simulated: policy and settings are those that hosts run now, also where they have no slower tier yet; with others the share is another one"
                      *         }
                      *       ],
                      *       "binding": [
@@ -21383,30 +21465,30 @@ export interface operations {
                      *           "dram_bytes": 879633163150.2222,
                      *           "dram_ratio": 0.8888888888888888,
                      *           "holds_hot": true,
-                     *           "kept": false,
+                     *           "kept": true,
                      *           "loss_median": {
                      *             "coverage": null,
                      *             "definition": "ratio.loss_median_ratio/1",
                      *             "grade": "early",
                      *             "grounding": "S prior of 13 published pairs; A exponents, headroom, what was not seen",
                      *             "interval": {
-                     *               "hi": 0.0616258302748075,
+                     *               "hi": 0.006760109930581095,
                      *               "kind": "confidence",
                      *               "level": 0.8999999999999999,
-                     *               "lo": 0.0000019600248297674686
+                     *               "lo": 0.000022213124873823493
                      *             },
                      *             "method": "damon",
-                     *             "n_hosts": 1,
+                     *             "n_hosts": 3,
                      *             "n_intervals": 720,
-                     *             "n_samples": 365205,
+                     *             "n_samples": 1116874,
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "ratio",
-                     *             "value": 0.00018101456539662807,
+                     *             "value": 0.0004426358262202874,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.707384Z",
-                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *               "end": "2026-11-26T02:43:19.002086Z",
+                     *               "start": "2026-11-18T02:43:19.002086Z"
                      *             }
                      *           },
                      *           "loss_upper": {
@@ -21415,23 +21497,23 @@ export interface operations {
                      *             "grade": "early",
                      *             "grounding": "S prior of 13 published pairs; A exponents, headroom, what was not seen",
                      *             "interval": {
-                     *               "hi": 0.0616258302748075,
+                     *               "hi": 0.006760109930581095,
                      *               "kind": "confidence",
                      *               "level": 0.95,
                      *               "lo": 0
                      *             },
                      *             "method": "damon",
-                     *             "n_hosts": 1,
+                     *             "n_hosts": 3,
                      *             "n_intervals": 720,
-                     *             "n_samples": 365205,
+                     *             "n_samples": 1116874,
                      *             "reason": null,
                      *             "status": "ok",
                      *             "unit": "ratio",
-                     *             "value": 0.0616258302748075,
+                     *             "value": 0.006760109930581095,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.707384Z",
-                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *               "end": "2026-11-26T02:43:19.002086Z",
+                     *               "start": "2026-11-18T02:43:19.002086Z"
                      *             }
                      *           },
                      *           "name": "8:1",
@@ -21439,12 +21521,37 @@ export interface operations {
                      *             "coverage": null,
                      *             "definition": "ratio.share_on_slow/1",
                      *             "grade": "early",
+                     *             "grounding": "A sampled pages replayed under TPP",
+                     *             "interval": {
+                     *               "hi": 0.022800786984994752,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.001706382682400436
+                     *             },
+                     *             "method": "damon",
+                     *             "n_hosts": 3,
+                     *             "n_intervals": 720,
+                     *             "n_samples": 1116874,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "ratio",
+                     *             "value": 0.006237516203323679,
+                     *             "warnings": [],
+                     *             "window": {
+                     *               "end": "2026-11-26T02:43:19.002086Z",
+                     *               "start": "2026-11-18T02:43:19.002086Z"
+                     *             }
+                     *           },
+                     *           "share_on_slow_best_static": {
+                     *             "coverage": null,
+                     *             "definition": "ratio.share_on_slow/1",
+                     *             "grade": "early",
                      *             "grounding": "A the densest pages stay in DRAM",
                      *             "interval": {
-                     *               "hi": 0.12888888888888894,
-                     *               "kind": "bounds",
-                     *               "level": null,
-                     *               "lo": 0.0010912792686942766
+                     *               "hi": 0.0032645551947099423,
+                     *               "kind": "confidence",
+                     *               "level": 0.95,
+                     *               "lo": 0.002842089964253769
                      *             },
                      *             "method": "damon",
                      *             "n_hosts": 1,
@@ -21456,29 +21563,26 @@ export interface operations {
                      *             "value": 0.00304599708852201,
                      *             "warnings": [],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.707384Z",
-                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *               "end": "2026-11-26T02:43:19.002086Z",
+                     *               "start": "2026-11-18T02:43:19.002086Z"
                      *             }
                      *           },
-                     *           "share_on_slow_best_static": null,
                      *           "slow_bytes": 109954145393.77783,
-                     *           "why_not": [
-                     *             "a loss of up to 6.2% cannot be ruled out; 5.0% is wanted"
-                     *           ]
+                     *           "why_not": []
                      *         }
                      *       ],
                      *       "chosen": null,
                      *       "evidence": [
                      *         {
                      *           "figure": {
-                     *             "coverage": 0.9986824769433466,
+                     *             "coverage": 0.9986893840104849,
                      *             "definition": "ratio.required_bytes/1",
                      *             "grade": "early",
                      *             "grounding": "S hot within 2 minutes; A 95th percentile",
                      *             "interval": null,
                      *             "method": "damon",
                      *             "n_hosts": 1,
-                     *             "n_intervals": 758,
+                     *             "n_intervals": 762,
                      *             "n_samples": null,
                      *             "reason": null,
                      *             "status": "ok",
@@ -21488,14 +21592,14 @@ export interface operations {
                      *               "raw figures of 1 host: a claim about the service needs 3"
                      *             ],
                      *             "window": {
-                     *               "end": "2026-11-26T02:39:52.707384Z",
-                     *               "start": "2026-11-18T02:39:52.707384Z"
+                     *               "end": "2026-11-26T02:43:19.002086Z",
+                     *               "start": "2026-11-18T02:43:19.002086Z"
                      *             }
                      *           },
                      *           "metric": "required_bytes_per_host"
                      *         }
                      *       ],
-                     *       "expires_at": "2026-12-10T02:39:52.707384Z",
+                     *       "expires_at": "2026-12-10T02:43:19.002086Z",
                      *       "grade": "early",
                      *       "growth": 0,
                      *       "headroom_ratio": 0.020000000000000018,
@@ -21515,50 +21619,50 @@ export interface operations {
                      *             "likely_dram_ratio": 0.3333333333333333,
                      *             "plausible": "1:4",
                      *             "plausible_dram_ratio": 0.2,
-                     *             "safe": null,
-                     *             "safe_dram_ratio": 1
+                     *             "safe": "1:2",
+                     *             "safe_dram_ratio": 0.3333333333333333
                      *           },
-                     *           "sentence": "Between all DRAM and 1:4, most likely 1:2: all DRAM keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
+                     *           "sentence": "Between 1:2 and 1:4, most likely 1:2: 1:2 keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
                      *           "slow_bytes": null
                      *         }
                      *       ],
                      *       "leading": {
                      *         "cold_in_dram_bytes": {
-                     *           "coverage": 0.9986824769433466,
+                     *           "coverage": 0.9986893840104849,
                      *           "definition": "heat.cold_in_dram_bytes/1",
                      *           "grade": "early",
                      *           "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *           "interval": {
-                     *             "hi": 612807349669.3625,
+                     *             "hi": 612831878386.5878,
                      *             "kind": "confidence",
                      *             "level": 0.95,
-                     *             "lo": 574254080967.0392
+                     *             "lo": 574320921119.3613
                      *           },
                      *           "method": "damon",
                      *           "n_hosts": 1,
-                     *           "n_intervals": 758,
+                     *           "n_intervals": 762,
                      *           "n_samples": null,
                      *           "reason": null,
                      *           "status": "ok",
                      *           "unit": "bytes",
-                     *           "value": 589755349129.8035,
+                     *           "value": 589821767938.4751,
                      *           "warnings": [
                      *             "raw figures of 1 host: a claim about the service needs 3"
                      *           ],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.707384Z",
-                     *             "start": "2026-11-18T02:39:52.707384Z"
+                     *             "end": "2026-11-26T02:43:19.002086Z",
+                     *             "start": "2026-11-18T02:43:19.002086Z"
                      *           }
                      *         },
                      *         "hot_outside_dram_bytes": {
-                     *           "coverage": 0.9986824769433466,
+                     *           "coverage": 0.9986893840104849,
                      *           "definition": "heat.hot_outside_dram_bytes/1",
                      *           "grade": "early",
                      *           "grounding": "S method of the source paper; A thresholds of warm and cold",
                      *           "interval": null,
                      *           "method": "damon",
                      *           "n_hosts": 1,
-                     *           "n_intervals": 758,
+                     *           "n_intervals": 762,
                      *           "n_samples": null,
                      *           "reason": null,
                      *           "status": "ok",
@@ -21568,8 +21672,8 @@ export interface operations {
                      *             "raw figures of 1 host: a claim about the service needs 3"
                      *           ],
                      *           "window": {
-                     *             "end": "2026-11-26T02:39:52.707384Z",
-                     *             "start": "2026-11-18T02:39:52.707384Z"
+                     *             "end": "2026-11-26T02:43:19.002086Z",
+                     *             "start": "2026-11-18T02:43:19.002086Z"
                      *           }
                      *         }
                      *       },
@@ -21577,15 +21681,20 @@ export interface operations {
                      *       "next_steps": [
                      *         {
                      *           "by": null,
-                     *           "command": "tierscope recommend --service s1bd7f94ef419b4f1 --replay",
-                     *           "narrows": null,
+                     *           "command": "tierscope experiments plan --service s1bd7f94ef419b4f1 --metric throughput_per_s --effect 0.02",
+                     *           "narrows": {
+                     *             "narrowed_ratio": 0.0625,
+                     *             "plausible_dram_ratio": 0.15,
+                     *             "safe_dram_ratio": 0.3
+                     *           },
                      *           "raises_to": null,
-                     *           "text": "Replay the page samples under the policy of the hosts: bounds become one share. Workers do so, too.",
-                     *           "what": "replay"
+                     *           "text": "Measure the loss to a standard error of 0.5 %: an A/B test with 10 % to 30 % of accesses on slow memory tells most (at 1:4 it is about 33 %). Enter the result under your own measurements.",
+                     *           "what": "ab_test"
                      *         }
                      *       ],
                      *       "notes": [
-                     *         "Upper losses hold the uncertainty of the slowdown, of the share on slow memory and of what was not seen."
+                     *         "Upper losses hold the uncertainty of the slowdown, of the share on slow memory and of what was not seen.",
+                     *         "With the densest pages in DRAM 1:1 would be safe: what lies between is the placement of today's settings. The simulator shows what others come to."
                      *       ],
                      *       "origin": "simulated",
                      *       "parts": {
@@ -21594,14 +21703,14 @@ export interface operations {
                      *         "dram_bytes": 329862436181.3333,
                      *         "dram_ratio": 0.3333333333333333,
                      *         "established_at": "2026-12-02T14:00:00Z",
-                     *         "hi_bytes": 989587308544,
-                     *         "hi_name": "all DRAM",
+                     *         "hi_bytes": 329862436181.3333,
+                     *         "hi_name": "1:2",
                      *         "lo_bytes": 197917461708.80002,
                      *         "lo_name": "1:4",
                      *         "name": "1:2",
                      *         "parts": [
                      *           {
-                     *             "bytes": 292436020762.3,
+                     *             "bytes": 292410647821.1,
                      *             "hi_bytes": null,
                      *             "lo_bytes": null,
                      *             "name": "hot",
@@ -21610,20 +21719,20 @@ export interface operations {
                      *         ]
                      *       },
                      *       "placement": {
-                     *         "beside": null,
-                     *         "chosen_beside": null,
-                     *         "made_at": null,
-                     *         "n_hosts": 1,
-                     *         "source": "best_static",
-                     *         "why": "bounds, because its page samples were not replayed under Hot-page selection, automatic threshold yet"
+                     *         "beside": "best_static",
+                     *         "chosen_beside": "1:1",
+                     *         "made_at": "2026-11-26T02:40:49.152789Z",
+                     *         "n_hosts": 3,
+                     *         "source": "simulated:tpp",
+                     *         "why": "sampled pages replayed under TPP; 2 of 3 hosts run Hot-page selection, automatic threshold: numa_balancing is 2 and demotion is on; accessed bits do not tell how soon a page is accessed again, which Hot-page selection, automatic threshold goes by"
                      *       },
                      *       "points": [
                      *         {
                      *           "author": "tierscope",
                      *           "id": null,
-                     *           "loss": 0.19993096055647672,
-                     *           "loss_standard_error": 0.0714969021399575,
-                     *           "measured_at": "2026-11-26T02:39:52.707384Z",
+                     *           "loss": 0.19993074193861907,
+                     *           "loss_standard_error": 0.07149687572197307,
+                     *           "measured_at": "2026-11-26T02:43:19.002086Z",
                      *           "note": "with all memory on slow memory, from the cycles in which the hosts' processors wait for memory",
                      *           "share_on_slow": 1,
                      *           "source": "prediction",
@@ -21633,35 +21742,35 @@ export interface operations {
                      *       ],
                      *       "posterior": {
                      *         "at_share": 1,
-                     *         "exponent": 1.2491531549581834,
+                     *         "exponent": 1.2491530933419062,
                      *         "formula": "o = l / (1 - l); ln o(h) = ln a + b ln h + f(ln h); b = 1 or 1.5, as likely as each other before any point; at h = 0.22 both lines have o = 0.25 * 0.22^1.5 (rho - 1) / 0.9, ln o with sd 1.35; f: how this service departs from its line, known where it was measured; upper loss: the 95 % quantile of both lines together, with b sd(ln h) added to the error of each",
                      *         "level": 0.95,
-                     *         "linear_weight": 0.501693690083633,
-                     *         "mean_ln_a": -1.3850602838668413,
+                     *         "linear_weight": 0.5016938133161872,
+                     *         "mean_ln_a": -1.3850615278789427,
                      *         "points_used": 1,
                      *         "rho": 2.3384356604719425,
-                     *         "variance": 0.18204694124406567
+                     *         "variance": 0.18204709076985615
                      *       },
                      *       "range": {
                      *         "likely": "1:2",
                      *         "likely_dram_ratio": 0.3333333333333333,
                      *         "plausible": "1:4",
                      *         "plausible_dram_ratio": 0.2,
-                     *         "safe": null,
-                     *         "safe_dram_ratio": 1
+                     *         "safe": "1:2",
+                     *         "safe_dram_ratio": 0.3333333333333333
                      *       },
                      *       "refused": [],
                      *       "scope": "12 hours of page samples from 1 host: for this host, says nothing of other hours, nights and weekends",
                      *       "sensitivity": [
                      *         {
-                     *           "chosen_high": null,
-                     *           "chosen_low": null,
+                     *           "chosen_high": "1:2",
+                     *           "chosen_low": "1:2",
                      *           "high": 2.689201009542734,
                      *           "low": 1.9876703114011511,
                      *           "name": "rho"
                      *         }
                      *       ],
-                     *       "sentence": "Between all DRAM and 1:4, most likely 1:2: all DRAM keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
+                     *       "sentence": "Between 1:2 and 1:4, most likely 1:2: 1:2 keeps the loss at or below 5 % with 95 % confidence, 1:4 may.",
                      *       "service_class": {
                      *         "figures": [
                      *           {
@@ -21683,8 +21792,8 @@ export interface operations {
                      *                 "of the whole host: other services on it are counted too"
                      *               ],
                      *               "window": {
-                     *                 "end": "2026-11-26T02:39:52.707384Z",
-                     *                 "start": "2026-11-18T02:39:52.707384Z"
+                     *                 "end": "2026-11-26T02:43:19.002086Z",
+                     *                 "start": "2026-11-18T02:43:19.002086Z"
                      *               }
                      *             },
                      *             "metric": "demand_bytes_per_s"
@@ -21709,31 +21818,31 @@ export interface operations {
                      *           0.17
                      *         ],
                      *         "loss_median": [
-                     *           0.09099156306906908,
-                     *           0.08450302392733756,
-                     *           0.07829035456406881
+                     *           0.09444400084508228,
+                     *           0.08717130559005774,
+                     *           0.07991524438546821
                      *         ],
                      *         "loss_upper": [
-                     *           0.3355363442783086,
-                     *           0.3355363442783086,
-                     *           0.3355363442783086
+                     *           0.2305750367728867,
+                     *           0.22572239031404373,
+                     *           0.2209677177732044
                      *         ],
                      *         "share_on_slow": [
-                     *           0.4799687447863656,
-                     *           0.4497842452137334,
-                     *           0.4208114225788228
+                     *           0.4960109763555074,
+                     *           0.4622046175407539,
+                     *           0.4283982587260004
                      *         ]
                      *       },
                      *       "uncertainty": [
                      *         {
                      *           "source": "slowdown",
-                     *           "variance_ratio": 0.37490000252779526,
+                     *           "variance_ratio": 0.5898046463611422,
                      *           "why": "how much a service loses at a share of accesses on slow memory"
                      *         }
                      *       ],
                      *       "window": {
-                     *         "end": "2026-11-26T02:39:52.707384Z",
-                     *         "start": "2026-11-18T02:39:52.707384Z"
+                     *         "end": "2026-11-26T02:43:19.002086Z",
+                     *         "start": "2026-11-18T02:43:19.002086Z"
                      *       }
                      *     }
                      */
@@ -22648,7 +22757,7 @@ export interface operations {
                      *       ],
                      *       "marks_pending": 2,
                      *       "public_url": null,
-                     *       "queue_lag_seconds": 5.739419,
+                     *       "queue_lag_seconds": 3.209704,
                      *       "simulated": true,
                      *       "storage": "native",
                      *       "version": "0.1.0"

@@ -1,0 +1,241 @@
+"""`tierscope export`: lists and series of a fleet as a folder of Parquet, a file for each table, subject and day.
+
+It asks the API, so that it runs where the data is wanted, with the rights of a token. Whole days that are there stay: a
+second run goes on where the first one ended, and later ones add the days since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.core.clock import utc_now
+
+if TYPE_CHECKING:
+    import httpx
+
+TOKEN_VARIABLE = "TIERSCOPE_TOKEN"  # noqa: S105 - the name of a variable
+LISTS = ("hosts", "services", "alerts", "advice", "events", "experiments", "capacity", "prices", "data-quality")
+SERIES: Mapping[str, tuple[str, ...]] = {
+    "services": ("ledger", "heat", "metrics", "ping-pong", "stability"),
+    "hosts": ("ledger", "ping-pong"),
+}
+"""Series by what they are of; each is `/v1/<of>/<id>/<name>`."""
+MOST_POINTS = 1440
+"""Of a file: one a minute, where the service still has minutes."""
+LATE = timedelta(hours=1)
+"""A day may still change for so long after its end."""
+MANIFEST = "manifest.json"
+RETRIES = 5
+_WAIT_STATUSES = frozenset({429, 503})
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(export)
+
+
+def export(
+    directory: Annotated[Path, typer.Argument(help="Where files are written; made where it is not there.")],
+    url: Annotated[str, typer.Option(help="Address of the service.")] = "http://127.0.0.1:8480",
+    service: Annotated[str | None, typer.Option(help="One service alone and its hosts, by its id.")] = None,
+    start: Annotated[datetime | None, typer.Option("--from", help="First day (UTC); default six days ago.")] = None,
+    end: Annotated[datetime | None, typer.Option("--to", help="Last day (UTC); default today.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Write lists and series of the fleet into a folder of Parquet; a second run goes on where the first one ended.
+
+    An API token is taken from the variable TIERSCOPE_TOKEN, where reading needs a login.
+    """
+    import httpx
+
+    today = utc_now().date()
+    first, last = start.date() if start else today - timedelta(days=6), end.date() if end else today
+    if last < first:
+        fail("--to lies before --from", next_step="swap them", status=BAD_USAGE)
+    token = os.environ.get(TOKEN_VARIABLE)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with httpx.Client(base_url=url, headers=headers, timeout=120) as client:
+        folder = Folder(directory)
+        counts = folder.fill(_Api(client), service=service, first=first, last=min(last, today), quiet=as_json)
+    if as_json:
+        print_json({"directory": str(directory), **counts})
+    else:
+        typer.echo(
+            f"{counts['written']} files are written, {counts['kept']} were there. {directory / MANIFEST} lists them."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the export. `day` is None for a list, which is as of the run."""
+
+    path: str
+    request: str
+    parameters: Mapping[str, str | int]
+    day: date | None = None
+
+
+class _Api:
+    """The service, asked for tables and lists."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    def get(self, path: str, parameters: Mapping[str, str | int]) -> httpx.Response:
+        """An answer; waits where the service asks to. Ends the command where it refuses."""
+        import httpx
+
+        left = RETRIES
+        while True:
+            try:
+                response = self._client.get(path, params=dict(parameters))
+            except httpx.TransportError as error:
+                fail(f"{self._client.base_url} does not answer: {error}", next_step="Name the service with --url.")
+            if response.is_success:
+                return response
+            if response.status_code not in _WAIT_STATUSES or not left:
+                told = _problem(response)
+                fail(f"{path}: {told.get('detail', response.status_code)}", next_step=_next_step(response, told))
+            left -= 1
+            time.sleep(min(float(response.headers.get("Retry-After", "1")), 60.0))
+
+    def ids(self, of: str, **narrowed: str) -> Iterator[str]:
+        """Ids of hosts or services, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.get(f"/v1/{of}", {"limit": 1000, **narrowed, **({"cursor": cursor} if cursor else {})}).json()
+            yield from (item["id"] for item in page["items"])
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+
+class Folder:
+    """The folder and its manifest: what each file is, whether it is complete, and where its data comes from."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._files: dict[str, dict[str, Any]] = {}
+        manifest = directory / MANIFEST
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if manifest.exists():
+                self._files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            fail(f"cannot read or write {manifest}: {error}", next_step="Name another directory, or an empty one.")
+
+    def fill(self, api: _Api, *, service: str | None, first: date, last: date, quiet: bool) -> dict[str, int]:
+        """Write what is missing; return how many files were written and how many stayed."""
+        counts = {"written": 0, "kept": 0}
+        parts = list(_parts(api, service, first, last))
+        for number, part in enumerate(parts, start=1):
+            if self._has(part):
+                counts["kept"] += 1
+                continue
+            self._write(part, api)
+            counts["written"] += 1
+            if not quiet and number % 50 == 0:
+                say(f"{number} of {len(parts)} files")
+        return counts
+
+    def _has(self, part: Part) -> bool:
+        """Whether a file is complete and as it was written; lists are always written anew."""
+        known = self._files.get(part.path)
+        path = self._directory / part.path
+        return known is not None and known["complete"] and path.is_file() and path.stat().st_size == known["bytes"]
+
+    def _write(self, part: Part, api: _Api) -> None:
+        bodies, origins = [], set[str]()
+        parameters = {**part.parameters, "format": "parquet"}
+        while True:  # a list may be longer than one file
+            response = api.get(part.request, parameters)
+            bodies.append(response.content)
+            origins.add(response.headers["X-Origin"])
+            cursor = response.headers.get("X-Next-Cursor")
+            if cursor is None:
+                break
+            parameters["cursor"] = cursor
+        for number, body in enumerate(bodies):
+            self._replace(part if number == 0 else _continued(part, number), body, origins)
+        text = json.dumps({"format": "tierscope-export/1", "files": self._files}, indent=1, sort_keys=True)
+        _replace(self._directory / MANIFEST, text.encode())
+
+    def _replace(self, part: Part, body: bytes, origins: set[str]) -> None:
+        _replace(self._directory / part.path, body)
+        day = part.day
+        ended = None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
+        self._files[part.path] = {
+            "request": part.request,
+            "parameters": dict(part.parameters),
+            "day": None if day is None else day.isoformat(),
+            "complete": ended is not None and ended + LATE <= utc_now(),
+            "origin": origins.copy().pop() if len(origins) == 1 else "mixed",
+            "bytes": len(body),
+            "sha256": hashlib.sha256(body).hexdigest(),
+            "written_at": utc_now().isoformat(),
+        }
+
+
+def _parts(api: _Api, service: str | None, first: date, last: date) -> Iterator[Part]:
+    """The files of an export, lists first, then series day by day."""
+    if service is None:
+        for name in LISTS:
+            yield Part(f"lists/{name}.parquet", f"/v1/{name}", {})
+    narrowed = {} if service is None else {"service": service}
+    subjects = {
+        "services": list(api.ids("services")) if service is None else [service],
+        "hosts": list(api.ids("hosts", **narrowed)),
+    }
+    for offset in range((last - first).days + 1):
+        day = first + timedelta(days=offset)
+        window: dict[str, str | int] = {
+            "from": f"{day}T00:00:00Z",
+            "to": f"{day + timedelta(days=1)}T00:00:00Z",
+            "max_points": MOST_POINTS,
+        }
+        for of, names in SERIES.items():
+            for name in names:
+                for subject in subjects[of]:
+                    place = f"series/{of}-{name}/{of[:-1]}={subject}/day={day}/series.parquet"
+                    yield Part(place, f"/v1/{of}/{subject}/{name}", window, day)
+
+
+def _continued(part: Part, number: int) -> Part:
+    stem = part.path.removesuffix(".parquet")
+    return Part(f"{stem}-{number}.parquet", part.request, part.parameters, part.day)
+
+
+def _replace(path: Path, body: bytes) -> None:
+    """Write a file at once or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_bytes(body)
+        partial.replace(path)
+    except OSError as error:
+        fail(f"cannot write {path}: {error}", next_step="Make room, or name another directory; then run it again.")
+
+
+def _problem(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        told = response.json()
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _next_step(response: httpx.Response, told: Mapping[str, Any]) -> str:
+    if response.status_code in (401, 403):
+        return f"Set {TOKEN_VARIABLE} to an API token that may read the fleet: `tierscope token api --role viewer`."
+    return str(told.get("next_step", "Read the log of the service."))
