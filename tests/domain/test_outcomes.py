@@ -187,6 +187,19 @@ def test_nothing_is_promoted_where_the_slow_tier_has_no_room_for_what_would_go_d
     assert found.word == word
 
 
+@pytest.mark.parametrize(
+    ("room_ratio", "demoted", "demotion", "skipped"),
+    [(1.02, 0, True, True), (1.5, 0, True, False), (1.02, 5000, True, False), (1.02, 0, False, False)],
+)
+def test_swap_past_a_full_slow_tier_is_told(room_ratio: float, demoted: int, *, demotion: bool, skipped: bool) -> None:
+    flows = {**moves(demoted=demoted), "swap_in_pages": 5000, "swap_out_pages": 5000}
+    context = Context(balancing=2, demotion=demotion, slow_bytes=room_ratio * SLOW_PAGES * 4096)
+    found = judge(made(flows, n=10), context)
+    assert found.word == "swap_pressure"
+    assert ("skips demotion" in found.explanation) == skipped
+    assert ("slow_tier_full" in {sign.name for sign in found.evidence}) == skipped
+
+
 def test_loads_are_told_apart_by_what_served_them() -> None:
     scope = "service:host/shop"
     keys = [f"{scope}|served_loads|loads_{what}" for what in ("cache", "cxl", "dram_local", "dram_remote", "pmem")]

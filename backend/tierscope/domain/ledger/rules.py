@@ -63,17 +63,20 @@ SHORT_INTERVALS = 20
 ONE_TIER = "kernel ranks memory without processors in one tier with DRAM, so no page is demoted or promoted"
 
 
-def judge_swap(seen: Evidence) -> Verdict | None:
-    """Pages go to swap and are wanted back."""
+def judge_swap(seen: Evidence, context: Context) -> Verdict | None:
+    """Pages go to swap and are wanted back: past the slower tier where that has no room for what is demoted."""
     out, back = seen.of_resident(seen.swapped_out), seen.of_resident(seen.swapped_in)
     if seen.swapped_out + seen.swapped_in <= seen.few_pages or seen.swapped_in < WANTED_BACK * seen.swapped_out:
         return None
+    full = _full_below(seen, context)
+    past = "" if full is None else f" The slower tier is {full:.0%} full: reclaim skips demotion and swaps."
     return Verdict(
         "swap_pressure",
         f"{_pages(seen.swapped_out)} pages went out to swap and {_pages(seen.swapped_in)} came back: "
-        "all memory tiers together are too small.",
+        f"all memory tiers together are too small.{past}",
         "certain",
         (
+            *(() if full is None else (Sign("slow_tier_full", full, "ratio"),)),
             Sign("swapped_out_of_resident", out, "ratio"),
             Sign("swapped_in_of_resident", back, "ratio"),
             Sign("refaulted_anon", seen.refaulted_anon, "pages"),
@@ -216,16 +219,22 @@ def _failing(seen: Evidence, signs: tuple[Sign, ...], confidence: Confidence) ->
 
 def _slow_tier_full(seen: Evidence, context: Context, signs: tuple[Sign, ...]) -> Verdict | None:
     """Promotion needs a free page in the top tier, and demotion, which makes one, a free page below it."""
-    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or seen.demoted > seen.few_pages:
-        return None
-    full = seen.slow_pages * context.page_bytes / context.slow_bytes
-    if full < FULL_SHARE:
+    full = _full_below(seen, context)
+    if full is None:
         return None
     text = (
         f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted: "
         f"the slower tier is {full:.0%} full, so {_pages(seen.demoted)} pages were demoted to make room above."
     )
     return Verdict("slow_tier_full", text, "likely", (Sign("slow_tier_full", full, "ratio"), *signs))
+
+
+def _full_below(seen: Evidence, context: Context) -> float | None:
+    """How full the slower tier is, where that keeps demotion from moving anything; None where it does not."""
+    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or seen.demoted > seen.few_pages:
+        return None
+    full = seen.slow_pages * context.page_bytes / context.slow_bytes
+    return full if full >= FULL_SHARE else None
 
 
 def judge_one_tier(context: Context) -> Verdict | None:

@@ -39,7 +39,7 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     seen = gather(ledger, context.page_bytes)
     pressed = (
         judge_limit(seen, context, LIMIT_BEFORE_SWAP)
-        or judge_swap(seen)
+        or judge_swap(seen, context)
         or judge_limit(seen, context, LIMIT_OF_RECLAIM)
     )
     if pressed is not None:
