@@ -1,6 +1,7 @@
 """When reports are due, numbers in words, and the coordinates of charts."""
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -22,6 +23,10 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)  # a Saturday
         ("0 0 * * 7", datetime(2026, 11, 22, 0, 0, tzinfo=UTC)),
         ("0 0 13 * 5", datetime(2026, 11, 27, 0, 0, tzinfo=UTC)),
         ("15,45 11 21 11 *", datetime(2027, 11, 21, 11, 15, tzinfo=UTC)),
+        ("0 9 L * *", datetime(2026, 11, 30, 9, 0, tzinfo=UTC)),
+        ("0 9 * * 5#2", datetime(2026, 12, 11, 9, 0, tzinfo=UTC)),
+        ("0 0 1 4-4/4 *", datetime(2027, 4, 1, 0, 0, tzinfo=UTC)),
+        ("30 02 29 02 *", datetime(2028, 2, 29, 2, 30, tzinfo=UTC)),
     ],
 )
 def test_cron_finds_the_next_time(text: str, due: datetime) -> None:
@@ -30,15 +35,39 @@ def test_cron_finds_the_next_time(text: str, due: datetime) -> None:
     assert cron.after(NOON, None) == due
 
 
-@pytest.mark.parametrize("text", ["", "* * * *", "61 * * * *", "* 5-2 * * *", "* * 0 * *", "* * * x *", "*/0 * * * *"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "* * * *",
+        "* * * * * *",
+        "0 0 30 2 *",
+        f"{1:05000} * * * *",
+        "x * * * *",
+        "61 * * * *",
+        "* 5-2 * * *",
+        "* * 0 * *",
+        "* * * x *",
+        "*/0 * * * *",
+    ],
+)
 def test_what_is_no_cron_expression_is_told(text: str) -> None:
     assert isinstance(parse_cron(text), str)
 
 
-def test_a_day_that_never_comes_is_never_due() -> None:
-    cron = parse_cron("0 0 30 2 *")
+def test_what_is_wrong_names_the_field_and_what_is_possible() -> None:
+    assert parse_cron("0 7 * * fry") == "day-of-week: 'fry' does not fit; it takes 0 to 7 or sun to sat"
+
+
+def test_times_are_utc_when_clocks_change() -> None:
+    cron = parse_cron("30 1 * * *")
     assert isinstance(cron, Cron)
-    assert cron.after(NOON, None) is None
+    berlin = ZoneInfo("Europe/Berlin")
+    for year, month, day in ((2027, 3, 28), (2027, 10, 31)):  # at 01:00 UTC, clocks go on and back an hour
+        before = datetime(year, month, day, 2, 15, tzinfo=berlin)
+        due = cron.after(before, None)
+        assert due == datetime(year, month, day, 1, 30, tzinfo=UTC)
+        assert cron.after(due, None) == due + timedelta(days=1)
 
 
 def test_every_so_many_days_counts_from_the_time_before() -> None:
