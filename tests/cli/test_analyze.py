@@ -64,6 +64,36 @@ def test_a_directory_says_what_its_archive_says_whatever_it_is_called(tmp_path: 
     assert found["ledger"] == archived["ledger"]
 
 
+SCHEMES = {"migrate_hot": 0, "migrate_cold": 1, "pageout": 0}
+"""Actions of DAMON with the node that each moves memory to."""
+DAMON = ("damon_promoted_bytes", "damon_demoted_bytes", "damon_paged_out_bytes")
+
+
+@needs_agent
+@pytest.mark.parametrize("refresh_ms", [1000, 0])
+def test_what_schemes_of_damon_moved_stands_in_the_ledger_unless_nobody_refreshed_it(
+    refresh_ms: int, tmp_path: Path
+) -> None:
+    root = unpack("03-tiering-steady", tmp_path, step=10)
+    snapshots = sorted(root.iterdir())
+    for number, snapshot in enumerate(snapshots):
+        kdamond = snapshot / "sys/kernel/mm/damon/admin/kdamonds/0"
+        for scheme, (action, node) in enumerate(SCHEMES.items()):
+            stats = kdamond / f"contexts/0/schemes/{scheme}/stats"
+            stats.mkdir(parents=True)
+            (stats.parent / "action").write_text(f"{action}\n")
+            (stats.parent / "target_nid").write_text(f"{node}\n")
+            applied = 4096 * (scheme + 1) * (number if refresh_ms else 1)
+            (stats / "sz_applied").write_text(f"{applied}\n")
+        (kdamond / "state").write_text("on\n")
+        (kdamond / "refresh_ms").write_text(f"{refresh_ms}\n")
+    rows = {row["key"]: row for row in document(root, "--kind", "vmstat-dir")["ledger"]}
+    steps = len(snapshots) - 1
+    assert steps > 5
+    wanted = [4096 * place * steps for place in (1, 2, 3)] if refresh_ms else [None] * 3
+    assert [rows.get(key, {}).get("value") for key in DAMON] == wanted
+
+
 @needs_agent
 def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
     found = document(unpack("04-pingpong", tmp_path, step=40), expect=3)
