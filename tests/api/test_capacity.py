@@ -58,7 +58,8 @@ def test_answers_and_their_files(client: httpx.Client, fleet: CapacityFleet) -> 
     plan = client.post("/v1/capacity/plan", json=PLAN).json()
     assert set(plan["packing"]) == {"without", "with"}
     assert plan["quarters"][0]["hosts_without_tiering"] == 1
-    for path in ("", "/forecast", "/plan"):
+    origins = {"": "measured", "/forecast": "measured", "/plan": "unknown"}
+    for path, origin in origins.items():
         body = PLAN if path == "/plan" else None
         method = "POST" if body else "GET"
         params = where if path == "/forecast" else {}
@@ -67,7 +68,9 @@ def test_answers_and_their_files(client: httpx.Client, fleet: CapacityFleet) -> 
         assert ".csv" in file.headers["content-disposition"]
         rows = list(csv.DictReader(io.StringIO(file.text)))
         table = client.request(method, f"/v1/capacity{path}", params={**params, "format": "parquet"}, json=body)
-        assert parquet.read_table(io.BytesIO(table.content)).num_rows == len(rows) > 0
+        read = parquet.read_table(io.BytesIO(table.content))
+        assert read.num_rows == len(rows) > 0
+        assert read.schema.metadata[b"origin"].decode() == table.headers["x-origin"] == origin
 
 
 def test_what_is_not_there_or_cannot_be_is_refused(client: httpx.Client) -> None:

@@ -227,7 +227,9 @@ def test_every_table_has_one_form_in_all_formats(
 ) -> None:
     client, made = service
     url, given = asked(path, table, made)
-    arrow = read_arrow(read(client, url, **given, format="arrow"))
+    answer = read(client, url, **given, format="arrow")
+    arrow = read_arrow(answer)
+    assert arrow.schema.metadata[b"origin"].decode() == answer.headers["x-origin"]
     assert not [name for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True) if kind == pa.null()]
     stored = parquet.read_table(io.BytesIO(read(client, url, **given, format="parquet").content))
     assert stored.equals(arrow)

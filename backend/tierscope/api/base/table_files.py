@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Never
 
@@ -59,6 +59,23 @@ def wanted_format(request: Request, format: Wanted) -> Wanted:
         weight = max((weight for name, weight in accepted if name == media.partition(";")[0]), default=0.0)
         best = (weight, offer) if weight > best[0] else best
     return best[1]
+
+
+def answer_made_file(
+    request: Request, document: object, name: str, file_format: FileFormat, write: Callable[[Mapping[str, str]], bytes]
+) -> Answer[Never]:
+    """Answer a table that a use case makes itself.
+
+    Args:
+        request: what was asked.
+        document: the answer as JSON has it, which says where its data comes from.
+        name: of the file, without its ending.
+        file_format: which file.
+        write: makes the file with this metadata in its schema.
+    """
+    facts = TableFacts()
+    facts.note(document)
+    return file_of(write(facts.metadata(request, name)), name, file_format, {ORIGIN: facts.origin})
 
 
 def file_of(body: bytes, name: str, file_format: FileFormat, headers: Mapping[str, str] | None = None) -> Answer[Never]:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, answer
+from tierscope.api.base.answers import Answer, answer, plain
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.table_files import Format, file_of, wanted_format
+from tierscope.api.base.table_files import Format, answer_made_file, wanted_format
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.api.capacity.answers import PlanRequest
@@ -49,7 +49,10 @@ def read_forecast(
     wanted = wanted_format(request, format)
     if wanted == "json":
         return answer(request, CapacityForecast, view)
-    return file_of(export_forecast(view, wanted), f"forecast-{metric}", wanted)
+    document = plain(CapacityForecast, view)
+    return answer_made_file(
+        request, document, f"forecast-{metric}", wanted, lambda told: export_forecast(view, wanted, told)
+    )
 
 
 @router.post("/plan", summary="Hosts needed by quarter")
@@ -74,4 +77,5 @@ def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: For
     wanted = wanted_format(request, format)
     if wanted == "json":
         return answer(request, CapacityPlan, view)
-    return file_of(export_plan(view, wanted), "capacity-plan", wanted)
+    document = plain(CapacityPlan, view)
+    return answer_made_file(request, document, "capacity-plan", wanted, lambda told: export_plan(view, wanted, told))

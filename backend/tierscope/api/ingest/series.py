@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.table_files import Format, file_of, wanted_format
+from tierscope.api.base.table_files import Format, answer_made_file, wanted_format
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.core.tabular import Column, write_table
@@ -76,7 +76,7 @@ def read_samples(
     if wanted == "json":
         return answer(request, SampleWindow, SampleWindow(series=_grouped(rows)))
     cells = [(row.series.labels["__name__"], _selector(row.series.labels), row.at, row.value) for row in rows]
-    return file_of(write_table(_COLUMNS, cells, wanted), "samples", wanted)
+    return answer_made_file(request, None, "samples", wanted, lambda told: write_table(_COLUMNS, cells, wanted, told))
 
 
 def _grouped(rows: list[SampleRow]) -> list[SamplePoints]:

@@ -1,12 +1,14 @@
 """Answers about capacity as tables: one row per day of a forecast, or per planned host and service."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tierscope.core.tabular import Cell, Column, FileFormat, write_table
 from tierscope.usecases.capacity.views import CapacityForecast, CapacityPlan
 
 
-def export_forecast(view: CapacityForecast, file_format: FileFormat) -> bytes:
+def export_forecast(
+    view: CapacityForecast, file_format: FileFormat, metadata: Mapping[str, str] | None = None
+) -> bytes:
     """One row per day: points with what is excluded, then the days ahead."""
     ahead = ("median", "lo80", "hi80", "lo95", "hi95", "hi95_one_sided")
     nothing: tuple[Cell, ...] = (None,) * len(ahead)
@@ -23,10 +25,11 @@ def export_forecast(view: CapacityForecast, file_format: FileFormat) -> bytes:
         ),
         rows,
         file_format,
+        metadata,
     )
 
 
-def export_plan(view: CapacityPlan, file_format: FileFormat) -> bytes:
+def export_plan(view: CapacityPlan, file_format: FileFormat, metadata: Mapping[str, str] | None = None) -> bytes:
     """One row per quarter; then one per kind of planned host and service on it; then what is unplaced."""
     columns = (
         *_texts("part", "quarter"),
@@ -66,7 +69,7 @@ def export_plan(view: CapacityPlan, file_format: FileFormat) -> bytes:
         )
         for one in view.unplaced
     ]
-    return write_table(columns, rows, file_format)
+    return write_table(columns, rows, file_format, metadata)
 
 
 def _texts(*names: str) -> tuple[Column, ...]:
