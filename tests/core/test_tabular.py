@@ -1,6 +1,8 @@
 """Tables as files: no cell is run as a formula, absent is empty, and a missing library is named."""
 
 import io
+import os
+import subprocess
 import sys
 from datetime import UTC, date, datetime
 from typing import Literal
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from architecture.tree import ROOT
 from tierscope.core.errors import Unprocessable
 from tierscope.core.tabular import Column, TableFile, write_table
 
@@ -46,6 +49,17 @@ def test_columns_keep_their_types_where_all_cells_are_absent_and_over_several_pa
     ]
     empty = pa.ipc.open_stream(TableFile(columns, "arrow").finish()).read_all()
     assert (empty.num_rows, empty.schema.types) == (0, table.schema.types)
+
+
+@pytest.mark.parametrize("module", ["tierscope.api.app", "tierscope.cli.main", "tierscope_client"])
+def test_what_writes_no_file_loads_no_library_of_tables(module: str) -> None:
+    """pyarrow takes a quarter of a second of a core and 50 MiB: what needs no such file does not pay that."""
+    asked = f"import sys, {module}; print(*{{'pandas', 'polars', 'pyarrow'}} & set(sys.modules))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "backend" / "client")}
+    done = subprocess.run(
+        [sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == []
 
 
 def test_a_list_in_a_cell_is_one_text_in_csv() -> None:

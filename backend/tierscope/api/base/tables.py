@@ -9,6 +9,7 @@ A route is declared once:
 It then takes `format`, and answers the file that it or the header Accept names. The columns follow from the answer's
 type (table_columns.py); a series has its unit in the column's name. What a file needs beside its rows, such as where
 the data comes from, is in the schema's metadata, under the names of the dashboard's files (docs/howto/export.md).
+Decision: docs/decisions/0022-answers-as-tables.md.
 """
 
 from __future__ import annotations
