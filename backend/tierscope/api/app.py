@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
@@ -56,6 +57,7 @@ from tierscope.api.statistics import endpoints as fleet_statistics
 from tierscope.api.tco import endpoints as tco
 from tierscope.api.tco import prices, scenarios
 from tierscope.api.tiles import endpoints as tiles
+from tierscope.core import traces
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
@@ -198,10 +200,12 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: Meters) -> Lif
         )
         held = UseCases(settings, database, clock=clock, meters=meters)
         app.state.use_cases = held
+        traces.start(settings)
         held.ingest.start()
         try:
             yield
         finally:
             await held.close()
+            await run_in_threadpool(traces.stop)
 
     return lifespan

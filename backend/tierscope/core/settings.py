@@ -194,6 +194,9 @@ class OtlpSettings(BaseModel):
         description="Base address of a collector that takes OTLP over HTTP, such as http://collector:4318; the"
         " service's metrics go there every minute. It may be internal. null = nothing is sent.",
     )
+    traces: bool = Field(
+        default=False, description="Send spans of ingest and of workers there, too; needs the extra `traces`."
+    )
     headers: dict[str, SecretStr] = Field(default={}, description="Sent with each request, such as authorization.")
     attributes: dict[str, str] = Field(
         default={}, description="More attributes of the resource, such as deployment.environment.name."

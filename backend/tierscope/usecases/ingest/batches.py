@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta
 import structlog
 from prometheus_client import CollectorRegistry
 
+from tierscope.core import traces
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import (
@@ -171,6 +172,10 @@ class Ingest:
         Raises:
             TierscopeError: the batch is refused or could not be stored; it can be sent again unless it is unreadable.
         """
+        with traces.span("receive batch", body_bytes=len(body)):
+            return await self._receive(host, body, sent)
+
+    async def _receive(self, host: HostIdentity, body: bytes, sent: SentClocks | None) -> Acknowledged:
         self.meters.read(len(body))
         self.admit(host, len(body))
         arrival = self._clock()
@@ -195,7 +200,9 @@ class Ingest:
         with self._condition:
             self._decoding += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._decoders, self._decode, host, body)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._decoders, traces.carried(self._decode), host, body
+            )
         finally:
             with self._condition:
                 self._decoding -= 1
@@ -203,7 +210,8 @@ class Ingest:
     def _decode(self, host: HostIdentity, body: bytes) -> Decoded:
         """Decodes a batch; notes where a host speaks a protocol that this release does not know."""
         try:
-            return decode_body(body, self._decode_limits)
+            with traces.span("decode batch"):
+                return decode_body(body, self._decode_limits)
         except UnknownVersion as error:
             now = self._clock()
             if self._refused.get(host.id, now) <= now:
@@ -283,7 +291,11 @@ class Ingest:
     def _commit(self, items: list[Incoming]) -> list[Outcome]:
         self._ensure_partitions(items)
         self._registry.prepare(items)
-        with self.meters.commit(len(items)), self._database.write() as transaction:
+        with (
+            traces.span("store batches", batches=len(items)),
+            self.meters.commit(len(items)),
+            self._database.write() as transaction,
+        ):
             outcomes = store_group(transaction, items, registry=self._registry, limits=self._store_limits)
         self._registry.committed()
         return outcomes
