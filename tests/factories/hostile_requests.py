@@ -15,7 +15,7 @@ from factories import batches
 from factories.otlp_requests import HEADERS as EXPORT_HEADERS
 from factories.otlp_requests import PATH, hostile_exports
 from factories.protobuf_bytes import field, number
-from factories.remote_writes import HEADERS
+from factories.remote_writes import HEADERS, HEADERS_V2
 from factories.services import batch_headers
 
 MIB = 1 << 20
@@ -125,6 +125,12 @@ def _samples(headers: dict[str, str]) -> Iterator[Hostile]:
     yield write("more new series than may be", lambda: b"".join(series(place, 4) for place in range(50_000)))
     yield write("as many new series as may be", lambda: b"".join(series(place, 1) for place in range(30_000)))
     yield write("labels of 32 MiB", lambda: field(1, field(1, field(1, b"n") + field(2, b"x" * 4000))) * 8000)
+    two = headers | HEADERS_V2
+    symbols = field(4, b"") + field(4, b"__name__") + field(4, b"x" * 4000)
+    repeated = symbols + field(5, field(1, b"\1\2" * 60)) * 50_000
+    yield Hostile("remote write 2.0: one symbol again and again", "/api/v1/write", lambda: _snappy(repeated), two)
+    many = field(4, b"") * (16 * MIB)
+    yield Hostile("remote write 2.0: 16 M empty symbols", "/api/v1/write", lambda: _snappy(many), two)
     claim = b"\xff\xff\xff\xff\x0f"
     yield Hostile("remote write: a claim of 4 GiB", "/api/v1/write", lambda: claim, headers)
 

@@ -16,7 +16,7 @@ pub const NEW_LABELS_MAX: usize = 131_072;
 /// Most bytes of these labels.
 pub const NEW_LABEL_BYTES_MAX: usize = 8 << 20;
 /// Most texts that a request of version 2.0 may have in its table of symbols.
-pub const SYMBOLS_MAX: usize = 1 << 20;
+pub const SYMBOLS_MAX: usize = 1 << 18;
 
 /// Bounds of a request, and which times are taken.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub enum Unreadable {
     TooMany(usize),
     /// Too many texts in the table of symbols, or labels that repeat too many of their bytes.
     #[error(
-        "the request has more than {SYMBOLS_MAX} symbols, or labels that repeat them to more than {0} bytes"
+        "the request has more than {SYMBOLS_MAX} symbols, or has more than {0} bytes with its labels written out"
     )]
     TooManySymbols(usize),
     /// Too many labels of series that are new.

@@ -29,7 +29,8 @@ impl Request {
         let symbols = read_symbols(message, limits)?;
         let mut request = Self::default();
         let mut regions: Vec<Cow<'_, [u8]>> = Vec::new();
-        let mut bytes_left = limits.inflated_bytes;
+        // Labels are written out beside the message: both together are what one request may hold.
+        let mut bytes_left = limits.inflated_bytes.saturating_sub(message.len());
         let mut fields = Fields::of(message);
         while let Some(field) = fields.next().map_err(|()| cut_off())? {
             let (SERIES, Value::Bytes(series)) = (field.number, field.value) else {
@@ -39,24 +40,23 @@ impl Request {
             if place == limits.samples {
                 return Err(Unreadable::TooMany(limits.samples));
             }
-            let region = request.read_series_v2(series, place as u32, &symbols, limits)?;
-            bytes_left = bytes_left
-                .checked_sub(region.len())
+            let references = request.read_series_v2(series, place as u32, limits)?;
+            let region = write_labels(&references, &symbols, bytes_left)?
                 .ok_or(Unreadable::TooManySymbols(limits.inflated_bytes))?;
+            bytes_left -= region.len();
             regions.push(Cow::Owned(region));
         }
         request.find(&regions, index)?;
         Ok(request)
     }
 
-    /// Reads the samples of a series; returns its labels as `Label` messages.
+    /// Reads the samples of a series; returns the references of its labels.
     fn read_series_v2(
         &mut self,
         series: &[u8],
         place: u32,
-        symbols: &[&[u8]],
         limits: &Limits,
-    ) -> Result<Vec<u8>, Unreadable> {
+    ) -> Result<Vec<u64>, Unreadable> {
         let mut references = Vec::new();
         let mut fields = Fields::of(series);
         while let Some(field) = fields.next().map_err(|()| cut_off())? {
@@ -73,7 +73,7 @@ impl Request {
                 _ => {}
             }
         }
-        write_labels(&references, symbols, limits)
+        Ok(references)
     }
 }
 
@@ -92,12 +92,12 @@ fn read_symbols<'a>(message: &'a [u8], limits: &Limits) -> Result<Vec<&'a [u8]>,
     Ok(symbols)
 }
 
-/// `Label` messages of pairs of references, at most as many bytes as a whole request may have.
+/// `Label` messages of pairs of references; `None` where they have more than `most` bytes.
 fn write_labels(
     references: &[u64],
     symbols: &[&[u8]],
-    limits: &Limits,
-) -> Result<Vec<u8>, Unreadable> {
+    most: usize,
+) -> Result<Option<Vec<u8>>, Unreadable> {
     let missing = Unreadable::NotARequest("a label refers to a symbol that is not there");
     let text = |reference: u64| {
         let place = usize::try_from(reference).ok()?;
@@ -117,11 +117,11 @@ fn write_labels(
         bytes_field(&mut label, 1, name);
         bytes_field(&mut label, 2, value);
         bytes_field(&mut region, 1, &label);
-        if region.len() > limits.inflated_bytes {
-            return Err(Unreadable::TooManySymbols(limits.inflated_bytes));
+        if region.len() > most {
+            return Ok(None);
         }
     }
-    Ok(region)
+    Ok(Some(region))
 }
 
 fn cut_off() -> Unreadable {
