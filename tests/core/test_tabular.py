@@ -53,7 +53,7 @@ def test_columns_keep_their_types_where_all_cells_are_absent_and_over_several_pa
 
 @pytest.mark.parametrize("module", ["tierscope.api.app", "tierscope.cli.main", "tierscope_client"])
 def test_what_writes_no_file_loads_no_library_of_tables(module: str) -> None:
-    """pyarrow takes a quarter of a second of a core and 50 MiB: what needs no such file does not pay that."""
+    """The library takes a quarter of a second of a core and 50 MiB, which what needs no such file does not pay."""
     asked = f"import sys, {module}; print(*{{'pandas', 'polars', 'pyarrow'}} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "backend" / "client")}
     done = subprocess.run(
