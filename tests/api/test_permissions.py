@@ -146,6 +146,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /prometheus/api/v1/labels": "read:fleet",
     "POST /prometheus/api/v1/labels": "read:fleet",
     "GET /prometheus/api/v1/label/{name}/values": "read:fleet",
+    "POST /prometheus/api/v1/read": "read:fleet",
     "GET /prometheus/api/v1/metadata": "read:fleet",
     "GET /prometheus/api/v1/status/buildinfo": "read:fleet",
     "GET /v1/events": "read:fleet",

@@ -55,11 +55,11 @@ def test_a_batch_is_one_trace_from_its_arrival_to_its_decoding(database_url: str
 def test_a_run_of_a_task_says_its_kind_and_numbers() -> None:
     with web_receiver() as receiver:
         traces.start(Settings(otlp=OtlpSettings(endpoint=f"http://{receiver.place}", traces=True)))
-        _trace("rebuild.drain", seconds=2.0, failed=False, done={"hosts": 4, "names": ["db1"], "last": None})
+        _trace("rebuild.drain", seconds=2.0, failed=False, done={"hosts": 4, "failed": 2, "names": ["db1"]})
         traces.stop()
     (span,) = spans_of(receiver).values()
     assert span.name == "task rebuild.drain"
-    assert numbers_of(span) == {"hosts": 4, "failed": False}
+    assert numbers_of(span) == {"done.hosts": 4, "done.failed": 2, "failed": False}
     assert span.end_time_unix_nano - span.start_time_unix_nano == 2_000_000_000
 
 

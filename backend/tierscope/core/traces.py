@@ -6,7 +6,7 @@ are numbers and kinds of work: never addresses, tokens, names of hosts, services
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -93,10 +93,14 @@ def span(name: str, **numbers: int) -> Iterator[None]:
             raise
 
 
-def record(name: str, *, start_ns: int, end_ns: int, failed: bool, **numbers: int) -> None:
-    """A span of work that has ended, with no other above it; times are nanoseconds since 1970."""
+def record(name: str, numbers: Mapping[str, int], *, start_ns: int, end_ns: int, failed: bool) -> None:
+    """A span of work that has ended, with no other above it; times are nanoseconds since 1970.
+
+    Its attributes are `numbers` under `done.`, and whether it failed.
+    """
     if _traces.tracer is not None:
-        found = _traces.tracer.start_span(name, start_time=start_ns, attributes={**numbers, "failed": failed})
+        attributes = {f"done.{key}": number for key, number in numbers.items()}
+        found = _traces.tracer.start_span(name, start_time=start_ns, attributes={**attributes, "failed": failed})
         found.end(end_ns)
 
 

@@ -1,6 +1,7 @@
 """Counts every run of every task, for /metrics. Work never fails because it could not be counted."""
 
 import time
+from functools import cache
 from typing import Any
 
 import structlog
@@ -21,17 +22,21 @@ def count_tasks(app: Celery) -> None:
     """Make the signals of tasks count the runs of those that `app` knows."""
     starts: dict[str, float] = {}
 
-    def begin(task_id: str, **_: Any) -> None:  # noqa: ANN401 - Celery passes what it has
-        # Here and not when the program starts: tasks run in processes that are forked from it.
+    @cache
+    def start_traces() -> None:
+        # With the first task and not when the program starts: tasks run in processes that are forked from it.
         traces.start(Settings())
+
+    def begin(task_id: str, **_: Any) -> None:  # noqa: ANN401 - Celery passes what it has
+        start_traces()
         starts[task_id] = time.perf_counter()
 
     def end(task_id: str, task: Any, state: str | None = None, retval: object = None, **_: Any) -> None:  # noqa: ANN401 - likewise
         began = starts.pop(task_id, None)
         if began is None or task.name not in app.conf.beat_schedule:
             return
-        _trace(task.name, seconds=time.perf_counter() - began, failed=state == _FAILED, done=retval)
         try:
+            _trace(task.name, seconds=time.perf_counter() - began, failed=state == _FAILED, done=retval)
             WorkerRuns(worker_database(), utc_now).ran(
                 task.name, seconds=time.perf_counter() - began, failed=state == _FAILED
             )
@@ -50,4 +55,4 @@ def _trace(task: str, *, seconds: float, failed: bool, done: object) -> None:
     """A span of a run, with the numbers that the task answers: how many hosts, buckets and so on it did."""
     numbers = {name: value for name, value in done.items() if type(value) is int} if isinstance(done, dict) else {}
     end_ns = round(utc_now().timestamp() * 1e9)
-    traces.record(f"task {task}", start_ns=end_ns - round(seconds * 1e9), end_ns=end_ns, failed=failed, **numbers)
+    traces.record(f"task {task}", numbers, start_ns=end_ns - round(seconds * 1e9), end_ns=end_ns, failed=failed)

@@ -23,6 +23,7 @@ _FORM_BYTES = 4 << 10
 _SCENARIO_BYTES = 2 << 20
 _RULES_BYTES = 2 << 20
 _LABELS_BYTES = 4 << 20
+_SELECTORS_BYTES = 256 << 10
 _INGEST = "POST /v1/ingest/batches"
 _LONGEST_LENGTH = 19  # digits of what fits into 64 bits
 
@@ -51,6 +52,7 @@ def body_limits(settings: Settings) -> dict[str, BodyLimit]:
         "POST /otlp/v1/metrics": BodyLimit(
             settings.otlp.inflated_bytes, "Send smaller requests: lower the batch size of the exporter."
         ),
+        "POST /prometheus/api/v1/read": BodyLimit(_SELECTORS_BYTES, "Ask for fewer selectors at once."),
         "POST /v1/simulator/uploads": BodyLimit(
             MAX_UPLOAD_BYTES, "Cut it to fewer intervals or pages, or replay it with `tierscope simulate`."
         ),
