@@ -20,7 +20,10 @@ CELL_SECONDS = 300
 def main(source: Path, target: Path) -> None:
     """Run all cells in order; keep what they print and show, and nothing of when and where they ran."""
     notebook = nbformat.read(source, as_version=4)
-    NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False).execute()
+    # A print may come in pieces, by chance of time.
+    NotebookClient(
+        notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, coalesce_streams=True
+    ).execute()
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     for cell in notebook.cells:

@@ -203,10 +203,10 @@ def test_a_notebook_shows_what_it_printed_on_the_demonstration_and_that_it_is_si
 
 
 def printed(notebook: Path) -> list[str]:
-    """What the cells of a notebook printed, one after another."""
+    """What each cell of a notebook printed that printed something."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    return ["".join(output["text"]) for output in outputs if output["output_type"] == "stream"]
+    streams = [[one for one in cell.get("outputs", ()) if one["output_type"] == "stream"] for cell in cells]
+    return ["".join(text for one in some for text in one["text"]) for some in streams if some]
 
 
 @pytest.mark.parametrize("page", RUN, ids=str)

@@ -21,6 +21,7 @@ from tierscope.storage.base.partitions import (
     storage_mode,
 )
 from tierscope.storage.base.schema import schema_state, upgrade
+from tierscope.storage.tables.views import SCHEMA
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def test_an_installation_of_the_first_revision_becomes_the_same_and_keeps_its_ro
 ) -> None:
     now = utc_now()
     with database.write() as transaction:
+        transaction.execute(text(f"DROP SCHEMA {SCHEMA} CASCADE"))
         for table, columns in ADDED.items():
             for column in columns:
                 transaction.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
