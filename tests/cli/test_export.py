@@ -89,10 +89,19 @@ def test_a_second_run_keeps_what_is_complete_and_mends_what_is_not(
     assert not (tmp_path / "lists").exists(), "those are the fleet's"
     damaged, lost = sorted(before)[:2]
     (tmp_path / damaged).write_bytes(b"half")
+    # What was longer than one file and no longer is: its second file is not left for whoever reads the folder.
+    longer = tmp_path / damaged.replace(".parquet", "-1.parquet")
+    longer.write_bytes((tmp_path / lost).read_bytes())
+    listed = tmp_path / "manifest.json"
+    document = json.loads(listed.read_text(encoding="utf-8"))
+    document["files"][str(longer.relative_to(tmp_path))] = before[lost]
+    listed.write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / lost).unlink()
     again = export(service, *words, "--from", str(first), "--to", str(last))
     assert (again["written"], again["kept"]) == (2, len(before) - 2)
     assert all((tmp_path / path).stat().st_size == told["bytes"] for path, told in manifest(tmp_path).items())
+    assert not longer.exists()
+    assert manifest(tmp_path).keys() == before.keys()
     more = export(service, *words, "--from", str(first), "--to", str(utc_now().date()))
     assert more["kept"] == len(before)
     assert more["written"] == len(before), "two days more"

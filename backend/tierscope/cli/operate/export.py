@@ -36,6 +36,8 @@ MOST_POINTS = 1440
 LATE = timedelta(hours=1)
 """A day may still change for so long after its end."""
 MANIFEST = "manifest.json"
+SAVED_EVERY = 50
+"""Tables between two versions of the manifest; those after the last one are fetched again where a run is killed."""
 RETRIES = 5
 _WAIT_STATUSES = frozenset({429, 503})
 
@@ -108,7 +110,8 @@ class _Api:
                 told = _problem(response)
                 fail(f"{path}: {told.get('detail', response.status_code)}", next_step=_next_step(response, told))
             left -= 1
-            time.sleep(min(float(response.headers.get("Retry-After", "1")), 60.0))
+            asked = response.headers.get("Retry-After", "")
+            time.sleep(min(float(asked) if asked.isdecimal() else 1.0, 60.0))
 
     def ids(self, of: str, **narrowed: str) -> Iterator[str]:
         """Ids of hosts or services, page by page."""
@@ -139,14 +142,18 @@ class Folder:
         """Write what is missing; return how many files were written and how many stayed."""
         counts = {"written": 0, "kept": 0}
         parts = list(_parts(api, service, first, last))
-        for number, part in enumerate(parts, start=1):
-            if self._has(part):
-                counts["kept"] += 1
-                continue
-            self._write(part, api)
-            counts["written"] += 1
-            if not quiet and number % 50 == 0:
-                say(f"{number} of {len(parts)} files")
+        try:
+            for number, part in enumerate(parts, start=1):
+                if self._has(part):
+                    counts["kept"] += 1
+                    continue
+                counts["written"] += self._write(part, api)
+                if number % SAVED_EVERY == 0:
+                    self._save()
+                    if not quiet:
+                        say(f"{number} of {len(parts)} tables")
+        finally:
+            self._save()
         return counts
 
     def _has(self, part: Part) -> bool:
@@ -155,23 +162,33 @@ class Folder:
         path = self._directory / part.path
         return known is not None and known["complete"] and path.is_file() and path.stat().st_size == known["bytes"]
 
-    def _write(self, part: Part, api: _Api) -> None:
+    def _save(self) -> None:
+        text = json.dumps({"format": "tierscope-export/1", "files": self._files}, indent=1, sort_keys=True)
+        _replace(self._directory / MANIFEST, text.encode())
+
+    def _write(self, part: Part, api: _Api) -> int:
+        """Fetch a table and write its files, in place of all that it had before; return how many they are."""
+        asked_at = utc_now()
         bodies, origins = [], set[str]()
         parameters = {**part.parameters, "format": "parquet"}
         while True:  # a list may be longer than one file
             response = api.get(part.request, parameters)
             bodies.append(response.content)
-            origins.add(response.headers["X-Origin"])
+            origins.add(response.headers.get("X-Origin", "unknown"))
             cursor = response.headers.get("X-Next-Cursor")
             if cursor is None:
                 break
             parameters["cursor"] = cursor
+        origin = origins.pop() if len(origins) == 1 else "mixed"
         for number, body in enumerate(bodies):
-            self._replace(part if number == 0 else _continued(part, number), body, origins)
-        text = json.dumps({"format": "tierscope-export/1", "files": self._files}, indent=1, sort_keys=True)
-        _replace(self._directory / MANIFEST, text.encode())
+            self._replace(part if number == 0 else _continued(part, number), body, origin, asked_at)
+        number = len(bodies)
+        while self._files.pop(gone := _continued(part, number).path, None) is not None:
+            (self._directory / gone).unlink(missing_ok=True)
+            number += 1
+        return len(bodies)
 
-    def _replace(self, part: Part, body: bytes, origins: set[str]) -> None:
+    def _replace(self, part: Part, body: bytes, origin: str, asked_at: datetime) -> None:
         _replace(self._directory / part.path, body)
         day = part.day
         ended = None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
@@ -179,8 +196,8 @@ class Folder:
             "request": part.request,
             "parameters": dict(part.parameters),
             "day": None if day is None else day.isoformat(),
-            "complete": ended is not None and ended + LATE <= utc_now(),
-            "origin": origins.copy().pop() if len(origins) == 1 else "mixed",
+            "complete": ended is not None and ended + LATE <= asked_at,
+            "origin": origin,
             "bytes": len(body),
             "sha256": hashlib.sha256(body).hexdigest(),
             "written_at": utc_now().isoformat(),
