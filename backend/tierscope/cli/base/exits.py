@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import typer
@@ -12,6 +13,13 @@ DONE = 0
 FAILED = 1
 BAD_USAGE = 2
 NOT_ENOUGH_DATA = 3
+MEANINGS: Mapping[int, str] = {
+    DONE: "done",
+    FAILED: "failed: the last lines name the cause and the next step",
+    BAD_USAGE: "bad usage: a wrong option, argument or setting",
+    NOT_ENOUGH_DATA: "not enough data for an answer",
+}
+"""What manual pages say of them."""
 
 
 def say(text: str) -> None:

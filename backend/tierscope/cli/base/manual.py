@@ -9,12 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-EXITS = {
-    0: "done",
-    1: "failed: the last lines name the cause and the next step",
-    2: "bad usage: a wrong option, argument or setting",
-    3: "not enough data for an answer",
-}
+from tierscope.cli.base.exits import MEANINGS
 
 
 def manual_pages(root: Any, *, version: str) -> Mapping[str, str]:  # noqa: ANN401 - typer keeps click's types to itself
@@ -61,7 +56,7 @@ def _lines(command: Any, context: typer.Context, name: str, version: str) -> Ite
                 yield f".SS {_plain(str(panel))}"
             yield from (".TP", f".BR {_plain(f'{page}-{word}')} (1)", _plain(inner.get_short_help_str(limit=200)))
     yield ".SH EXIT STATUS"
-    for status, told in EXITS.items():
+    for status, told in MEANINGS.items():
         yield from (".TP", f".B {status}", told)
     yield from (".SH ENVIRONMENT", "Settings are variables TIERSCOPE_*, over the file that TIERSCOPE_CONFIG names.")
 

@@ -71,6 +71,11 @@ class _Ending:
         return getattr(self._stream, name)
 
 
+def end_progress() -> None:
+    """Take the line away before a program that writes to the same terminal by itself."""
+    sys.stderr.write("")  # any output ends it
+
+
 @contextmanager
 def shown_progress(words: Sequence[str]) -> Iterator[None]:
     """Show that the command of these arguments works, where a person can see it and it says nothing itself."""

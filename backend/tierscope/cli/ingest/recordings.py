@@ -13,6 +13,7 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, fail
 from tierscope.cli.base.instance import find_instance
+from tierscope.cli.base.progress import end_progress
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
@@ -140,6 +141,7 @@ def _run_agent(settings: Settings, arguments: list[str], *, server: str | None, 
     address = server or (state.url if state is not None else None)
     if address is None:
         fail("no service is known", next_step="start one with `tierscope up`, or name it with --server")
+    end_progress()
     done = subprocess.run([str(binary), *arguments, "--server", address], check=False)  # noqa: S603
     if done.returncode != 0:
         raise typer.Exit(FAILED)
