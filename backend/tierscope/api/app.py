@@ -192,6 +192,7 @@ def _routes() -> tuple[BaseRoute, ...]:
 def _lifespan(settings: Settings, url: str, clock: Clock, meters: Meters) -> Lifespan:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        traces.start(settings)
         database = Database(
             url,
             pool_size=settings.database_pool_size,
@@ -200,7 +201,6 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: Meters) -> Lif
         )
         held = UseCases(settings, database, clock=clock, meters=meters)
         app.state.use_cases = held
-        traces.start(settings)
         held.ingest.start()
         try:
             yield

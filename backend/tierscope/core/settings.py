@@ -20,6 +20,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+import tierscope
+
 DEFAULT_CONFIG_FILE = Path("/etc/tierscope/tierscope.toml")
 
 
@@ -201,6 +203,19 @@ class OtlpSettings(BaseModel):
     attributes: dict[str, str] = Field(
         default={}, description="More attributes of the resource, such as deployment.environment.name."
     )
+
+    def address(self, signal: Literal["metrics", "traces"]) -> str:
+        """Where a signal goes at the endpoint, which is named."""
+        assert self.endpoint is not None
+        return f"{self.endpoint.rstrip('/')}/v1/{signal}"
+
+    def plain_headers(self) -> dict[str, str]:
+        """The headers with their secrets, for a request."""
+        return {name: value.get_secret_value() for name, value in self.headers.items()}
+
+    def resource(self) -> dict[str, str]:
+        """The attributes of what is sent: this service, and those of the settings."""
+        return {"service.name": "tierscope", "service.version": tierscope.__version__, **self.attributes}
 
 
 class Settings(BaseSettings):

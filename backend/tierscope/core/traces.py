@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-import tierscope
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
 
@@ -57,13 +56,10 @@ def start(settings: Settings) -> None:
                 "traces are switched on, and OpenTelemetry's SDK is not installed",
                 next_step="Install tierscope[traces], or unset TIERSCOPE_OTLP__TRACES.",
             ) from error
-        attributes = {"service.name": "tierscope", "service.version": tierscope.__version__, **otlp.attributes}
         exporter = OTLPSpanExporter(
-            endpoint=f"{otlp.endpoint.rstrip('/')}/v1/traces",
-            headers={name: value.get_secret_value() for name, value in otlp.headers.items()},
-            timeout=_SEND_SECONDS,
+            endpoint=otlp.address("traces"), headers=otlp.plain_headers(), timeout=_SEND_SECONDS
         )
-        provider = TracerProvider(resource=Resource(attributes), shutdown_on_exit=False)
+        provider = TracerProvider(resource=Resource(otlp.resource()), shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(exporter))
         _traces.provider, _traces.tracer = provider, provider.get_tracer("tierscope")
 

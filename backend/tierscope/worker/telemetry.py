@@ -28,18 +28,17 @@ def count_tasks(app: Celery) -> None:
         traces.start(Settings())
 
     def begin(task_id: str, **_: Any) -> None:  # noqa: ANN401 - Celery passes what it has
-        start_traces()
         starts[task_id] = time.perf_counter()
+        start_traces()
 
     def end(task_id: str, task: Any, state: str | None = None, retval: object = None, **_: Any) -> None:  # noqa: ANN401 - likewise
         began = starts.pop(task_id, None)
         if began is None or task.name not in app.conf.beat_schedule:
             return
+        seconds, failed = time.perf_counter() - began, state == _FAILED
         try:
-            _trace(task.name, seconds=time.perf_counter() - began, failed=state == _FAILED, done=retval)
-            WorkerRuns(worker_database(), utc_now).ran(
-                task.name, seconds=time.perf_counter() - began, failed=state == _FAILED
-            )
+            WorkerRuns(worker_database(), utc_now).ran(task.name, seconds=seconds, failed=failed)
+            _trace(task.name, seconds=seconds, failed=failed, done=retval)
         except Exception:  # noqa: BLE001 - the run is over, and its work is done
             _log.exception("a run could not be counted", task=task.name)
 

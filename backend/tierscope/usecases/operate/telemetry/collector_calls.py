@@ -16,11 +16,10 @@ class OtlpCollector:
 
     def __init__(self, settings: Settings) -> None:
         """Reads the settings, which name an endpoint."""
-        assert settings.otlp.endpoint is not None
-        self._endpoint = settings.otlp.endpoint.rstrip("/")
-        url = httpx.URL(self._endpoint)
+        self._address = settings.otlp.address("metrics")
+        url = httpx.URL(self._address)
         place = f"{url.host}:{url.port or _PORTS[url.scheme]}"
-        self._headers = {name: value.get_secret_value() for name, value in settings.otlp.headers.items()}
+        self._headers = settings.otlp.plain_headers()
         self._calls = OutgoingCalls(
             settings.outgoing.model_copy(
                 update={"allow": (*settings.outgoing.allow, place), "total_seconds": CALL_SECONDS}
@@ -34,6 +33,6 @@ class OtlpCollector:
             OutgoingFailed: the collector did not answer within `CALL_SECONDS`, or did not take it.
         """
         headers = {**self._headers, "Content-Type": "application/x-protobuf"}
-        answer = self._calls.send("POST", f"{self._endpoint}/v1/metrics", body=body, headers=headers)
+        answer = self._calls.send("POST", self._address, body=body, headers=headers)
         if not answer.ok:
             raise OutgoingFailed(f"the collector answered {answer.status_code} to metrics")

@@ -9,14 +9,11 @@ from itertools import chain
 
 from prometheus_client.metrics_core import Metric
 
-import tierscope
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.operate.telemetry.collector import InventoryCollector
 from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
 from tierscope.usecases.operate.telemetry.fleet import FleetCollector
 from tierscope.wire.otlp_export import export_request
-
-SERVICE = "tierscope"
 
 
 class MetricsPush:
@@ -33,8 +30,7 @@ class MetricsPush:
             TierscopeError: the database does not answer.
         """
         settings = self._context.settings
-        attributes = {"service.name": SERVICE, "service.version": tierscope.__version__, **settings.otlp.attributes}
-        request, points = export_request(self._metrics(), self._context.clock(), attributes)
+        request, points = export_request(self._metrics(), self._context.clock(), settings.otlp.resource())
         OtlpCollector(settings).send_metrics(request)
         return points
 
