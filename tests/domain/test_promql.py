@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tierscope.domain.ingest.prometheus.stale import STALE
 from tierscope.domain.promql.counters import DAY_MS, count_up
 from tierscope.domain.promql.evaluate import Steps, demands, evaluate, make_steps
 from tierscope.domain.promql.nodes import Selector
 from tierscope.domain.promql.parsing import DEPTH_MAX, OPERATORS_MAX, TEXT_MAX, parse_matchers, parse_query
 from tierscope.domain.promql.series import (
-    STALE,
     ExecutionError,
     QueryError,
     Scalar,

@@ -23,7 +23,7 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.domain.promql.series import STALE
+from tierscope.domain.ingest.prometheus.stale import STALE
 from tierscope.usecases.access.tokens import Access
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]

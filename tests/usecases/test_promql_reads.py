@@ -98,6 +98,12 @@ def test_a_service_has_the_moves_of_its_own_cgroups(queries: PromQueries) -> Non
     }
     assert ask(queries, f'{promoted}{{service="other"}}') == {}
     assert ask(queries, "tierscope_service_demoted_pages_total") == {}
+    # What is counted for whole hosts alone is no metric of a service.
+    told = queries.metadata(None, None).data
+    assert {"tierscope_host_fast_traffic_bytes_total", "tierscope_host_damon_promoted_bytes_total"} <= set(told)
+    assert not {"tierscope_service_fast_traffic_bytes_total", "tierscope_service_damon_promoted_bytes_total"} & set(
+        told
+    )
     listed = queries.series([promoted, "tierscope_service_demoted_kswapd_pages_total"], None, None).data
     # Series are listed by the rows that workers have made, of services as of hosts.
     n_listed = len(queries.series(["tierscope_host_promoted_pages_total"], None, None).data)

@@ -25,6 +25,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from tierscope.core.errors import InflatedTooLarge, TooLarge, Unreadable
 from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
 from tierscope.domain.ingest.otlp_names import bound_text, label_name, metric_name
+from tierscope.domain.ingest.prometheus.stale import STALE
 from tierscope.wire.bounds import Bounds, check_bounds
 
 BOUNDS = Bounds(messages=1 << 18, fields=1 << 20, elements=1 << 20)
@@ -36,7 +37,6 @@ LABEL_BYTES_MAX = 32 << 20
 _DEPTH = 32
 _INFO_VALUE_LENGTH = 1024
 _INFO_LABELS = 48
-_STALE = float(np.uint64(0x7FF0000000000002).view(np.float64))
 _NO_VALUE = metrics.DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK
 SPLIT = "Send smaller requests: lower the batch size of the exporter."
 _CUMULATIVE = metrics.AGGREGATION_TEMPORALITY_CUMULATIVE
@@ -292,7 +292,7 @@ def _numbers(name: str, points: Iterable[metrics.NumberDataPoint], base: Mapping
     for point in points:
         value: float
         if point.flags & _NO_VALUE:
-            value = _STALE
+            value = STALE
         else:
             kind = point.WhichOneof("value")
             if kind is None:
@@ -318,12 +318,12 @@ def _histograms(
         stale = bool(point.flags & _NO_VALUE)
         labels = {**base, **_labels(point.attributes)}
         for bound, count in zip(bounds, accumulate(point.bucket_counts), strict=False):
-            made.put(f"{name}_bucket", labels, [("le", bound_text(bound))], at_ms, _STALE if stale else float(count))
-        total = _STALE if stale else float(point.count)
+            made.put(f"{name}_bucket", labels, [("le", bound_text(bound))], at_ms, STALE if stale else float(count))
+        total = STALE if stale else float(point.count)
         made.put(f"{name}_bucket", labels, [("le", "+Inf")], at_ms, total)
         made.put(f"{name}_count", labels, (), at_ms, total)
         if stale or point.HasField("sum"):
-            made.put(f"{name}_sum", labels, (), at_ms, _STALE if stale else point.sum)
+            made.put(f"{name}_sum", labels, (), at_ms, STALE if stale else point.sum)
 
 
 def _summaries(name: str, points: Iterable[metrics.SummaryDataPoint], base: Mapping[str, str], made: _Series) -> None:
@@ -334,7 +334,7 @@ def _summaries(name: str, points: Iterable[metrics.SummaryDataPoint], base: Mapp
         stale = bool(point.flags & _NO_VALUE)
         labels = {**base, **_labels(point.attributes)}
         for quantile in point.quantile_values:
-            value = _STALE if stale else quantile.value
+            value = STALE if stale else quantile.value
             made.put(name, labels, [("quantile", bound_text(quantile.quantile))], at_ms, value)
-        made.put(f"{name}_count", labels, (), at_ms, _STALE if stale else float(point.count))
-        made.put(f"{name}_sum", labels, (), at_ms, _STALE if stale else point.sum)
+        made.put(f"{name}_count", labels, (), at_ms, STALE if stale else float(point.count))
+        made.put(f"{name}_sum", labels, (), at_ms, STALE if stale else point.sum)

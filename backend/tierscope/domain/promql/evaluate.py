@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tierscope.domain.ingest.prometheus.stale import STALE_BITS
 from tierscope.domain.promql.aggregations import aggregate
 from tierscope.domain.promql.binaries import combine
 from tierscope.domain.promql.functions import absence, call
@@ -26,7 +27,6 @@ from tierscope.domain.promql.nodes import (
 )
 from tierscope.domain.promql.parsing import FUNCTIONS_OF_RANGES, children
 from tierscope.domain.promql.series import (
-    STALE_BITS,
     ExecutionError,
     Floats,
     Ints,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.ingest.prometheus.stale import STALE_BITS
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -15,9 +17,6 @@ Labels = tuple[tuple[str, str], ...]
 NAME = "__name__"
 LOOKBACK_MS = 300_000
 """How old the newest sample may be at a moment, as in Prometheus; longer for series whose samples lie further apart."""
-STALE_BITS = np.uint64(0x7FF0000000000002)
-"""The value by which Prometheus says that a series ended."""
-STALE = float(np.array([STALE_BITS]).view(np.float64)[0])
 
 
 class QueryError(ValueError):

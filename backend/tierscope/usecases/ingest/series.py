@@ -12,6 +12,7 @@ from tierscope.core.errors import BadRequest, TooLarge
 from tierscope.domain.base.pages import Page
 from tierscope.domain.base.patterns import BadPattern
 from tierscope.domain.ingest.prometheus.selector import parse_selector
+from tierscope.domain.ingest.prometheus.stale import STALE_BITS
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import read_bodies
@@ -23,8 +24,6 @@ from tierscope.usecases.base.windows import parse_window
 SPAN_MAX = timedelta(days=7)
 SERIES_MAX = 500
 SAMPLES_MAX = 500_000
-STALE_BITS = np.uint64(0x7FF0000000000002)
-"""The value by which Prometheus says that a series ended."""
 
 
 @dataclass(frozen=True, slots=True)

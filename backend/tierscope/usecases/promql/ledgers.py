@@ -12,7 +12,8 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, day_of
 from tierscope.domain.base.figures import Window
-from tierscope.domain.ledger import COLUMNS
+from tierscope.domain.ledger import COLUMNS, Column
+from tierscope.domain.ledger.columns import TRAFFIC
 from tierscope.domain.promql.counters import count_up
 from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.matching import meets, name_fits
@@ -61,7 +62,7 @@ def _metrics(prefix: str) -> dict[str, _Metric]:
     found = []
     of = "" if prefix == HOSTS else " Of the service's own cgroups on a host."
     for column in COLUMNS:
-        if prefix == SERVICES and column.service is None:
+        if prefix == SERVICES and not _is_of_cgroups(column):
             continue
         if column.gauge:
             found.append(_made(prefix + column.key, column.key, "state", 1.0, f"{column.label}.{of}", column.unit))
@@ -78,6 +79,11 @@ def _metrics(prefix: str) -> dict[str, _Metric]:
             words = f"{column.label}, per second of each interval.{of}"
             found.append(_made(prefix + _RATES[column.key], column.key, "rate", 1.0, words, ""))
     return {metric.name: metric for metric in found}
+
+
+def _is_of_cgroups(column: Column) -> bool:
+    """Whether a service has a column of its own; traffic is that of its whole hosts."""
+    return column.service is not None and column.service.trust != "not_supported" and column.key not in TRAFFIC
 
 
 def _made(name: str, key: str, kind: str, scale: float, words: str, unit: str) -> _Metric:
