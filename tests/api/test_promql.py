@@ -15,8 +15,9 @@ from sqlalchemy import text
 
 from factories.populated import populate, populate_by_api
 from factories.prometheus import prometheus
+from factories.protobuf_bytes import in_snappy
 from factories.remote_reads import HEADERS as READ_HEADERS
-from factories.remote_reads import in_snappy, read_body
+from factories.remote_reads import read_body
 from factories.remote_writes import HEADERS, named, write_body
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS

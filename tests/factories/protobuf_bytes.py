@@ -1,4 +1,4 @@
-"""Protobuf by hand, for bodies that no library writes."""
+"""Protobuf and snappy by hand, for bodies that no library writes."""
 
 
 def number(value: int) -> bytes:
@@ -14,3 +14,9 @@ def number(value: int) -> bytes:
 def field(place: int, content: bytes) -> bytes:
     """A length-delimited field."""
     return number(place << 3 | 2) + number(len(content)) + content
+
+
+def in_snappy(message: bytes) -> bytes:
+    """The block format of snappy, with literals alone."""
+    parts = [message[at : at + 60] for at in range(0, len(message), 60)]
+    return number(len(message)) + b"".join(bytes([(len(part) - 1) << 2]) + part for part in parts)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from factories.protobuf_bytes import field, number
+from factories.protobuf_bytes import field, in_snappy, number
 
 HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -64,10 +64,4 @@ def write_body_v2(*series: Series) -> bytes:
         inner += field(5, b"\x08\x02\x18" + refer("what it tells") + b"\x20" + refer("pages"))
         written += field(5, inner + b"\x30" + number(1_700_000_000_000))
     message = b"".join(field(4, symbol.encode()) for symbol in symbols) + written
-    return number(len(message)) + _literal(message)
-
-
-def _literal(content: bytes) -> bytes:
-    """All of the content as literals of up to 64 KiB."""
-    parts = (content[at : at + (1 << 16)] for at in range(0, len(content), 1 << 16))
-    return b"".join(b"\xf4" + struct.pack("<H", len(part) - 1) + part for part in parts)
+    return in_snappy(message)
