@@ -13,23 +13,25 @@ from pyarrow import parquet
 
 from architecture.tree import ROOT
 from tierscope.core.errors import Unprocessable
-from tierscope.core.tabular import Column, TableFile, write_table
+from tierscope.core.tabular import Column, Kind, TableFile, write_table
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "\n=1"])
 def test_text_that_looks_like_a_formula_is_shown_as_it_is(text: str) -> None:
-    body = write_table(("name",), [(text,)], "csv").decode()
+    body = write_table((Column("name", "text"),), [(text,)], "csv").decode()
     assert body.split("\r\n", 1)[1].lstrip('"').startswith("'")
 
 
 def test_numbers_keep_their_sign_and_absent_cells_are_empty() -> None:
     rows = [(-1.5, None, True, date(2026, 11, 21), 'a "b", c')]
-    body = write_table(("n", "=x", "b", "d", "t"), rows, "csv").decode()
+    kinds: dict[str, Kind] = {"n": "number", "=x": "text", "b": "boolean", "d": "date", "t": "text"}
+    body = write_table([Column(name, kind) for name, kind in kinds.items()], rows, "csv").decode()
     assert body == 'n,\'=x,b,d,t\r\n-1.5,,true,2026-11-21,"a ""b"", c"\r\n'
 
 
 def test_parquet_keeps_types_and_nulls() -> None:
-    table = parquet.read_table(io.BytesIO(write_table(("n", "t"), [(1.5, "=a"), (None, None)], "parquet")))
+    columns = (Column("n", "number"), Column("t", "text"))
+    table = parquet.read_table(io.BytesIO(write_table(columns, [(1.5, "=a"), (None, None)], "parquet")))
     assert table.to_pydict() == {"n": [1.5, None], "t": ["=a", None]}
 
 
@@ -63,7 +65,8 @@ def test_what_writes_no_file_loads_no_library_of_tables(module: str) -> None:
 
 
 def test_a_list_in_a_cell_is_one_text_in_csv() -> None:
-    assert write_table(("names",), [(["=a", "b"],)], "csv").decode().splitlines()[1] == '"\'=a, b"'
+    columns = (Column("names", "text", many=True),)
+    assert write_table(columns, [(["=a", "b"],)], "csv").decode().splitlines()[1] == '"\'=a, b"'
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "arrow"])
@@ -72,5 +75,5 @@ def test_a_file_that_needs_pyarrow_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Unprocessable, match="pyarrow is not installed") as error:
-        write_table(("a",), [(1,)], file_format)
+        write_table((Column("a", "integer"),), [(1,)], file_format)
     assert "format=csv" in error.value.next_step

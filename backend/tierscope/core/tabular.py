@@ -19,8 +19,8 @@ MEDIA_TYPES: Mapping[FileFormat, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 SUFFIXES: Mapping[FileFormat, str] = {"csv": "csv", "parquet": "parquet", "arrow": "arrows"}
-Kind = Literal["text", "integer", "number", "boolean", "time", "date", "any"]
-"""What the cells of a column are; `any` lets its cells say, which needs at least one that is not absent."""
+Kind = Literal["text", "integer", "number", "boolean", "time", "date"]
+"""What the cells of a column are."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -29,7 +29,7 @@ class Column:
     """A column of a table. `many`: each cell is a list of that kind. Times are UTC."""
 
     name: str
-    kind: Kind = "any"
+    kind: Kind
     many: bool = False
 
 
@@ -54,7 +54,7 @@ class TableFile:
 
 
 def write_table(
-    columns: Sequence[str | Column],
+    columns: Sequence[Column],
     rows: Sequence[Sequence[Cell]],
     file_format: FileFormat,
     metadata: Mapping[str, str] | None = None,
@@ -64,7 +64,7 @@ def write_table(
     Raises:
         Unprocessable: Parquet or Arrow is asked for, and the installation cannot write it.
     """
-    file = TableFile([Column(one) if isinstance(one, str) else one for one in columns], file_format)
+    file = TableFile(columns, file_format)
     file.add(rows)
     return file.finish(metadata)
 
@@ -120,8 +120,6 @@ class _Arrow:
         self._batches.append(self._pa.RecordBatch.from_arrays(arrays, names=[one.name for one in self._columns]))
 
     def _array(self, column: Column, cells: Sequence[Cell]) -> Any:  # noqa: ANN401 - pyarrow has no types
-        if column.kind == "any":
-            return self._pa.array(cells)
         kind = self._type(column.kind)
         if column.many:
             kind = self._pa.list_(kind)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal, Never, TypeVar
 
 import orjson
 from fastapi import Query, Request
@@ -15,6 +15,7 @@ from tierscope.api.base.table_columns import Leaf, at
 from tierscope.core.clock import utc_now
 from tierscope.core.tabular import MEDIA_TYPES, SUFFIXES, FileFormat
 
+T = TypeVar("T")
 Wanted = FileFormat | Literal["json"]
 Format = Annotated[
     Literal["json", "csv", "parquet", "arrow"],
@@ -61,21 +62,36 @@ def wanted_format(request: Request, format: Wanted) -> Wanted:
     return best[1]
 
 
-def answer_made_file(
-    request: Request, document: object, name: str, file_format: FileFormat, write: Callable[[Mapping[str, str]], bytes]
-) -> Answer[Never]:
-    """Answer a table that a use case makes itself.
+def answer_with_file(
+    request: Request,
+    format: Wanted,
+    json: Callable[[], Answer[T]],
+    name: str,
+    write: Callable[[FileFormat, Mapping[str, str]], bytes],
+    document: Callable[[], object] = lambda: None,
+) -> Answer[T]:
+    """Answer JSON, or a table that a use case makes itself.
 
     Args:
         request: what was asked.
-        document: the answer as JSON has it, which says where its data comes from.
+        format: what the parameter of that name says.
+        json: makes the answer in JSON.
         name: of the file, without its ending.
-        file_format: which file.
-        write: makes the file with this metadata in its schema.
+        write: makes the file of this format, with this metadata in its schema.
+        document: the answer as JSON has it, which says where the data of a file comes from.
     """
+    wanted = wanted_format(request, format)
+    if wanted == "json":
+        return chosen_by_accept(json())
     facts = TableFacts()
-    facts.note(document)
-    return file_of(write(facts.metadata(request, name)), name, file_format, {ORIGIN: facts.origin})
+    facts.note(document())
+    return file_of(write(wanted, facts.metadata(request, name)), name, wanted, {ORIGIN: facts.origin})
+
+
+def chosen_by_accept(found: Answer[T]) -> Answer[T]:
+    """An answer in JSON that could have been a file: caches have to tell them apart."""
+    found.headers.append("Vary", "Accept")
+    return found
 
 
 def file_of(body: bytes, name: str, file_format: FileFormat, headers: Mapping[str, str] | None = None) -> Answer[Never]:
@@ -120,15 +136,15 @@ class TableFacts:
         """Take units by column."""
         self._units |= units
 
-    def note_figures(self, leaves: Iterable[Leaf], items: Iterable[Any]) -> None:
+    def note_figures(self, leaves: Iterable[Leaf], items: Sequence[Any]) -> None:
         """Take the units and definitions of columns of figures, which all their cells share."""
         missing = [leaf for leaf in leaves if leaf.figure is not None and leaf.column.name not in self._units]
-        for item in items:
-            for leaf in missing:
-                figure = at(item, leaf.figure or ())
-                if figure is not None:
-                    self._units.setdefault(leaf.column.name, figure["unit"])
-                    self._definitions.setdefault(leaf.column.name, figure["definition"])
+        for leaf in missing:
+            figures = (at(item, leaf.figure or ()) for item in items)
+            figure = next((one for one in figures if one is not None), None)
+            if figure is not None:
+                self._units[leaf.column.name] = figure["unit"]
+                self._definitions[leaf.column.name] = figure["definition"]
 
     @property
     def origin(self) -> str:
@@ -173,7 +189,8 @@ def _origins(value: object) -> Iterator[str]:
                 yield from _origins(part)
     elif isinstance(value, list):
         for part in value:
-            yield from _origins(part)
+            if isinstance(part, Mapping | list):
+                yield from _origins(part)
 
 
 def next_cursor_of(document: object) -> str | None:

@@ -32,6 +32,7 @@ from tierscope.api.base.table_files import (
     Format,
     TableFacts,
     Wanted,
+    chosen_by_accept,
     file_of,
     next_cursor_of,
     wanted_format,
@@ -62,9 +63,7 @@ def tabular(*parts: str) -> Callable[[Callable[..., Answer[T]]], Callable[..., A
             request: Request = given["request"]
             wanted = wanted_format(request, format)
             if wanted == "json":
-                found = handler(**given)
-                found.headers.append("Vary", "Accept")
-                return found
+                return chosen_by_accept(handler(**given))
             return _answer_table(request, wanted, model, table, _documents(handler, given))
 
         added = [inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default="json", annotation=Format)]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, answer, plain
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.table_files import Format, answer_made_file, wanted_format
+from tierscope.api.base.table_files import Format, answer_with_file
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.api.capacity.answers import PlanRequest
@@ -46,12 +46,13 @@ def read_forecast(
 ) -> Answer[CapacityForecast]:
     """Daily points, what is excluded and why, days ahead with intervals, and when memory runs out."""
     view = reads.forecast(kind, id, metric, horizon_days=horizon_days)
-    wanted = wanted_format(request, format)
-    if wanted == "json":
-        return answer(request, CapacityForecast, view)
-    document = plain(CapacityForecast, view)
-    return answer_made_file(
-        request, document, f"forecast-{metric}", wanted, lambda told: export_forecast(view, wanted, told)
+    return answer_with_file(
+        request,
+        format,
+        lambda: answer(request, CapacityForecast, view),
+        f"forecast-{metric}",
+        lambda wanted, told: export_forecast(view, wanted, told),
+        lambda: plain(CapacityForecast, view),
     )
 
 
@@ -74,8 +75,11 @@ def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: For
     )
     services = None if body.service_ids is None else tuple(body.service_ids)
     view = plans.plan(Asked(skus, body.horizon_quarters, body.loss_target, body.headroom_ratio, services))
-    wanted = wanted_format(request, format)
-    if wanted == "json":
-        return answer(request, CapacityPlan, view)
-    document = plain(CapacityPlan, view)
-    return answer_made_file(request, document, "capacity-plan", wanted, lambda told: export_plan(view, wanted, told))
+    return answer_with_file(
+        request,
+        format,
+        lambda: answer(request, CapacityPlan, view),
+        "capacity-plan",
+        lambda wanted, told: export_plan(view, wanted, told),
+        lambda: plain(CapacityPlan, view),
+    )

@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Request
 
+from tierscope.api.base.bodies import check_sent_as
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.agents import authenticate
-from tierscope.core.errors import TierscopeError, UnsupportedMedia
+from tierscope.core.errors import TierscopeError
 from tierscope.usecases.fleet.agents import HostIdentity
 from tierscope.usecases.ingest.batches import Ingest, SentClocks
 
@@ -56,7 +57,7 @@ async def ingest_batch(
         else SentClocks(wall_ns=x_tierscope_sent_wall_ns, boottime_ns=x_tierscope_sent_boottime_ns)
     )
     try:
-        _check_headers(request)
+        check_sent_as(request, "application/x-protobuf", ("zstd",))
         ingest.admit(host)
         accepted = await ingest.submit(host, await request.body(), sent=sent)
     except TierscopeError as error:
@@ -72,10 +73,3 @@ async def ingest_batch(
         set_aside=accepted.stored.set_aside,
         warnings=list(accepted.stored.warnings),
     )
-
-
-def _check_headers(request: Request) -> None:
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    encoding = request.headers.get("content-encoding", "").strip().lower()
-    if media != "application/x-protobuf" or encoding != "zstd":
-        raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}")

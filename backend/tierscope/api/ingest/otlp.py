@@ -4,9 +4,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from tierscope.api.base.bodies import sent_as
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
-from tierscope.api.ingest.otlp_answers import JSON, METRICS_PATH, PROTOBUF, is_json, partial_success
+from tierscope.api.ingest.otlp_answers import JSON, METRICS_PATH, PROTOBUF, partial_success
 from tierscope.core.errors import UnsupportedMedia
 from tierscope.usecases.ingest.otlp import OtlpMetrics
 
@@ -49,12 +50,11 @@ async def export_metrics(
     What has no place in the store is left out, counted and explained in `partial_success`; all else is stored. A
     request that comes again counts once. Errors are `google.rpc.Status` in the encoding of the request.
     """
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    encoding = request.headers.get("content-encoding", "").strip().lower()
+    media, encoding = sent_as(request)
     if media not in (PROTOBUF, JSON) or encoding not in _ENCODINGS:
         raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}", next_step=_NEXT)
     otlp.admit()
-    json = is_json(request.scope)
+    json = media == JSON
     done = await otlp.submit(await request.body(), gzip=encoding == "gzip", json=json)
     answer = partial_success(done.rejected_points, done.reason, json=json)
     return Response(answer, media_type=JSON if json else PROTOBUF)

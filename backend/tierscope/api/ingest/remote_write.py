@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from tierscope.api.base.bodies import check_sent_as
 from tierscope.api.base.openapi import problem_answers
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import problem_response
@@ -59,10 +60,8 @@ async def write_samples(
 
 def _version(request: Request) -> int:
     """The major version that the headers name."""
-    media, _, rest = request.headers.get("content-type", "").partition(";")
-    encoding = request.headers.get("content-encoding", "").strip().lower()
-    if media.strip().lower() != "application/x-protobuf" or encoding != "snappy":
-        raise UnsupportedMedia(f"content type {media[:60]!r}, encoding {encoding[:60]!r}", next_step=_NEXT)
+    check_sent_as(request, "application/x-protobuf", ("snappy",), _NEXT)
+    rest = request.headers["content-type"].partition(";")[2]
     name, _, message = rest.partition(";")[0].strip().lower().partition("=")
     version = MESSAGES.get(message.strip(' "')) if name.strip() == "proto" else 1
     if version is None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
-from tierscope.api.base.table_files import Format, answer_made_file, wanted_format
+from tierscope.api.base.table_files import Format, answer_with_file
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.core.tabular import Column, write_table
@@ -72,11 +72,17 @@ def read_samples(
 ) -> Answer[SampleWindow]:
     """The samples of (from, to] of all series that a selector means, exactly as they came, each time once."""
     rows = reads.samples(match, from_=from_, to=to)
-    wanted = wanted_format(request, format)
-    if wanted == "json":
-        return answer(request, SampleWindow, SampleWindow(series=_grouped(rows)))
-    cells = [(row.series.labels["__name__"], _selector(row.series.labels), row.at, row.value) for row in rows]
-    return answer_made_file(request, None, "samples", wanted, lambda told: write_table(_COLUMNS, cells, wanted, told))
+    return answer_with_file(
+        request,
+        format,
+        lambda: answer(request, SampleWindow, SampleWindow(series=_grouped(rows))),
+        "samples",
+        lambda wanted, told: write_table(_COLUMNS, [_cells(row) for row in rows], wanted, told),
+    )
+
+
+def _cells(row: SampleRow) -> tuple[str, str, datetime, float]:
+    return row.series.labels["__name__"], _selector(row.series.labels), row.at, row.value
 
 
 def _grouped(rows: list[SampleRow]) -> list[SamplePoints]:

@@ -12,10 +12,11 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from tierscope.api.base.answers import Answer, answer, serialise
+from tierscope.api.base.bodies import check_sent_as
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
-from tierscope.core.errors import BadRequest, SlowQuery, UnsupportedMedia
+from tierscope.core.errors import BadRequest, SlowQuery
 from tierscope.domain.promql.series import ExecutionError, QueryError
 from tierscope.usecases.promql.answers import (
     BuildAnswer,
@@ -145,13 +146,8 @@ async def prom_read(request: Request, reads: Reads) -> Response:
 
     Answers are of the kind `SAMPLES`; streamed chunks are not written.
     """
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    encoding = request.headers.get("content-encoding", "").strip().lower()
-    if media != "application/x-protobuf" or encoding != "snappy":
-        raise UnsupportedMedia(
-            f"content type {media[:60]!r}, encoding {encoding[:60]!r}",
-            next_step="Send a prometheus.ReadRequest, compressed with snappy.",
-        )
+    next_step = "Send a prometheus.ReadRequest, compressed with snappy."
+    check_sent_as(request, "application/x-protobuf", ("snappy",), next_step)
     body = await request.body()
     return await run_in_threadpool(_read, reads, body)
 
