@@ -104,10 +104,16 @@ impl Bounds {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::fake_root::FakeRoot;
     use tierscope_upload::HeatPlan;
+
+    /// Uses up the budget of an agent without heat, so that it reads counters rarely.
+    pub(crate) fn exhaust(bounds: &mut Bounds) {
+        bounds.budget.note(excess(), HeatUse::default());
+        assert_eq!(bounds.standing().0, Level::RareCounters);
+    }
 
     fn host(idle_ticks: u64, busy_ticks: u64) -> FakeRoot {
         let root = FakeRoot::new();

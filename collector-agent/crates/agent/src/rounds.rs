@@ -98,6 +98,9 @@ impl<'a> Rounds<'a> {
             && !self.resting
         {
             source.rest();
+            if let Some(shown) = &self.shown {
+                shown.clear();
+            }
             self.shared.status.update(|status| {
                 status.state = "paused";
                 status.paused_by = Some(reason.clone());
@@ -239,7 +242,43 @@ pub(crate) fn stamp(now_ns: i64, due_ns: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::sync_channel;
+
     use super::*;
+    use crate::fake_root::FakeRoot;
+    use crate::live::LiveSource;
+    use crate::uplink::tests::shared;
+
+    #[test]
+    fn a_pause_takes_the_shown_figures_away() {
+        let root = FakeRoot::new();
+        root.write("proc/vmstat", "pgpromote_success 1\n");
+        let directory = tempfile::tempdir().expect("a directory");
+        let config = Config {
+            state_dir: directory.path().to_owned(),
+            ..Config::default()
+        };
+        let shared = shared(directory.path());
+        let (signals, _inbox) = sync_channel(4);
+        let (_stopper, stop) = sync_channel(1);
+        let shown = Shown::default();
+        let bounds = Bounds::new(&config, root.root());
+        let mut rounds = Rounds::new(&config, &shared, &signals, &stop, bounds, Some(shown.clone()));
+        let mut source = LiveSource::beneath(&root.root(), &config).expect("a source");
+        let has_figures = || {
+            shown
+                .render(&shared.status.snapshot())
+                .contains("tierscope_vmstat")
+        };
+        rounds.round(&mut source, 0);
+        assert!(has_figures());
+        std::fs::write(config.pause_file(), "").expect("written");
+        rounds.round(&mut source, 60 * SECOND_NS);
+        assert!(!has_figures());
+        std::fs::remove_file(config.pause_file()).expect("removed");
+        rounds.round(&mut source, 120 * SECOND_NS);
+        assert!(has_figures());
+    }
 
     #[test]
     fn a_clock_that_is_set_back_ends_the_wait() {

@@ -340,4 +340,4 @@ pub(crate) fn sent_at() -> SentAt {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

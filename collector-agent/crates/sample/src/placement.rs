@@ -28,6 +28,21 @@ impl PlacedKind {
     }
 }
 
+/// The node of a counter of `memory.numa_stat` such as `anon[N0]`, and the kinds to which its bytes are added (1) or from
+/// which they are taken (-1): the kernel counts shared memory and the swap cache among the page cache, here they are
+/// apart. `None` for counters that say nothing of placement.
+pub fn placed(counter: &str) -> Option<(u32, &'static [(PlacedKind, i64)])> {
+    let (base, node) = counter.strip_suffix(']')?.split_once("[N")?;
+    let kinds: &[(PlacedKind, i64)] = match base {
+        "anon" => &[(PlacedKind::Anon, 1)],
+        "file" => &[(PlacedKind::File, 1)],
+        "shmem" => &[(PlacedKind::File, -1), (PlacedKind::Tmpfs, 1)],
+        "swapcached" => &[(PlacedKind::File, -1)],
+        _ => return None,
+    };
+    Some((node.parse().ok()?, kinds))
+}
+
 /// Class of memory (`dram`, `cxl`, ...) by node.
 pub type NodeClasses = BTreeMap<u32, Arc<str>>;
 
@@ -100,6 +115,17 @@ mod tests {
         );
         assert_eq!(placement.share(PlacedKind::Anon, "cxl"), Some(0.25));
         assert_eq!(placement.share(PlacedKind::File, "cxl"), None);
+    }
+
+    #[test]
+    fn counters_of_a_node_say_which_kinds_they_change() {
+        assert_eq!(placed("anon[N0]"), Some((0, &[(PlacedKind::Anon, 1)][..])));
+        let shared = [(PlacedKind::File, -1), (PlacedKind::Tmpfs, 1)];
+        assert_eq!(placed("shmem[N12]"), Some((12, &shared[..])));
+        assert_eq!(placed("swapcached[N1]"), Some((1, &[(PlacedKind::File, -1)][..])));
+        for other in ["anon", "anon[N]", "anon[N0", "slab[N0]", "anon_thp[N0]"] {
+            assert_eq!(placed(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tierscope_host::services::FoundService;
 use tierscope_rootfs::{Missing, Reader};
 use tierscope_sample::catalogue;
-use tierscope_sample::placement::{NodeClasses, PlacedKind, Placement, has_several_classes};
+use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes, placed};
 use tierscope_sysfs::cgroup::{self, File, Groups, Version};
 use tierscope_sysfs::lru_gen::IdlePages;
 
@@ -120,31 +120,6 @@ pub(super) fn read(
 /// Placement by index of the service.
 type Placements = BTreeMap<usize, Placement>;
 
-/// Adds a line of `memory.numa_stat` such as `anon[N0]` to the placement of a service. The kernel counts shared memory
-/// and the swap cache among the page cache; here they are apart.
-fn add_placement(placement: &mut Placement, name: &str, bytes: i64, classes: &NodeClasses) {
-    let node = name
-        .split_once("[N")
-        .and_then(|(base, rest)| Some((base, rest.strip_suffix(']')?.parse().ok()?)));
-    let Some((base, node)) = node else { return };
-    match base {
-        "anon" => {
-            placement.add(PlacedKind::Anon, node, bytes, classes);
-        }
-        "file" => {
-            placement.add(PlacedKind::File, node, bytes, classes);
-        }
-        "shmem" => {
-            placement.add(PlacedKind::File, node, -bytes, classes);
-            placement.add(PlacedKind::Tmpfs, node, bytes, classes);
-        }
-        "swapcached" => {
-            placement.add(PlacedKind::File, node, -bytes, classes);
-        }
-        _ => {}
-    }
-}
-
 /// Writes the generations of the groups of each service, summed; the scopes that it wrote.
 pub(super) fn put_generations(
     frame: &mut Frame,
@@ -189,8 +164,12 @@ fn read_file(
         if rollup || !plan.essential {
             frame.put(section, name, value);
         }
-        if let (Some((_, placement)), Some(bytes)) = (&mut placement, value) {
-            add_placement(placement, name, bytes, plan.classes);
+        if let Some((_, placement)) = &mut placement
+            && let (Some(bytes), Some((node, kinds))) = (value, placed(name))
+        {
+            for (kind, sign) in kinds {
+                placement.add(*kind, node, sign * bytes, plan.classes);
+            }
         }
         if let (true, Some(service), Some(value)) = (rollup, service, value) {
             frame.add(service, name, value);

@@ -13,12 +13,13 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use tierscope_clock::{SECOND_NS, boottime_ns, wall_ns};
-use tierscope_heat::order::{HeatOrder, Order};
+use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_upload::Plan;
 
 use crate::bounds::Bounds;
+use crate::bounds::budget::Level;
 use crate::bounds::pause::Pause;
 use crate::bounds::priority;
 use crate::config::Config;
@@ -165,7 +166,7 @@ impl Exporter {
             while let Some(left) = time_left(wall_ns(), due_ns, interval_ns).filter(|left| !left.is_zero()) {
                 match inbox.recv_timeout(left.min(LOOK_EVERY)) {
                     Ok(Wish::Counters(done)) => {
-                        self.refresh(boottime_ns());
+                        self.refresh(bounds, boottime_ns());
                         // Who asked may be gone.
                         let _ = done.try_send(());
                     }
@@ -197,6 +198,10 @@ impl Exporter {
     /// One whole collection.
     fn round(&mut self, bounds: &mut Bounds, end_wall_ns: i64) {
         if self.rest_if_paused() {
+            return;
+        }
+        if !bounds.is_counting(end_wall_ns, self.interval_seconds) {
+            bounds.measure(&HeatCost::default(), 0);
             return;
         }
         let order = Order {
@@ -236,12 +241,13 @@ impl Exporter {
         });
     }
 
-    /// Reads counters again where the last reading is old enough.
-    fn refresh(&mut self, now_ns: i64) {
+    /// Reads counters again where the last reading is old enough and the budget does not make readings rare: then those
+    /// of [`Self::round`] have to do, however many ask.
+    fn refresh(&mut self, bounds: &Bounds, now_ns: i64) {
         let is_fresh = self
             .read_ns
             .is_some_and(|read_ns| (0..FRESH_NS).contains(&(now_ns - read_ns)));
-        if is_fresh || self.rest_if_paused() {
+        if is_fresh || self.rest_if_paused() || bounds.standing().0 == Level::RareCounters {
             return;
         }
         let collected = self.source.counters_now();
@@ -257,6 +263,7 @@ impl Exporter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::tests::exhaust;
     use crate::fake_root::FakeRoot;
 
     fn host() -> FakeRoot {
@@ -285,13 +292,14 @@ mod tests {
         let root = host();
         let config = Config::default();
         let mut exporter = Exporter::new(&config, &root.root()).expect("an exporter");
-        exporter.round(&mut Bounds::new(&config, root.root()), 0);
+        let mut bounds = Bounds::new(&config, root.root());
+        exporter.round(&mut bounds, 0);
         assert_eq!(promoted(&exporter).as_deref(), Some("1"));
         root.write("proc/vmstat", "pgpromote_success 9\n");
         let read_ns = exporter.read_ns.expect("read");
-        exporter.refresh(read_ns + FRESH_NS - 1);
+        exporter.refresh(&bounds, read_ns + FRESH_NS - 1);
         assert_eq!(promoted(&exporter).as_deref(), Some("1"));
-        exporter.refresh(read_ns + FRESH_NS);
+        exporter.refresh(&bounds, read_ns + FRESH_NS);
         assert_eq!(promoted(&exporter).as_deref(), Some("9"));
         let page = exporter.page();
         assert!(
@@ -305,6 +313,26 @@ mod tests {
     }
 
     #[test]
+    fn an_exhausted_budget_makes_readings_rare_however_many_ask() {
+        let root = host();
+        let config = Config::default();
+        let mut exporter = Exporter::new(&config, &root.root()).expect("an exporter");
+        let mut bounds = Bounds::new(&config, root.root());
+        exhaust(&mut bounds);
+        let interval_ns = i64::from(exporter.interval_seconds) * SECOND_NS;
+        exporter.round(&mut bounds, 4 * interval_ns);
+        let read_ns = exporter.read_ns.expect("read");
+        root.write("proc/vmstat", "pgpromote_success 9\n");
+        exporter.refresh(&bounds, read_ns + FRESH_NS);
+        for number in 5..8 {
+            exporter.round(&mut bounds, number * interval_ns);
+            assert_eq!(promoted(&exporter).as_deref(), Some("1"), "{number}");
+        }
+        exporter.round(&mut bounds, 8 * interval_ns);
+        assert_eq!(promoted(&exporter).as_deref(), Some("9"));
+    }
+
+    #[test]
     fn the_kill_switch_takes_the_figures_away() {
         let root = host();
         let state = tempfile::tempdir().expect("a directory");
@@ -314,8 +342,9 @@ mod tests {
         };
         let mut exporter = Exporter::new(&config, &root.root()).expect("an exporter");
         std::fs::write(config.pause_file(), "").expect("written");
-        exporter.round(&mut Bounds::new(&config, root.root()), 0);
-        exporter.refresh(boottime_ns());
+        let mut bounds = Bounds::new(&config, root.root());
+        exporter.round(&mut bounds, 0);
+        exporter.refresh(&bounds, boottime_ns());
         let page = exporter.page();
         assert!(
             page.contains("tierscope_agent_state{state=\"paused\"} 1"),

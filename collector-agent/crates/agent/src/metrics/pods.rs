@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tierscope_sample::heat::HeatRow;
 use tierscope_sample::inventory::Inventory;
-use tierscope_sample::service::{owner_of_pod, pod_uid};
+use tierscope_sample::placement::placed;
+use tierscope_sample::service::{owner_of_pod, pod_and_container, pod_uid};
 
 use super::exposition::Page;
 use super::readings::Readings;
@@ -72,25 +73,15 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
         else {
             continue;
         };
-        let place = name
-            .strip_suffix(']')
-            .and_then(|name| name.split_once("[N"))
-            .and_then(|(kind, number)| Some((kind, number.parse::<u32>().ok()?)));
-        let Some((kind, number)) = place else { continue };
+        let Some((number, kinds)) = placed(name) else {
+            continue;
+        };
         let found = node.inventory.nodes.iter().find(|found| found.id == number);
         let tier = found.map_or("unknown", |found| found.tier_class.as_str());
-        let mut add = |kind, bytes| {
-            *sums.entry((uid.clone(), tier.to_owned(), kind)).or_default() += bytes;
-        };
-        match kind {
-            "anon" => add("anon", bytes),
-            "file" => add("file", bytes),
-            // The kernel counts it among files.
-            "shmem" => {
-                add("file", -bytes);
-                add("tmpfs", bytes);
-            }
-            _ => {}
+        for (kind, sign) in kinds {
+            *sums
+                .entry((uid.clone(), tier.to_owned(), kind.name()))
+                .or_default() += sign * bytes;
         }
     }
     let metric = "tierscope_pod_memory_bytes";
@@ -113,11 +104,11 @@ fn write_moves(page: &mut Page, node: &Node<'_>) {
     let page_bytes = f64::from(node.inventory.page_size_bytes);
     let mut is_announced = false;
     for (scope, source, name, pages) in node.readings.iter().filter(|_| page_bytes > 0.0) {
-        let group = scope.strip_prefix("cgroup:").unwrap_or_default();
+        let group = scope.strip_prefix("cgroup:").and_then(pod_and_container);
         let moves = MOVES
             .iter()
             .find(|moves| moves.dialect == "mainline" && moves.counter == name);
-        let (Some(uid), "memory.stat", Some(moves)) = (pod_uid(group), source, moves) else {
+        let (Some((uid, container)), "memory.stat", Some(moves)) = (group, source, moves) else {
             continue;
         };
         if !std::mem::replace(&mut is_announced, true) {
@@ -127,7 +118,6 @@ fn write_moves(page: &mut Page, node: &Node<'_>) {
                 "Memory of a container of a pod that the kernel moved between tiers, by who moved it.",
             );
         }
-        let container = group.rsplit('/').next().unwrap_or_default();
         let more = [
             ("container_cgroup", container),
             ("direction", moves.direction),

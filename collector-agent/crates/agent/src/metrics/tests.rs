@@ -232,6 +232,36 @@ fn pods_have_memory_by_tier_moves_by_container_and_the_heat_of_a_service_of_thei
 }
 
 #[test]
+fn containers_that_make_groups_of_their_own_are_told_apart() {
+    let group = |path: &str| Scope::Cgroup(format!("/kubepods/burstable/podaa-1/{path}"));
+    let values = vec![
+        (group("c1/init"), "memory.stat", "pgdemote_kswapd", Some(3)),
+        (group("c2/init"), "memory.stat", "pgdemote_kswapd", Some(2)),
+        (group("c3"), "memory.stat", "pgdemote_kswapd", Some(1)),
+    ];
+    let page = shown("mainline", values).render(&Status::default());
+    let series: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("tierscope_pod_tier_moves_bytes_total{"))
+        .filter_map(|line| line.split_once("container_cgroup=")?.1.split_once(','))
+        .map(|(container, _)| container)
+        .collect();
+    assert_eq!(series, ["\"c1/init\"", "\"c2/init\"", "\"c3\""]);
+}
+
+#[test]
+fn the_swap_cache_of_a_pod_is_not_among_its_files() {
+    let group = || Scope::Cgroup("/kubepods/podaa-1/c1".to_owned());
+    let values = vec![
+        (group(), "memory.numa_stat", "file[N0]", Some(30)),
+        (group(), "memory.numa_stat", "swapcached[N0]", Some(4)),
+    ];
+    let page = shown("mainline", values).render(&Status::default());
+    let files = "tier=\"dram\",kind=\"file\"} 26";
+    assert!(page.lines().any(|line| line.ends_with(files)), "{page}");
+}
+
+#[test]
 fn every_metric_is_announced_once_and_before_its_samples() {
     let pages = [shown("mainline", tiered()), node_with_pods()];
     for page in pages.map(|shown| shown.render(&Status::default())) {

@@ -65,7 +65,8 @@ fn read_body(mut reader: BufReader<&std::net::TcpStream>) -> Vec<u8> {
     body
 }
 
-fn shared(directory: &Path) -> Arc<Shared> {
+/// What collector and uplink share, in `directory`.
+pub(crate) fn shared(directory: &Path) -> Arc<Shared> {
     let limits = Limits::for_bytes(1 << 20);
     let spool = Spool::open(Box::new(OsDisk), &directory.join("spool"), limits, "machine").expect("opened");
     let credential = Credential {

@@ -24,17 +24,33 @@ const GENERIC: [&str; 6] = [
 
 /// The uid of the pod in a path of the kubelet, with `-` between its parts.
 pub fn pod_uid(cgroup: &str) -> Option<String> {
+    pod_and_container(cgroup).map(|(uid, _)| uid)
+}
+
+/// The uid of the pod, and the path below the pod's own group: a container, with the groups that it makes itself. ""
+/// where the path ends with the pod.
+pub fn pod_and_container(cgroup: &str) -> Option<(String, &str)> {
     if !cgroup.contains("kubepods") {
         return None;
     }
-    let part = cgroup.split('/').find_map(|part| {
-        let rest = part
-            .rsplit_once("-pod")
-            .map(|(_, rest)| rest)
-            .or_else(|| part.strip_prefix("pod"))?;
-        Some(rest.trim_end_matches(".slice"))
-    })?;
-    Some(part.replace('_', "-"))
+    let mut rest = cgroup;
+    while !rest.is_empty() {
+        let (part, below) = rest.split_once('/').unwrap_or((rest, ""));
+        if let Some(uid) = uid_in(part) {
+            return Some((uid.replace('_', "-"), below));
+        }
+        rest = below;
+    }
+    None
+}
+
+/// The uid in the name of a pod's group.
+fn uid_in(part: &str) -> Option<&str> {
+    let rest = part
+        .rsplit_once("-pod")
+        .map(|(_, rest)| rest)
+        .or_else(|| part.strip_prefix("pod"))?;
+    Some(rest.trim_end_matches(".slice"))
 }
 
 /// What owns a pod, as far as the pod's name tells.
@@ -170,6 +186,18 @@ mod tests {
             Some("aa-bb")
         );
         assert_eq!(pod_uid("/system.slice/podman.service"), None);
+    }
+
+    #[test]
+    fn a_container_is_all_that_lies_below_its_pod() {
+        let below = |path| pod_and_container(path).map(|(_, container)| container);
+        assert_eq!(below("/kubepods/podaa-1/c1"), Some("c1"));
+        assert_eq!(below("/kubepods/podaa-1/c1/init"), Some("c1/init"));
+        assert_eq!(
+            below("/kubepods.slice/kubepods-podaa_1.slice/crio-c1.scope/container"),
+            Some("crio-c1.scope/container")
+        );
+        assert_eq!(below("/kubepods/podaa-1"), Some(""));
     }
 
     #[test]
