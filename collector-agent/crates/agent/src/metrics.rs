@@ -109,7 +109,7 @@ pub(crate) fn serve(address: SocketAddr, status: StatusFile, shown: Shown) -> Re
         "`metrics_listen`: {address} can be reached from other hosts; use 127.0.0.1 or [::1]"
     );
     let render = move || shown.render(&status.snapshot());
-    serve_page(address, HostNames::loopback(), render)
+    serve_page(address, HostNames::loopback(), render).context("`metrics_listen`")
 }
 
 /// Answers requests to `address` that name one of `names` with what `render` gives.

@@ -23,7 +23,7 @@ use crate::uplink::{Shared, Signal, lock};
 /// A collection this near to the interval's end stands for that end.
 const ON_TIME_NS: i64 = SECOND_NS / 2;
 /// The kill switch is looked at this often.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// The loop and what it needs.
 pub(crate) struct Rounds<'a> {
@@ -69,7 +69,7 @@ impl<'a> Rounds<'a> {
         self.round(source, wall_ns());
         loop {
             let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
-            let due_ns = (wall_ns() / interval_ns + 1) * interval_ns;
+            let due_ns = next_end(wall_ns(), interval_ns);
             if !self.wait_until(due_ns, interval_ns, source) {
                 return;
             }
@@ -151,12 +151,7 @@ impl<'a> Rounds<'a> {
     /// Queues what was collected and says how it went.
     fn keep(&mut self, collection: Collection, end_wall_ns: i64, interval_seconds: u32) {
         let (counters, heat_rows) = (collection.sample.values.len(), collection.heat.rows.len());
-        let failures: Vec<String> = collection
-            .costs
-            .iter()
-            .filter(|cost| !cost.last_error.is_empty())
-            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
-            .collect();
+        let failures = collection.failures();
         let heat_cost = collection.heat_cost.clone();
         let (services, warnings) = (collection.heat_services.clone(), collection.warnings.clone());
         self.warn(&warnings);
@@ -166,7 +161,7 @@ impl<'a> Rounds<'a> {
         let queued = self.queue.add(self.shared, collection, self.standing());
         let usage = self.bounds.measure(&heat_cost, *queued.as_ref().unwrap_or(&0));
         let error = queued.err().map(|error| format!("{error:#}"));
-        let error = error.or_else(|| (!failures.is_empty()).then(|| failures.join("; ")));
+        let error = error.or(failures);
         let bounds = self.bounds_status(usage);
         self.shared.status.update(|status| {
             status.state = "running";
@@ -204,20 +199,9 @@ impl<'a> Rounds<'a> {
 
     /// What the status says of guard and budget.
     fn bounds_status(&self, usage: Usage) -> impl FnOnce(&mut Status) + use<> {
-        let share = |ns: i64| (usage.elapsed_ns > 0).then(|| ns as f64 / usage.elapsed_ns as f64);
-        let standing = self.standing();
-        let (guard_paused, intervals) = (
-            self.bounds.busy().map(str::to_owned),
-            standing.guard_paused_intervals,
-        );
-        let budget = BudgetStatus {
-            state: standing.budget_state,
-            reason: standing.budget_reason,
-            cpu_ratio: share(usage.cpu_ns),
-            kernel_cpu_ratio: share(usage.kernel_cpu_ns),
-            rss_bytes: usage.rss_bytes,
-            queued_bytes: usage.queued_bytes,
-        };
+        let guard_paused = self.bounds.busy().map(str::to_owned);
+        let intervals = self.guard_count.intervals();
+        let budget = BudgetStatus::of(&self.bounds, usage);
         move |status| {
             status.guard_paused = guard_paused;
             status.guard_paused_intervals = intervals;
@@ -231,6 +215,11 @@ impl<'a> Rounds<'a> {
 pub(crate) fn time_left(now_ns: i64, due_ns: i64, interval_ns: i64) -> Option<Duration> {
     let left_ns = (due_ns - now_ns).max(0);
     (left_ns <= interval_ns).then(|| Duration::from_nanos(left_ns as u64))
+}
+
+/// The end of the interval in which `now_ns` is.
+pub(crate) fn next_end(now_ns: i64, interval_ns: i64) -> i64 {
+    (now_ns / interval_ns + 1) * interval_ns
 }
 
 /// The time that a collection stands for: the end of its interval when it is on time, else the time that it is. After a

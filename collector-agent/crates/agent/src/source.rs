@@ -48,6 +48,19 @@ pub(crate) struct Collection {
     pub(crate) warnings: Vec<String>,
 }
 
+impl Collection {
+    /// What failed in part and why, by collector; `None` where nothing did.
+    pub(crate) fn failures(&self) -> Option<String> {
+        let failures: Vec<String> = self
+            .costs
+            .iter()
+            .filter(|cost| !cost.last_error.is_empty())
+            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
+            .collect();
+        (!failures.is_empty()).then(|| failures.join("; "))
+    }
+}
+
 /// Reads the host.
 pub(crate) trait Source {
     /// Reads everything at the end of an interval.

@@ -10,6 +10,9 @@ use serde::Serialize;
 use tierscope_clock::{rfc3339, wall_ns};
 use tierscope_fleet::simulated::DeliveryNote;
 
+use crate::bounds::Bounds;
+use crate::bounds::budget::Usage;
+
 /// Figures and times, which change all the time, are written at most this often.
 const FIGURES_EVERY: Duration = Duration::from_secs(5);
 
@@ -74,6 +77,22 @@ pub(crate) struct BudgetStatus {
     pub(crate) rss_bytes: i64,
     /// Compressed bytes that were queued in the interval.
     pub(crate) queued_bytes: i64,
+}
+
+impl BudgetStatus {
+    /// What `bounds` say after this use.
+    pub(crate) fn of(bounds: &Bounds, usage: Usage) -> Self {
+        let share = |ns: i64| (usage.elapsed_ns > 0).then(|| ns as f64 / usage.elapsed_ns as f64);
+        let (level, reason) = bounds.standing();
+        Self {
+            state: level.name(),
+            reason: reason.to_owned(),
+            cpu_ratio: share(usage.cpu_ns),
+            kernel_cpu_ratio: share(usage.kernel_cpu_ns),
+            rss_bytes: usage.rss_bytes,
+            queued_bytes: usage.queued_bytes,
+        }
+    }
 }
 
 /// The queue on disk.

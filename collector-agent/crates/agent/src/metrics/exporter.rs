@@ -27,10 +27,10 @@ use crate::doctor::leftovers;
 use crate::host_cgroups;
 use crate::live::LiveSource;
 use crate::machine;
-use crate::rounds::{stamp, time_left};
+use crate::rounds::{LOOK_EVERY, next_end, stamp, time_left};
 use crate::run::stop_on_signals;
 use crate::source::Source as _;
-use crate::status::StatusFile;
+use crate::status::{BudgetStatus, StatusFile};
 use crate::threads::spawn;
 
 use super::http::HostNames;
@@ -38,8 +38,6 @@ use super::{Shown, serve_page};
 
 /// Counters that were read within this time are not read again.
 const FRESH_NS: i64 = 5 * SECOND_NS;
-/// The kill switch is looked at this often.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Scrapes that may wait for one reading; others get the page before.
 const MOST_WISHES: usize = 8;
 /// Longest wait of a scrape for counters that are read for it.
@@ -162,7 +160,7 @@ impl Exporter {
     fn run(&mut self, bounds: &mut Bounds, inbox: &Receiver<Wish>) {
         let interval_ns = i64::from(self.interval_seconds) * SECOND_NS;
         loop {
-            let due_ns = (wall_ns() / interval_ns + 1) * interval_ns;
+            let due_ns = next_end(wall_ns(), interval_ns);
             while let Some(left) = time_left(wall_ns(), due_ns, interval_ns).filter(|left| !left.is_zero()) {
                 match inbox.recv_timeout(left.min(LOOK_EVERY)) {
                     Ok(Wish::Counters(done)) => {
@@ -216,28 +214,17 @@ impl Exporter {
         let collection = self.source.collect(end, &order);
         self.read_ns = Some(collected_ns);
         self.shown.keep(&collection);
-        let failures: Vec<String> = collection
-            .costs
-            .iter()
-            .filter(|cost| !cost.last_error.is_empty())
-            .map(|cost| format!("{}: {}", cost.name, cost.last_error))
-            .collect();
         let usage = bounds.measure(&collection.heat_cost, 0);
-        let (level, reason) = bounds.standing();
         let missed = u64::from(matches!(order.heat, HeatOrder::Miss(_)) && collection.heat_cost.listed);
         self.status.update(|status| {
             status.last_collected_wall_ns = Some(end_wall_ns);
             status.counters = collection.sample.values.len();
             status.heat_rows = collection.heat.rows.len();
             status.heat_rung = collection.heat_cost.backend;
-            status.collection_error = (!failures.is_empty()).then(|| failures.join("; "));
+            status.collection_error = collection.failures();
             status.guard_paused = bounds.busy().map(str::to_owned);
             status.guard_paused_intervals += missed;
-            status.budget.state = level.name();
-            reason.clone_into(&mut status.budget.reason);
-            status.budget.rss_bytes = usage.rss_bytes;
-            status.budget.kernel_cpu_ratio =
-                (usage.elapsed_ns > 0).then(|| usage.kernel_cpu_ns as f64 / usage.elapsed_ns as f64);
+            status.budget = BudgetStatus::of(bounds, usage);
         });
     }
 

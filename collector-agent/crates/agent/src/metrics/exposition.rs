@@ -4,44 +4,52 @@ use std::fmt::Write as _;
 
 /// A page that grows metric by metric.
 #[derive(Debug, Default)]
-pub(super) struct Page(String);
+pub(super) struct Page {
+    text: String,
+    /// The metric whose samples follow.
+    name: String,
+    /// Its announcement, until its first sample: a metric without samples is not announced.
+    header: String,
+}
 
 impl Page {
     /// The text.
     pub(super) fn into_text(self) -> String {
-        self.0
+        self.text
     }
 
-    /// Announces a metric, whose samples follow. `kind` is `counter` or `gauge`; names of counters end with `_total`.
+    /// Begins a metric, whose samples follow. `kind` is `counter` or `gauge`; names of counters end with `_total`.
     pub(super) fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        name.clone_into(&mut self.name);
+        self.header = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    /// One sample of the metric that was announced last.
-    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.0.push_str(name);
+    /// One sample of the metric that was begun last.
+    pub(super) fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
+        self.text.push_str(&std::mem::take(&mut self.header));
+        self.text.push_str(&self.name);
         for (place, (label, text)) in labels.iter().enumerate() {
             let _ = write!(
-                self.0,
+                self.text,
                 "{}{label}=\"{}\"",
                 if place == 0 { '{' } else { ',' },
                 escaped(text)
             );
         }
         let end = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.0, "{end} {value}");
+        let _ = writeln!(self.text, "{end} {value}");
     }
 
     /// A gauge of one sample.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.metric(name, "gauge", help);
-        self.sample(name, &[], value);
+        self.sample(&[], value);
     }
 
     /// A counter of one sample.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: f64) {
         self.metric(name, "counter", help);
-        self.sample(name, &[], value);
+        self.sample(&[], value);
     }
 
     /// 1 for the state that holds, 0 for the others.
@@ -49,7 +57,7 @@ impl Page {
         self.metric(name, "gauge", help);
         for state in states {
             let value = f64::from(u8::from(*state == holds));
-            self.sample(name, &[("state", state)], value);
+            self.sample(&[("state", state)], value);
         }
     }
 }
@@ -86,10 +94,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_metric_without_samples_is_not_announced() {
+        let mut page = Page::default();
+        page.metric("down", "gauge", "Help.");
+        page.counter("up_total", "Help.", 2.0);
+        assert_eq!(
+            page.into_text(),
+            "# HELP up_total Help.\n# TYPE up_total counter\nup_total 2\n"
+        );
+    }
+
+    #[test]
     fn labels_of_any_text_are_escaped() {
         let mut page = Page::default();
         page.metric("up", "gauge", "Help.");
-        page.sample("up", &[("a", "x\\\"y\nz"), ("b", "é")], 1.5);
+        page.sample(&[("a", "x\\\"y\nz"), ("b", "é")], 1.5);
         assert_eq!(
             page.into_text(),
             "# HELP up Help.\n# TYPE up gauge\nup{a=\"x\\\\\\\"y\\nz\",b=\"é\"} 1.5\n"

@@ -12,7 +12,6 @@ const MAX_FILES: usize = 100;
 
 /// Writes one sample for each file that gave nothing, by path with why and when, and for each collector.
 pub(super) fn write(page: &mut Page, gone: &BTreeMap<String, (Missing, i64)>, inventory: &Inventory) {
-    let files = "tierscope_agent_missing_files";
     let mut named: Vec<_> = gone
         .iter()
         .map(|(path, (missing, _))| {
@@ -24,22 +23,16 @@ pub(super) fn write(page: &mut Page, gone: &BTreeMap<String, (Missing, i64)>, in
         })
         .collect();
     named.sort_unstable();
-    if !named.is_empty() {
-        page.metric(
-            files,
-            "gauge",
-            "1 for each kernel file that gave nothing at its last reading, with the reason. At most 100 are named.",
-        );
-        for (_, path, reason) in named.iter().take(MAX_FILES) {
-            page.sample(files, &[("path", path), ("reason", reason)], 1.0);
-        }
-    }
-    let collectors = "tierscope_agent_collector_active";
-    if inventory.collectors.is_empty() {
-        return;
+    page.metric(
+        "tierscope_agent_missing_files",
+        "gauge",
+        "1 for each kernel file that gave nothing within the last 11 minutes, with the reason. At most 100 are named.",
+    );
+    for (_, path, reason) in named.iter().take(MAX_FILES) {
+        page.sample(&[("path", path), ("reason", reason)], 1.0);
     }
     page.metric(
-        collectors,
+        "tierscope_agent_collector_active",
         "gauge",
         "1 for a collector that measures, 0 for one that does not, with the reason.",
     );
@@ -48,7 +41,7 @@ pub(super) fn write(page: &mut Page, gone: &BTreeMap<String, (Missing, i64)>, in
             ("collector", collector.name.as_str()),
             ("reason", collector.reason.as_str()),
         ];
-        page.sample(collectors, &labels, f64::from(u8::from(collector.active)));
+        page.sample(&labels, f64::from(u8::from(collector.active)));
     }
 }
 

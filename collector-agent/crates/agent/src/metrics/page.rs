@@ -11,7 +11,7 @@ const BUDGET_STATES: [&str; 3] = ["within", "backed_off", "stopped"];
 /// What the agent says of itself now.
 pub(super) fn write(page: &mut Page, status: &Status) {
     page.metric("tierscope_agent_info", "gauge", "The agent.");
-    page.sample("tierscope_agent_info", &[("version", crate::VERSION)], 1.0);
+    page.sample(&[("version", crate::VERSION)], 1.0);
     page.states(
         "tierscope_agent_state",
         "1 for the state that holds.",
@@ -50,7 +50,7 @@ fn write_collection(page: &mut Page, status: &Status) {
     );
     if let Some(name) = status.heat_rung {
         page.metric("tierscope_agent_heat_backend", "gauge", "What measures heat.");
-        page.sample("tierscope_agent_heat_backend", &[("name", name)], 1.0);
+        page.sample(&[("name", name)], 1.0);
     }
 }
 

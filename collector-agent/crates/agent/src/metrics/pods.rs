@@ -46,7 +46,7 @@ impl Labels {
     }
 
     /// Writes one sample of the pod with more labels.
-    fn sample(&self, page: &mut Page, metric: &str, node: &Node<'_>, more: &[(&str, &str)], value: f64) {
+    fn sample(&self, page: &mut Page, node: &Node<'_>, more: &[(&str, &str)], value: f64) {
         let own = [
             ("namespace", self.namespace.as_str()),
             ("pod", self.pod.as_str()),
@@ -55,7 +55,7 @@ impl Labels {
             ("owner", self.owner.as_str()),
             ("node", node.inventory.hostname.as_str()),
         ];
-        page.sample(metric, &[&own, more].concat(), value);
+        page.sample(&[&own, more].concat(), value);
     }
 }
 
@@ -84,25 +84,25 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
                 .or_default() += sign * bytes;
         }
     }
-    let metric = "tierscope_pod_memory_bytes";
-    if !sums.is_empty() {
-        page.metric(
-            metric,
-            "gauge",
-            "Memory charged to the containers of a pod by tier and kind. owner_kind and owner follow from the pod's name.",
-        );
-    }
+    page.metric(
+        "tierscope_pod_memory_bytes",
+        "gauge",
+        "Memory charged to the containers of a pod by tier and kind. owner_kind and owner follow from the pod's name.",
+    );
     for ((uid, tier, kind), bytes) in sums {
         let more = [("tier", tier.as_str()), ("kind", kind)];
-        Labels::of(node, &uid).sample(page, metric, node, &more, bytes.max(0) as f64);
+        Labels::of(node, &uid).sample(page, node, &more, bytes.max(0) as f64);
     }
 }
 
 /// One counter for each container: their sum would fall when one of them starts anew, which reads as more moves.
 fn write_moves(page: &mut Page, node: &Node<'_>) {
-    let metric = "tierscope_pod_tier_moves_bytes_total";
+    page.metric(
+        "tierscope_pod_tier_moves_bytes_total",
+        "counter",
+        "Memory of a container of a pod that the kernel moved between tiers, by who moved it.",
+    );
     let page_bytes = f64::from(node.inventory.page_size_bytes);
-    let mut is_announced = false;
     for (scope, source, name, pages) in node.readings.iter().filter(|_| page_bytes > 0.0) {
         let group = scope.strip_prefix("cgroup:").and_then(pod_and_container);
         let moves = MOVES
@@ -111,41 +111,30 @@ fn write_moves(page: &mut Page, node: &Node<'_>) {
         let (Some((uid, container)), "memory.stat", Some(moves)) = (group, source, moves) else {
             continue;
         };
-        if !std::mem::replace(&mut is_announced, true) {
-            page.metric(
-                metric,
-                "counter",
-                "Memory of a container of a pod that the kernel moved between tiers, by who moved it.",
-            );
-        }
         let more = [
             ("container_cgroup", container),
             ("direction", moves.direction),
             ("by", moves.by),
         ];
-        Labels::of(node, &uid).sample(page, metric, node, &more, pages as f64 * page_bytes);
+        Labels::of(node, &uid).sample(page, node, &more, pages as f64 * page_bytes);
     }
 }
 
 /// Heat is measured by service: it is that of a pod where the service has no other on this node.
 fn write_heat(page: &mut Page, node: &Node<'_>) {
-    let metric = "tierscope_pod_heat_bytes";
-    let mut is_announced = false;
+    page.metric(
+        "tierscope_pod_heat_bytes",
+        "gauge",
+        "Resident memory of a pod by heat, where its service has no other pod on this node.",
+    );
     for ((service, tier, kind), classes) in heat_by_place(node.heat) {
         let Some(uid) = node.pods.of_services.get(service) else {
             continue;
         };
-        if !std::mem::replace(&mut is_announced, true) {
-            page.metric(
-                metric,
-                "gauge",
-                "Resident memory of a pod by heat, where its service has no other pod on this node.",
-            );
-        }
         let labels = Labels::of(node, uid);
         for (class, bytes) in classes.named() {
             let more = [("tier", tier), ("kind", kind), ("class", class)];
-            labels.sample(page, metric, node, &more, bytes as f64);
+            labels.sample(page, node, &more, bytes as f64);
         }
     }
 }

@@ -97,9 +97,8 @@ pub(super) fn heat_by_place(rows: &[HeatRow]) -> BTreeMap<(&str, &str, &str), Cl
 
 fn write_heat(page: &mut Page, rows: &[HeatRow]) {
     let Some(first) = rows.first() else { return };
-    let metric = "tierscope_service_heat_bytes";
     page.metric(
-        metric,
+        "tierscope_service_heat_bytes",
         "gauge",
         "Resident memory of a service whose heat is measured: hot was active within 2 intervals, warm within 10, cold in none \
          of 10, unknown was not watched long enough.",
@@ -114,7 +113,7 @@ fn write_heat(page: &mut Page, rows: &[HeatRow]) {
                 ("kind", kind),
                 ("class", class),
             ];
-            page.sample(metric, &labels, bytes as f64);
+            page.sample(&labels, bytes as f64);
         }
     }
     page.gauge(
@@ -131,8 +130,11 @@ fn write_heat(page: &mut Page, rows: &[HeatRow]) {
 
 /// Where the memory of services lies: known on hosts with several classes of memory.
 fn write_placement(page: &mut Page, readings: &Readings) {
-    let metric = "tierscope_service_memory_bytes";
-    let mut is_announced = false;
+    page.metric(
+        "tierscope_service_memory_bytes",
+        "gauge",
+        "Resident memory of a service by tier and kind.",
+    );
     for (scope, source, name, bytes) in readings.iter() {
         let (Some(service), "placement") = (scope.strip_prefix("service:"), source) else {
             continue;
@@ -140,9 +142,6 @@ fn write_placement(page: &mut Page, readings: &Readings) {
         let Some((kind, tier)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
             continue;
         };
-        if !std::mem::replace(&mut is_announced, true) {
-            page.metric(metric, "gauge", "Resident memory of a service by tier and kind.");
-        }
         let (namespace, name) = split(service);
         let labels = [
             ("namespace", namespace),
@@ -150,7 +149,7 @@ fn write_placement(page: &mut Page, readings: &Readings) {
             ("tier", tier),
             ("kind", kind),
         ];
-        page.sample(metric, &labels, bytes as f64);
+        page.sample(&labels, bytes as f64);
     }
 }
 

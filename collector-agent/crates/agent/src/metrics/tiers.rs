@@ -120,12 +120,8 @@ pub(super) fn write(page: &mut Page, readings: &Readings, inventory: &Inventory)
 }
 
 fn write_nodes(page: &mut Page, readings: &Readings, inventory: &Inventory) {
-    if inventory.nodes.is_empty() {
-        return;
-    }
-    let info = "tierscope_node_info";
     page.metric(
-        info,
+        "tierscope_node_info",
         "gauge",
         "1 for each node: class of its memory, rank of its kernel tier (0 is the fastest), and whether it has processors.",
     );
@@ -139,54 +135,44 @@ fn write_nodes(page: &mut Page, readings: &Readings, inventory: &Inventory) {
             ("kernel_tier_rank", rank),
             ("cpus", has_cpus.to_owned()),
         ];
-        page.sample(
-            info,
-            &labels.each_ref().map(|(name, text)| (*name, text.as_str())),
-            1.0,
-        );
+        page.sample(&labels.each_ref().map(|(name, text)| (*name, text.as_str())), 1.0);
     }
     for (part, counter, help) in NODE_MEMORY {
-        let metric = format!("tierscope_node_memory_{part}_bytes");
-        let mut is_announced = false;
+        page.metric(&format!("tierscope_node_memory_{part}_bytes"), "gauge", help);
         for node in &inventory.nodes {
             let Some(bytes) = readings.get(&format!("node:{}", node.id), "meminfo", counter) else {
                 continue;
             };
-            if !std::mem::replace(&mut is_announced, true) {
-                page.metric(&metric, "gauge", help);
-            }
             let labels = [
                 ("node", &*node.id.to_string()),
                 ("tier", node.tier_class.as_str()),
             ];
-            page.sample(&metric, &labels, bytes as f64);
+            page.sample(&labels, bytes as f64);
         }
     }
 }
 
 fn write_moves(page: &mut Page, readings: &Readings, inventory: &Inventory) {
-    let metric = "tierscope_tier_moves_bytes_total";
     let page_bytes = f64::from(inventory.page_size_bytes);
-    let of_dialect = MOVES.iter().filter(|moves| moves.dialect == inventory.dialect);
-    let found: Vec<_> = of_dialect
-        .filter_map(|moves| Some((moves, readings.get("host", SOURCE, moves.counter)?)))
-        .collect();
-    if found.is_empty() || inventory.page_size_bytes == 0 {
+    if inventory.page_size_bytes == 0 {
         return;
     }
     page.metric(
-        metric,
+        "tierscope_tier_moves_bytes_total",
         "counter",
         "Memory that the kernel moved between tiers since boot, by who moved it. A bound counts each huge page as one page.",
     );
-    for (moves, pages) in found {
+    for moves in MOVES.iter().filter(|moves| moves.dialect == inventory.dialect) {
+        let Some(pages) = readings.get("host", SOURCE, moves.counter) else {
+            continue;
+        };
         let labels = [
             ("direction", moves.direction),
             ("by", moves.by),
             ("dialect", moves.dialect),
             ("trust", moves.trust),
         ];
-        page.sample(metric, &labels, pages as f64 * page_bytes);
+        page.sample(&labels, pages as f64 * page_bytes);
     }
 }
 
@@ -204,7 +190,7 @@ fn write_damon(page: &mut Page, readings: &Readings, inventory: &Inventory) {
             "Memory to which a scheme of DAMON tried to apply its action since its kernel thread started.",
         ),
     ] {
-        let mut is_announced = false;
+        page.metric(metric, "counter", help);
         for (_, source, name, bytes) in readings.iter() {
             let label = name.strip_prefix(counter).and_then(|rest| rest.strip_suffix(']'));
             let (Some(label), "damos") = (label, source) else {
@@ -223,35 +209,28 @@ fn write_damon(page: &mut Page, readings: &Readings, inventory: &Inventory) {
                 ("node", node),
                 ("tier", of_node.map_or("", |found| found.tier_class.as_str())),
             ];
-            if !std::mem::replace(&mut is_announced, true) {
-                page.metric(metric, "counter", help);
-            }
-            page.sample(metric, &labels, bytes as f64);
+            page.sample(&labels, bytes as f64);
         }
     }
 }
 
 fn write_pressure(page: &mut Page, readings: &Readings) {
-    let metric = "tierscope_pressure_stalled_seconds_total";
-    let found: Vec<_> = readings
-        .iter()
-        .filter(|(scope, ..)| *scope == "host")
-        .filter_map(|(_, source, name, value)| {
-            let resource = source.strip_prefix("pressure.")?;
-            Some((resource, name.strip_suffix("_total_us")?, value))
-        })
-        .collect();
-    if found.is_empty() {
-        return;
-    }
     page.metric(
-        metric,
+        "tierscope_pressure_stalled_seconds_total",
         "counter",
         "Time in which some, or all, tasks waited for the resource (pressure stall information).",
     );
+    let found =
+        readings
+            .iter()
+            .filter(|(scope, ..)| *scope == "host")
+            .filter_map(|(_, source, name, value)| {
+                let resource = source.strip_prefix("pressure.")?;
+                Some((resource, name.strip_suffix("_total_us")?, value))
+            });
     for (resource, tasks, stalled_us) in found {
         let labels = [("resource", resource), ("tasks", tasks)];
-        page.sample(metric, &labels, stalled_us as f64 / 1e6);
+        page.sample(&labels, stalled_us as f64 / 1e6);
     }
 }
 
@@ -265,8 +244,8 @@ fn write_vmstat(page: &mut Page, readings: &Readings) {
         .map(|(scope, _, name, value)| (name, scope, value))
         .collect();
     samples.sort_unstable();
-    let mut announced = "";
-    for (name, scope, value) in samples {
+    for samples in samples.chunk_by(|one, next| one.0 == next.0) {
+        let (name, ..) = samples[0];
         let is_counter = catalogue::find(SOURCE, name).is_some_and(|metric| metric.kind == Kind::Counter);
         let (kind, ending) = if is_counter {
             ("counter", "_total")
@@ -274,11 +253,10 @@ fn write_vmstat(page: &mut Page, readings: &Readings) {
             ("gauge", "")
         };
         let metric = format!("tierscope_{SOURCE}_{}{ending}", plain(name));
-        if announced != name {
-            page.metric(&metric, kind, "As the kernel counts it; see docs/metrics.md.");
-            announced = name;
+        page.metric(&metric, kind, "As the kernel counts it; see docs/metrics.md.");
+        for (_, scope, value) in samples {
+            let (scope, node) = scope.split_once(':').unwrap_or((scope, ""));
+            page.sample(&[("scope", scope), ("node", node)], *value as f64);
         }
-        let (scope, node) = scope.split_once(':').unwrap_or((scope, ""));
-        page.sample(&metric, &[("scope", scope), ("node", node)], value as f64);
     }
 }
