@@ -166,12 +166,13 @@ class SeriesIndex:
         """Forgets everything once it holds more than `most` series; `seed` is random."""
     def __len__(self) -> int: ...
     def clear(self) -> None: ...
-    def read(self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int) -> WriteRequest:
-        """Read a compressed request. Raises OverflowError over a limit, ValueError for a body that is not readable."""
-    def read_v2(
-        self, body: bytes, *, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int
+    def read(
+        self, body: bytes, *, version: int = 1, inflated_bytes: int, samples: int, oldest_ms: int, newest_ms: int
     ) -> WriteRequest:
-        """The same of a request of remote write 2.0."""
+        """Read a compressed request of remote write 1.0 or 2.0.
+
+        Raises OverflowError over a limit, ValueError for a body that is not readable.
+        """
 
 class WriteRequest:
     """A request that was read."""

@@ -66,7 +66,7 @@ def _samples(body: bytes) -> None:
 
 def _samples_v2(body: bytes) -> None:
     index = load_core().SeriesIndex(1, 4096)
-    index.read_v2(body, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
+    index.read(body, version=2, inflated_bytes=_INFLATED_BYTES, samples=1000, oldest_ms=0, newest_ms=1 << 60)
 
 
 _EXPORT = request(

@@ -34,51 +34,38 @@ impl SeriesIndex {
         self.0.clear();
     }
 
-    /// Reads a compressed request. Raises `OverflowError` over a limit, `ValueError` for a body that is not readable.
-    #[pyo3(signature = (body, *, inflated_bytes, samples, oldest_ms, newest_ms))]
+    /// Reads a compressed request of a major version of remote write. Raises `OverflowError` over a limit, `ValueError`
+    /// for a body that is not readable.
+    #[pyo3(signature = (body, *, version = 1, inflated_bytes, samples, oldest_ms, newest_ms))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "arguments from Python have names"
+    )]
     fn read(
         &self,
         py: Python<'_>,
         body: &[u8],
+        version: u8,
         inflated_bytes: usize,
         samples: usize,
         oldest_ms: i64,
         newest_ms: i64,
     ) -> PyResult<WriteRequest> {
+        let read = match version {
+            1 => Request::read,
+            2 => Request::read_v2,
+            _ => return Err(PyValueError::new_err("version must be 1 or 2")),
+        };
         let limits = Limits {
             inflated_bytes,
             samples,
             oldest_ms,
             newest_ms,
         };
-        taken(py.detach(|| Request::read(body, &self.0, &limits)))
-    }
-
-    /// The same of a request of remote write 2.0.
-    #[pyo3(signature = (body, *, inflated_bytes, samples, oldest_ms, newest_ms))]
-    fn read_v2(
-        &self,
-        py: Python<'_>,
-        body: &[u8],
-        inflated_bytes: usize,
-        samples: usize,
-        oldest_ms: i64,
-        newest_ms: i64,
-    ) -> PyResult<WriteRequest> {
-        let limits = Limits {
-            inflated_bytes,
-            samples,
-            oldest_ms,
-            newest_ms,
-        };
-        taken(py.detach(|| Request::read_v2(body, &self.0, &limits)))
-    }
-}
-
-fn taken(read: Result<Request, Unreadable>) -> PyResult<WriteRequest> {
-    match read {
-        Ok(request) => Ok(WriteRequest(Mutex::new(request))),
-        Err(error) => Err(unreadable(&error)),
+        match py.detach(|| read(body, &self.0, &limits)) {
+            Ok(request) => Ok(WriteRequest(Mutex::new(request))),
+            Err(error) => Err(unreadable(&error)),
+        }
     }
 }
 

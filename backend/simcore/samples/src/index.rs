@@ -56,7 +56,7 @@ impl Index {
     }
 
     /// The key of a label set as it was sent.
-    pub fn key(&self, labels: &[u8]) -> u128 {
+    pub(crate) fn key(&self, labels: &[u8]) -> u128 {
         XxHash3_128::oneshot_with_seed(self.seed, labels)
     }
 
@@ -67,7 +67,7 @@ impl Index {
     }
 
     /// Remembers series.
-    pub fn add(&self, found: impl IntoIterator<Item = (u128, SeriesRef)>) {
+    pub(crate) fn add(&self, found: impl IntoIterator<Item = (u128, SeriesRef)>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() > self.most {
             known.clear();

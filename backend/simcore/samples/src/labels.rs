@@ -3,13 +3,13 @@
 use crate::message::{Fields, Value};
 
 /// Most labels of a series.
-pub const LABELS_MAX: usize = 64;
+const LABELS_MAX: usize = 64;
 /// Longest name of a label, in bytes.
-pub const NAME_BYTES_MAX: usize = 256;
+const NAME_BYTES_MAX: usize = 256;
 /// Longest value of a label, in bytes.
-pub const VALUE_BYTES_MAX: usize = 4096;
+const VALUE_BYTES_MAX: usize = 4096;
 /// The label that holds the name of the metric.
-pub const METRIC: &str = "__name__";
+const METRIC: &str = "__name__";
 
 /// Labels of a series, by name; none has an empty value.
 pub type Labels = Vec<(String, String)>;

@@ -3,8 +3,8 @@
 
 pub mod body;
 pub mod fold;
-pub mod index;
-pub mod labels;
+mod index;
+mod labels;
 mod message;
 pub mod read;
 pub mod request;

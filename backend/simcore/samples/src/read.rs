@@ -4,20 +4,20 @@
 
 use crate::labels::Labels;
 use crate::message::{Fields, Value};
-use crate::request::{Unreadable, bytes_field, inflate, put_series};
+use crate::request::{Unreadable, bytes_field, deflate, inflate, put_series};
 
 /// Bytes of a request after inflating: selectors are short.
-pub const REQUEST_BYTES_MAX: usize = 1 << 20;
+const REQUEST_BYTES_MAX: usize = 1 << 20;
 
 /// How a matcher compares: the words of `PromQL`, in the protocol's order.
-pub const OPERATORS: [&str; 4] = ["=", "!=", "=~", "!~"];
+const OPERATORS: [&str; 4] = ["=", "!=", "=~", "!~"];
 
 const SAMPLES: u64 = 0;
 
 /// A condition on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matcher {
-    /// One of `OPERATORS`.
+    /// `=`, `!=`, `=~` or `!~`.
     pub operator: &'static str,
     /// The label.
     pub label: String,
@@ -43,7 +43,8 @@ pub struct Query {
 pub fn read(body: &[u8], most: usize) -> Result<Vec<Query>, Unreadable> {
     let message = inflate(body, REQUEST_BYTES_MAX)?;
     let mut queries = Vec::new();
-    let mut accepted: Option<bool> = None;
+    // Of answers that its sender takes; it may leave them out.
+    let mut kinds: Option<Vec<u64>> = None;
     let mut fields = Fields::of(&message);
     while let Some(field) = fields.next().map_err(cut("a field is cut off"))? {
         match (field.number, field.value) {
@@ -51,18 +52,15 @@ pub fn read(body: &[u8], most: usize) -> Result<Vec<Query>, Unreadable> {
                 queries.push(read_query(query, most)?);
             }
             (1, Value::Bytes(_)) => return Err(Unreadable::TooManyQueries(most)),
-            (2, Value::Integer(kind)) => {
-                accepted = Some(accepted.unwrap_or(false) || kind == SAMPLES);
-            }
+            (2, Value::Integer(kind)) => kinds.get_or_insert_default().push(kind),
             // Packed: kinds are below 128, a byte each.
-            (2, Value::Bytes(kinds)) => {
-                let some = kinds.iter().any(|kind| u64::from(*kind) == SAMPLES);
-                accepted = Some(accepted.unwrap_or(false) || some);
-            }
+            (2, Value::Bytes(packed)) => kinds
+                .get_or_insert_default()
+                .extend(packed.iter().copied().map(u64::from)),
             _ => {}
         }
     }
-    if accepted == Some(false) {
+    if kinds.is_some_and(|kinds| !kinds.contains(&SAMPLES)) {
         return Err(Unreadable::NotAReadRequest(
             "its sender takes streamed chunks alone, not samples",
         ));
@@ -132,8 +130,5 @@ pub fn answer(results: &[Vec<Series>]) -> Vec<u8> {
         }
         bytes_field(&mut message, 1, &result);
     }
-    // Only a message of more than 4 GiB is refused.
-    snap::raw::Encoder::new()
-        .compress_vec(&message)
-        .unwrap_or_default()
+    deflate(&message)
 }

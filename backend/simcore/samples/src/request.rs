@@ -18,6 +18,8 @@ pub const NEW_LABEL_BYTES_MAX: usize = 8 << 20;
 /// Most texts that a request of version 2.0 may have in its table of symbols.
 pub const SYMBOLS_MAX: usize = 1 << 18;
 
+const SERIES: u64 = 1;
+
 /// Bounds of a request, and which times are taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -116,21 +118,35 @@ impl Request {
         index: &Index,
         limits: &Limits,
     ) -> Result<Self, Unreadable> {
+        Self::read_all(message, SERIES, index, limits, |request, series, place| {
+            request.read_series(series, place, limits)
+        })
+    }
+
+    /// Reads each field `number` of a message as a series; `read_one` takes its samples, and returns its labels as
+    /// `Label` messages.
+    fn read_all<'a>(
+        message: &'a [u8],
+        number: u64,
+        index: &Index,
+        limits: &Limits,
+        mut read_one: impl FnMut(&mut Self, &'a [u8], u32) -> Result<Cow<'a, [u8]>, Unreadable>,
+    ) -> Result<Self, Unreadable> {
         let mut request = Self::default();
         let mut regions = Vec::new();
         let mut fields = Fields::of(message);
-        while let Some(field) = fields
-            .next()
-            .map_err(|()| Unreadable::NotARequest("a field is cut off"))?
-        {
-            let (1, Value::Bytes(series)) = (field.number, field.value) else {
+        while let Some(field) = fields.next().map_err(|()| cut_off())? {
+            let Value::Bytes(series) = field.value else {
                 continue;
             };
+            if field.number != number {
+                continue;
+            }
             let place = regions.len();
             if place == limits.samples {
                 return Err(Unreadable::TooMany(limits.samples));
             }
-            regions.push(request.read_series(series, place as u32, limits)?);
+            regions.push(read_one(&mut request, series, place as u32)?);
         }
         request.find(&regions, index)?;
         Ok(request)
@@ -330,6 +346,17 @@ pub(crate) fn inflate(body: &[u8], limit: usize) -> Result<Vec<u8>, Unreadable> 
         .map_err(wrong)
 }
 
+/// The message in snappy's block format. Only one of more than 4 GiB is refused.
+pub(crate) fn deflate(message: &[u8]) -> Vec<u8> {
+    snap::raw::Encoder::new()
+        .compress_vec(message)
+        .unwrap_or_default()
+}
+
+fn cut_off() -> Unreadable {
+    Unreadable::NotARequest("a field is cut off")
+}
+
 /// Writes a request of these series, as a sender does.
 pub fn write<'a>(
     series: impl IntoIterator<Item = (&'a [(String, String)], &'a [i64], &'a [f64])>,
@@ -338,10 +365,7 @@ pub fn write<'a>(
     for (labels, times_ms, values) in series {
         put_series(&mut message, labels, times_ms, values);
     }
-    // Only a message of more than 4 GiB is refused.
-    snap::raw::Encoder::new()
-        .compress_vec(&message)
-        .unwrap_or_default()
+    deflate(&message)
 }
 
 /// Appends a series as field 1, as requests to write and answers to reads have it.

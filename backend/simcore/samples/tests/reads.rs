@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tierscope_samples::read::{Matcher, Query, answer, read};
-use tierscope_samples::{Index, Limits, Request};
+use tierscope_samples::{Index, Limits, Request, Unreadable};
 
 fn snappy(message: &[u8]) -> Vec<u8> {
     snap::raw::Encoder::new().compress_vec(message).unwrap()
@@ -24,6 +24,25 @@ fn a_selector_is_read_with_its_times_and_conditions() {
         matchers: vec![matcher],
     };
     assert_eq!(found, [expected]);
+}
+
+#[test]
+fn a_sender_that_takes_no_samples_is_refused() {
+    for taken in [
+        &b""[..],
+        b"\x10\x00",
+        b"\x10\x01\x10\x00",
+        b"\x12\x02\x01\x00",
+    ] {
+        assert_eq!(read(&snappy(taken), 20), Ok(vec![]), "{taken:?}");
+    }
+    for refused in [&b"\x12\x00"[..], b"\x10\x01", b"\x12\x01\x01"] {
+        let error = read(&snappy(refused), 20).unwrap_err();
+        assert!(
+            matches!(error, Unreadable::NotAReadRequest(_)),
+            "{refused:?}: {error}"
+        );
+    }
 }
 
 #[test]

@@ -25,7 +25,9 @@ def load_core() -> ModuleType:
             "samples of Prometheus need the compiled core, which is not installed",
             next_step="Run `make simcore`, or install the wheel `tierscope-simcore`.",
         ) from error
-    if not hasattr(getattr(tierscope_simcore, "SeriesIndex", None), "read_v2"):
+    read = getattr(getattr(tierscope_simcore, "SeriesIndex", None), "read", None)
+    # Cores before this release have the function, with one version or with another function for each.
+    if "version" not in (getattr(read, "__text_signature__", None) or ""):
         raise ConfigurationError(
             "the compiled core is older than this release and cannot read samples of Prometheus",
             next_step="Run `make simcore`, or install the wheel `tierscope-simcore` of this release.",

@@ -155,11 +155,10 @@ class RemoteWrite:
 
     def _read(self, body: bytes, version: int) -> tuple["WriteRequest", Taken]:
         limits, window = self._settings, self.window()
-        index = self._registry.index
-        read = index.read if version == 1 else index.read_v2
         try:
-            request = read(
+            request = self._registry.index.read(
                 body,
+                version=version,
                 inflated_bytes=limits.inflated_bytes,
                 samples=limits.samples_per_request,
                 oldest_ms=window.oldest_ms,

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Limits, Request, SYMBOLS_MAX, Unreadable, bytes_field, inflate};
+use super::{Limits, Request, SYMBOLS_MAX, Unreadable, bytes_field, cut_off, inflate};
 use crate::index::Index;
 use crate::message::{Fields, Value};
 use crate::varint;
@@ -27,27 +27,14 @@ impl Request {
         limits: &Limits,
     ) -> Result<Self, Unreadable> {
         let symbols = read_symbols(message, limits)?;
-        let mut request = Self::default();
-        let mut regions: Vec<Cow<'_, [u8]>> = Vec::new();
         // Labels are written out beside the message: both together are what one request may hold.
         let mut bytes_left = limits.inflated_bytes.saturating_sub(message.len());
-        let mut fields = Fields::of(message);
-        while let Some(field) = fields.next().map_err(|()| cut_off())? {
-            let (SERIES, Value::Bytes(series)) = (field.number, field.value) else {
-                continue;
-            };
-            let place = regions.len();
-            if place == limits.samples {
-                return Err(Unreadable::TooMany(limits.samples));
-            }
-            let references = request.read_series_v2(series, place as u32, limits)?;
-            let region = write_labels(&references, &symbols, bytes_left)?
-                .ok_or(Unreadable::TooManySymbols(limits.inflated_bytes))?;
+        Self::read_all(message, SERIES, index, limits, |request, series, place| {
+            let references = request.read_series_v2(series, place, limits)?;
+            let region = write_labels(&references, &symbols, bytes_left, limits)?;
             bytes_left -= region.len();
-            regions.push(Cow::Owned(region));
-        }
-        request.find(&regions, index)?;
-        Ok(request)
+            Ok(Cow::Owned(region))
+        })
     }
 
     /// Reads the samples of a series; returns the references of its labels.
@@ -92,12 +79,13 @@ fn read_symbols<'a>(message: &'a [u8], limits: &Limits) -> Result<Vec<&'a [u8]>,
     Ok(symbols)
 }
 
-/// `Label` messages of pairs of references; `None` where they have more than `most` bytes.
+/// `Label` messages of pairs of references, of at most `most` bytes.
 fn write_labels(
     references: &[u64],
     symbols: &[&[u8]],
     most: usize,
-) -> Result<Option<Vec<u8>>, Unreadable> {
+    limits: &Limits,
+) -> Result<Vec<u8>, Unreadable> {
     let missing = Unreadable::NotARequest("a label refers to a symbol that is not there");
     let text = |reference: u64| {
         let place = usize::try_from(reference).ok()?;
@@ -118,12 +106,8 @@ fn write_labels(
         bytes_field(&mut label, 2, value);
         bytes_field(&mut region, 1, &label);
         if region.len() > most {
-            return Ok(None);
+            return Err(Unreadable::TooManySymbols(limits.inflated_bytes));
         }
     }
-    Ok(Some(region))
-}
-
-fn cut_off() -> Unreadable {
-    Unreadable::NotARequest("a field is cut off")
+    Ok(region)
 }
