@@ -12,8 +12,8 @@ const LIMITS: Limits = Limits {
     newest_ms: 4_000_000_000_000,
 };
 
-/// The bytes as a compressed request of either version, as the message within one, and as a stored body. What is taken is in its bounds,
-/// and comes back from storage as it was.
+/// The bytes as a compressed request of either version, as the message within one, and as a stored body. What is taken
+/// is in its bounds, and comes back from storage as it was.
 pub(crate) fn remote_write(bytes: &[u8]) {
     let index = Index::new(1, 1000);
     let compressed = Request::read(bytes, &index, &LIMITS);

@@ -181,15 +181,10 @@ fn extents_of(ranges: &[PageRange], page_bytes: i64) -> Vec<Extent> {
     let mut counts = [0; 3];
     let extent = |range: &PageRange| {
         counts[range.kind as usize] += 1;
-        let stem = match range.kind {
-            PageKind::Anon => "anon",
-            PageKind::File => "file",
-            PageKind::Tmpfs => "tmpfs",
-        };
         let size_bytes = range.pages().cast_signed() * page_bytes;
         Extent {
             kind: range.kind,
-            mapping: Arc::from(format!("{stem}-{}", counts[range.kind as usize])),
+            mapping: Arc::from(format!("{}-{}", range.kind.name(), counts[range.kind as usize])),
             offset_bytes: 0,
             size_bytes,
             resident_bytes: size_bytes,

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::{Missing, Outcome, ParseError, Root};
+use crate::{Missing, Outcome, ParseError, Root, text};
 
 /// Bytes asked for at once. Large buffers make `/proc/sys` fail with `ENOMEM`, and seq files hand out about one page
 /// per call anyway.
@@ -79,6 +79,11 @@ impl Reader {
     /// The trimmed text of a file with one line.
     pub fn value(&mut self, kernel_path: &str) -> Result<&str, Missing> {
         self.read(kernel_path).map(str::trim)
+    }
+
+    /// The whole number in a file with one line; `None` where there is none.
+    pub fn number(&mut self, kernel_path: &str) -> Option<i64> {
+        self.value(kernel_path).ok().and_then(text::number)
     }
 
     /// Reads a file and parses it; a [`ParseError`] gets the file's name.

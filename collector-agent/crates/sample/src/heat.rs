@@ -31,6 +31,17 @@ pub enum PageKind {
     Tmpfs,
 }
 
+impl PageKind {
+    /// The name in labels and mappings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anon => "anon",
+            Self::File => "file",
+            Self::Tmpfs => "tmpfs",
+        }
+    }
+}
+
 /// What measured the activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {

@@ -38,6 +38,13 @@ pub struct Inventory {
     pub hypervisor: String,
 }
 
+impl Inventory {
+    /// The NUMA node with this id.
+    pub fn node(&self, id: u32) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+}
+
 /// Memory of a node that no tier move can take away.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

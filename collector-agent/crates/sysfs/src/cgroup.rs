@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tierscope_rootfs::{Missing, Outcome, ParseError, Reader, text};
+use tierscope_rootfs::{Outcome, ParseError, Reader, text};
 
 /// Which interface the host mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,8 +315,9 @@ fn usage_bytes(reader: &mut Reader, version: Version, group: &str) -> i64 {
     } else {
         "memory.usage_in_bytes"
     };
-    let value: Result<&str, Missing> = reader.value(&format!("{}{group}/{file}", version.base()));
-    value.ok().and_then(text::number).unwrap_or(0)
+    reader
+        .number(&format!("{}{group}/{file}", version.base()))
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

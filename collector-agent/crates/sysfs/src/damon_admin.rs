@@ -35,19 +35,20 @@ pub fn running(reader: &mut Reader) -> Result<Vec<Kdamond>, Missing> {
             actions.extend(action.ok().map(str::to_owned));
         }
         let operations = reader.value(&format!("{context}/operations"));
+        let operations = operations.map(str::to_owned).unwrap_or_default();
+        let mut number = |file: &str| {
+            let number = reader.number(&format!("{directory}/{file}"));
+            number.and_then(|number| u32::try_from(number).ok())
+        };
         running.push(Kdamond {
             index,
-            operations: operations.map(str::to_owned).unwrap_or_default(),
-            pid: number(reader, &format!("{directory}/pid")),
-            refresh_ms: number(reader, &format!("{directory}/refresh_ms")),
+            operations,
+            pid: number("pid"),
+            refresh_ms: number("refresh_ms"),
             actions,
         });
     }
     Ok(running)
-}
-
-fn number(reader: &mut Reader, path: &str) -> Option<u32> {
-    reader.value(path).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -17,11 +17,7 @@ pub fn enabled(reader: &mut Reader) -> Result<bool, Missing> {
 /// the given share of memory in milliseconds, negative for memory in use.
 pub fn read(reader: &mut Reader, mut emit: impl FnMut(&str, i64)) {
     for file in ["estimated_memory_bandwidth", "aggr_interval_us"] {
-        if let Some(value) = reader
-            .value(&format!("{PARAMETERS}/{file}"))
-            .ok()
-            .and_then(text::number)
-        {
+        if let Some(value) = reader.number(&format!("{PARAMETERS}/{file}")) {
             emit(file, value);
         }
     }

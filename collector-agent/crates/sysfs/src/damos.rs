@@ -1,7 +1,7 @@
 //! What the schemes of DAMON did: statistics of `/sys/kernel/mm/damon/admin/kdamonds/*` (root). Nothing is written there:
 //! the files hold what the kernel put into them last, by itself (`refresh_ms`) or because somebody asked it to.
 
-use tierscope_rootfs::{Missing, Reader, text};
+use tierscope_rootfs::{Missing, Reader};
 
 use crate::damon_admin::KDAMONDS;
 
@@ -46,6 +46,36 @@ impl Scheme {
     }
 }
 
+/// What the name of a scheme within a counter says; [`Scheme::label`] writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label<'a> {
+    /// Numbers of kernel thread, context and scheme.
+    pub place: [u32; 3],
+    /// What the scheme does.
+    pub action: &'a str,
+    /// The one node that it moves memory to.
+    pub target_node: Option<u32>,
+}
+
+impl<'a> Label<'a> {
+    /// Reads `k0.c0.s1.migrate_cold.N1`; `None` for any other text.
+    pub fn parse(label: &'a str) -> Option<Self> {
+        let mut parts = label.split('.');
+        let mut number_after = |letter| parts.next()?.strip_prefix(letter)?.parse().ok();
+        let place = [number_after('k')?, number_after('c')?, number_after('s')?];
+        let action = parts.next().filter(|action| !action.is_empty())?;
+        let target_node = match parts.next() {
+            Some(target) => Some(target.strip_prefix('N')?.parse().ok()?),
+            None => None,
+        };
+        parts.next().is_none().then_some(Self {
+            place,
+            action,
+            target_node,
+        })
+    }
+}
+
 /// Schemes of all kernel threads that are on, without those that only count. `Absent` where the kernel has no DAMON in
 /// sysfs, `Unreadable` where this user may not read it.
 pub fn schemes(reader: &mut Reader) -> Result<Vec<Scheme>, Missing> {
@@ -57,8 +87,9 @@ pub fn schemes(reader: &mut Reader) -> Result<Vec<Scheme>, Missing> {
             Err(missing @ Missing::Unreadable(_)) => return Err(missing),
             _ => continue,
         }
-        let is_refreshed =
-            number(reader, &format!("{directory}/refresh_ms")).is_some_and(|wait_ms| wait_ms > 0);
+        let is_refreshed = reader
+            .number(&format!("{directory}/refresh_ms"))
+            .is_some_and(|wait_ms| wait_ms > 0);
         for context in numbers(reader, &format!("{directory}/contexts")).unwrap_or_default() {
             let schemes = format!("{directory}/contexts/{context}/schemes");
             for scheme in numbers(reader, &schemes).unwrap_or_default() {
@@ -81,9 +112,11 @@ fn read(reader: &mut Reader, directory: &str, place: [u32; 3], is_refreshed: boo
     if action == STAT || action.is_empty() || action.len() > 32 || !is_word {
         return None;
     }
-    let has_several = number(reader, &format!("{directory}/dests/nr_dests")).is_some_and(|dests| dests > 0);
+    let has_several = reader
+        .number(&format!("{directory}/dests/nr_dests"))
+        .is_some_and(|dests| dests > 0);
     let target_node = (action.starts_with("migrate_") && !has_several)
-        .then(|| number(reader, &format!("{directory}/target_nid")))
+        .then(|| reader.number(&format!("{directory}/target_nid")))
         .flatten()
         .and_then(|node| u32::try_from(node).ok());
     Some(Scheme {
@@ -91,12 +124,8 @@ fn read(reader: &mut Reader, directory: &str, place: [u32; 3], is_refreshed: boo
         action,
         target_node,
         is_refreshed,
-        stats: STATS.map(|file| number(reader, &format!("{directory}/stats/{file}"))),
+        stats: STATS.map(|file| reader.number(&format!("{directory}/stats/{file}"))),
     })
-}
-
-fn number(reader: &mut Reader, path: &str) -> Option<i64> {
-    reader.value(path).ok().and_then(text::number)
 }
 
 /// Numbers of the directories in a directory.
@@ -151,8 +180,30 @@ mod tests {
                 "k1.c0.s3.pageout"
             ]
         );
+        for (scheme, label) in found.iter().zip(&labels) {
+            let expected = Label {
+                place: scheme.place,
+                action: &scheme.action,
+                target_node: scheme.target_node,
+            };
+            assert_eq!(Label::parse(label), Some(expected), "{label}");
+        }
         assert_eq!(found[0].stats, [None, Some(3), None, Some(8192), None, None]);
         assert!(found.iter().all(|scheme| scheme.is_refreshed));
+    }
+
+    #[test]
+    fn other_texts_are_no_names_of_schemes() {
+        for text in [
+            "",
+            "k0.c0.s1",
+            "k0.c0.s1.",
+            "0.c0.s1.stat",
+            "k0.c0.s1.stat.1",
+            "k0.c0.s1.stat.N1.x",
+        ] {
+            assert_eq!(Label::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -14,10 +14,6 @@ pub struct Instance {
     pub name: String,
     /// The memory device that counts: `mem0`.
     pub device: String,
-    /// Number of the unit within the device.
-    pub unit: u32,
-    /// Number of the instance within the unit.
-    pub number: u32,
 }
 
 /// All instances by name; none where the host has no such device or no driver for it.
@@ -31,13 +27,11 @@ fn parse(name: &str) -> Option<Instance> {
     let device = parts.next()?;
     let number = device.strip_prefix("mem")?;
     let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
-    let instance = Instance {
+    let [_unit, _instance]: [u32; 2] = [parts.next()?.parse().ok()?, parts.next()?.parse().ok()?];
+    (is_number && parts.next().is_none()).then(|| Instance {
         name: name.to_owned(),
         device: device.to_owned(),
-        unit: parts.next()?.parse().ok()?,
-        number: parts.next()?.parse().ok()?,
-    };
-    (is_number && parts.next().is_none()).then_some(instance)
+    })
 }
 
 #[cfg(test)]
@@ -63,10 +57,12 @@ mod tests {
         let found = instances(&reader);
         let places: Vec<_> = found
             .iter()
-            .map(|found| (found.device.as_str(), found.unit, found.number))
+            .map(|found| (found.device.as_str(), found.name.as_str()))
             .collect();
-        assert_eq!(places, [("mem0", 0, 0), ("mem12", 1, 3)]);
-        assert_eq!(found[1].name, "cxl_hmu_mem12.1.3");
+        assert_eq!(
+            places,
+            [("mem0", "cxl_hmu_mem0.0.0"), ("mem12", "cxl_hmu_mem12.1.3")]
+        );
         let (_directory, reader) = fake_root::reader(&[]);
         assert_eq!(instances(&reader), []);
     }

@@ -1,6 +1,6 @@
 //! Huge pages: reserved pools by node and size, and what the kernel counts of transparent ones by size.
 
-use tierscope_rootfs::{Missing, Reader, text};
+use tierscope_rootfs::{Missing, Reader};
 
 const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage";
 /// Files of a pool.
@@ -15,7 +15,7 @@ pub fn pools(reader: &mut Reader, node: u32, mut emit: impl FnMut(&str, i64)) ->
             continue;
         };
         for file in POOL_FILES {
-            if let Some(pages) = number(reader, &format!("{directory}/{name}/{file}")) {
+            if let Some(pages) = reader.number(&format!("{directory}/{name}/{file}")) {
                 emit(&format!("{file}[{size}]"), pages);
             }
         }
@@ -49,15 +49,11 @@ pub fn transparent_stats(
 ) -> Result<(), Missing> {
     let directory = format!("{TRANSPARENT}/hugepages-{page_size_name}/stats");
     for name in reader.list(&directory)? {
-        if let Some(value) = number(reader, &format!("{directory}/{name}")) {
+        if let Some(value) = reader.number(&format!("{directory}/{name}")) {
             emit(&format!("{name}[{page_size_name}]"), value);
         }
     }
     Ok(())
-}
-
-fn number(reader: &mut Reader, path: &str) -> Option<i64> {
-    reader.value(path).ok().and_then(text::number)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What firmware says of a node's memory beyond the best initiator's ratings: both access classes of HMAT, and caches
 //! of fast memory in front of slow memory.
 
-use tierscope_rootfs::{Reader, text};
+use tierscope_rootfs::Reader;
 
 const NODES: &str = "/sys/devices/system/node";
 /// Access classes: 0 counts any initiator, such as a GPU, 1 counts processors alone.
@@ -19,7 +19,7 @@ pub fn accesses(reader: &mut Reader, node: u32, mut emit: impl FnMut(&str, i64))
     for access in ACCESSES {
         for (file, name) in RATINGS {
             let path = format!("{NODES}/node{node}/{access}/initiators/{file}");
-            let value = reader.value(&path).ok().and_then(text::number);
+            let value = reader.number(&path);
             // 0 is printed for a rating that firmware does not give.
             if let Some(value) = value.filter(|value| *value > 0) {
                 emit(&format!("{name}[{access}]"), value);
@@ -37,11 +37,7 @@ pub fn memory_side_caches(reader: &mut Reader, node: u32, mut emit: impl FnMut(&
             continue;
         }
         for file in CACHE_FILES {
-            let value = reader
-                .value(&format!("{directory}/{index}/{file}"))
-                .ok()
-                .and_then(text::number);
-            if let Some(value) = value {
+            if let Some(value) = reader.number(&format!("{directory}/{index}/{file}")) {
                 emit(&format!("{file}[{index}]"), value);
             }
         }

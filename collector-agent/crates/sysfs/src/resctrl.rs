@@ -107,10 +107,7 @@ fn places(reader: &Reader, caches: &CacheNodes, data: &str, domain: &str) -> Vec
 fn add(reader: &mut Reader, sums: &mut [Option<i64>; 2], directory: &str) {
     for (sum, file) in sums.iter_mut().zip(FILES) {
         // `Unavailable`, `Unassigned` and `Error` are words of the kernel for a counter that it does not have.
-        let value = reader
-            .value(&format!("{directory}/{file}"))
-            .ok()
-            .and_then(text::number);
+        let value = reader.number(&format!("{directory}/{file}"));
         *sum = sum.zip(value).map(|(sum, value)| sum.saturating_add(value));
     }
 }

@@ -63,11 +63,7 @@ pub fn stats(reader: &mut Reader, device: &str, mut emit: impl FnMut(&str, i64))
 /// The counters of zswap that the kernel shows in debugfs (root), under their own names.
 pub fn zswap(reader: &mut Reader, mut emit: impl FnMut(&str, i64)) -> Result<(), Missing> {
     for name in reader.list(ZSWAP)? {
-        if let Some(value) = reader
-            .value(&format!("{ZSWAP}/{name}"))
-            .ok()
-            .and_then(text::number)
-        {
+        if let Some(value) = reader.number(&format!("{ZSWAP}/{name}")) {
             emit(&name, value);
         }
     }

@@ -150,7 +150,7 @@ fn figure(host: &Host, interval: Bounds, method: String) -> Figure {
 /// Nodes of the fastest tier; `None` where all memory of the host is in it.
 fn top_nodes(inventory: &Inventory) -> Option<Vec<u32>> {
     let with_memory = |id: &u32| {
-        let node = inventory.nodes.iter().find(|node| node.id == *id);
+        let node = inventory.node(*id);
         node.is_some_and(|node| node.memory_bytes.unwrap_or(0) > 0)
     };
     let all: Vec<u32> = inventory

@@ -180,7 +180,7 @@ fn write_text(inventory: &Inventory, tiering: &Tiering, out: &mut impl Write) ->
 }
 
 fn describe_node(inventory: &Inventory, id: u32) -> String {
-    match inventory.nodes.iter().find(|node| node.id == id) {
+    match inventory.node(id) {
         Some(node) => format!("node {id} {} ({})", node.tier_class, node.tier_evidence),
         None => format!("node {id}"),
     }

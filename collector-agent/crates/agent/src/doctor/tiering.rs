@@ -21,7 +21,7 @@ pub(crate) struct Tiering {
 /// Judges by the tiers with memory, and by the settings of both directions.
 pub(crate) fn judge(inventory: &Inventory) -> Tiering {
     let has_memory = |id: &u32| {
-        let node = inventory.nodes.iter().find(|node| node.id == *id);
+        let node = inventory.node(*id);
         node.is_some_and(|node| node.memory_bytes.is_none_or(|bytes| bytes > 0))
     };
     let usable = inventory

@@ -76,7 +76,7 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
         let Some((number, kinds)) = placed(name) else {
             continue;
         };
-        let found = node.inventory.nodes.iter().find(|found| found.id == number);
+        let found = node.inventory.node(number);
         let tier = found.map_or("unknown", |found| found.tier_class.as_str());
         for (kind, sign) in kinds {
             *sums

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tierscope_sample::heat::{AGE_BUCKET_STARTS, HeatRow, PageKind};
+use tierscope_sample::heat::{AGE_BUCKET_STARTS, HeatRow};
+use tierscope_sample::history::mask;
 
 use super::exposition::Page;
 use super::readings::Readings;
@@ -25,7 +26,7 @@ impl Classes {
     /// The classes of a row. Memory is warm or cold only where all intervals were observed that say so.
     fn of(row: &HeatRow) -> Self {
         let observed = |intervals: u32| {
-            let mask = (1_u64 << intervals) - 1;
+            let mask = mask(intervals);
             row.validity & mask == mask
         };
         let mut classes = Self::default();
@@ -65,14 +66,6 @@ impl Classes {
     }
 }
 
-fn kind_name(kind: PageKind) -> &'static str {
-    match kind {
-        PageKind::Anon => "anon",
-        PageKind::File => "file",
-        PageKind::Tmpfs => "tmpfs",
-    }
-}
-
 /// Namespace and name of `namespace/name`.
 fn split(service: &str) -> (&str, &str) {
     service.split_once('/').unwrap_or(("", service))
@@ -89,7 +82,7 @@ pub(super) fn heat_by_place(rows: &[HeatRow]) -> BTreeMap<(&str, &str, &str), Cl
     let mut sums: BTreeMap<(&str, &str, &str), Classes> = BTreeMap::new();
     for row in rows {
         let tier = row.tier.as_deref().unwrap_or("unknown");
-        let place = (&*row.service, tier, kind_name(row.kind));
+        let place = (&*row.service, tier, row.kind.name());
         sums.entry(place).or_default().add(Classes::of(row));
     }
     sums
@@ -156,7 +149,7 @@ fn write_placement(page: &mut Page, readings: &Readings) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use tierscope_sample::heat::{AGE_BUCKETS, Backend, Beside, Granularity};
+    use tierscope_sample::heat::{AGE_BUCKETS, Backend, Beside, Granularity, PageKind};
 
     /// A row of 64 bytes of `shop/cache`, 3 of them hot.
     pub(in crate::metrics) fn row(validity: u64) -> HeatRow {

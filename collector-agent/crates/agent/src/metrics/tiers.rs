@@ -2,6 +2,7 @@
 
 use tierscope_sample::catalogue::{self, Kind};
 use tierscope_sample::inventory::Inventory;
+use tierscope_sysfs::damos::Label;
 
 use super::exposition::{Page, plain};
 use super::readings::Readings;
@@ -192,22 +193,22 @@ fn write_damon(page: &mut Page, readings: &Readings, inventory: &Inventory) {
     ] {
         page.metric(metric, "counter", help);
         for (_, source, name, bytes) in readings.iter() {
-            let label = name.strip_prefix(counter).and_then(|rest| rest.strip_suffix(']'));
+            let label = name
+                .strip_prefix(counter)
+                .and_then(|rest| Label::parse(rest.strip_suffix(']')?));
             let (Some(label), "damos") = (label, source) else {
                 continue;
             };
-            let mut parts = label.split('.');
-            let mut next = || parts.next().unwrap_or_default();
-            let (kdamond, context, scheme, action, target) = (next(), next(), next(), next(), next());
-            let node = target.trim_start_matches('N');
-            let of_node = inventory.nodes.iter().find(|found| found.id.to_string() == node);
+            let [kdamond, context, scheme] = label.place.map(|number| number.to_string());
+            let target = label.target_node.map(|id| id.to_string()).unwrap_or_default();
+            let node = label.target_node.and_then(|id| inventory.node(id));
             let labels = [
-                ("kdamond", kdamond.trim_start_matches('k')),
-                ("context", context.trim_start_matches('c')),
-                ("scheme", scheme.trim_start_matches('s')),
-                ("action", action),
-                ("node", node),
-                ("tier", of_node.map_or("", |found| found.tier_class.as_str())),
+                ("kdamond", kdamond.as_str()),
+                ("context", &context),
+                ("scheme", &scheme),
+                ("action", label.action),
+                ("node", &target),
+                ("tier", node.map_or("", |node| &node.tier_class)),
             ];
             page.sample(&labels, bytes as f64);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tierscope_opened::Opened;
-use tierscope_sample::heat::{Backend, ColumnValue, GapRow, Granularity, HeatRow, PageKind};
+use tierscope_sample::heat::{Backend, ColumnValue, GapRow, Granularity, HeatRow};
 use tierscope_sample::inventory::{CxlDevice, Inventory, NodeBench};
 use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
@@ -57,14 +57,6 @@ fn counters(row: &CounterRow) -> Value {
     })
 }
 
-fn kind(kind: PageKind) -> &'static str {
-    match kind {
-        PageKind::Anon => "anon",
-        PageKind::File => "file",
-        PageKind::Tmpfs => "tmpfs",
-    }
-}
-
 fn backend(backend: Backend) -> &'static str {
     match backend {
         Backend::Pebs => "pebs",
@@ -96,7 +88,7 @@ fn heat(row: &HeatRow) -> Value {
         "end_boottime_ns": row.end_boottime_ns,
         "service": *row.service,
         "group": *row.group,
-        "kind": kind(row.kind),
+        "kind": row.kind.name(),
         "page_size_bytes": row.page_size_bytes,
         "tier": row.tier.as_deref(),
         "validity": row.validity,
@@ -136,7 +128,7 @@ fn gaps(row: &GapRow) -> Value {
         "intervals": row.intervals,
         "service": *row.service,
         "group": *row.group,
-        "kind": kind(row.kind),
+        "kind": row.kind.name(),
         "closed_bytes": row.closed_bytes.as_slice(),
         "freed_bytes": row.freed_bytes.as_slice(),
         "open_bytes": row.open_bytes.as_slice(),
@@ -147,7 +139,7 @@ fn gaps(row: &GapRow) -> Value {
 fn epoch(epoch: &TileEpoch) -> Value {
     let row = |row: &tierscope_sample::tiles::TileRow| {
         json!({
-            "kind": kind(row.kind),
+            "kind": row.kind.name(),
             "mapping": *row.mapping,
             "offset_bytes": row.offset_bytes,
             "size_bytes": row.size_bytes,
@@ -307,7 +299,7 @@ fn page_sample(sample: &PageSample) -> Value {
             "end_wall_ns": end_wall_ns, "observed": observed,
         })).collect::<Vec<_>>(),
         "pages": sample.pages.iter().map(|page| json!({
-            "id": page.id, "kind": kind(page.kind), "page_size_bytes": page.page_size_bytes,
+            "id": page.id, "kind": page.kind.name(), "page_size_bytes": page.page_size_bytes,
             "first_interval": page.first_interval, "last_interval": page.last_interval,
         })).collect::<Vec<_>>(),
         "rows": sample.rows.iter().map(|row| json!({

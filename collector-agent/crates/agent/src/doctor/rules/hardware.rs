@@ -195,7 +195,7 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
         let Some(target) = dax.target_node.filter(|_| dax.driver.as_deref() == Some("kmem")) else {
             continue;
         };
-        let node = facts.inventory.nodes.iter().find(|node| node.id == target);
+        let node = facts.inventory.node(target);
         if node.is_none_or(|node| node.memory_bytes.unwrap_or(0) == 0) {
             offline.push(format!(
                 "{} feeds node {target}, which has no memory online",
@@ -215,11 +215,7 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
     let mut worst_percent = 0;
     let mut nodes = Vec::new();
     for unmovable in &facts.inventory.unmovable {
-        let node = facts
-            .inventory
-            .nodes
-            .iter()
-            .find(|node| node.id == unmovable.node);
+        let node = facts.inventory.node(unmovable.node);
         let Some(memory_bytes) = node.and_then(|node| node.memory_bytes).filter(|bytes| *bytes > 0) else {
             continue;
         };

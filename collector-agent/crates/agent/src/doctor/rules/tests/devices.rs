@@ -273,7 +273,6 @@ fn a_device_that_counts_hot_blocks_is_named() {
     facts.devices.hotness = vec![Instance {
         name: "cxl_hmu_mem0.0.0".into(),
         device: "mem0".into(),
-        ..Instance::default()
     }];
     let found = all(&facts);
     assert_eq!(ids_of(&found), ["cxl-hotness-unit"]);
