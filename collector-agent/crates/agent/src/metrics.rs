@@ -85,12 +85,14 @@ impl Shown {
         page::write(&mut page, status);
         let newest = self.lock();
         tiers::write(&mut page, &newest.readings, &newest.inventory);
-        services::write(&mut page, &newest.readings, &newest.heat);
+        let heat = services::heat_by_place(&newest.heat);
+        services::write_heat(&mut page, &heat, newest.heat.first());
+        services::write_placement(&mut page, &newest.readings);
         let node = pods::Node {
             readings: &newest.readings,
             inventory: &newest.inventory,
             pods: &newest.pods,
-            heat: &newest.heat,
+            heat: &heat,
         };
         pods::write(&mut page, &node);
         missing::write(&mut page, &newest.gone, &newest.inventory);

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tierscope_sample::heat::HeatRow;
 use tierscope_sample::inventory::Inventory;
 use tierscope_sample::placement::placed;
-use tierscope_sample::service::{owner_of_pod, pod_and_container, pod_uid};
+use tierscope_sample::service::{PodOwner, owner_of_pod, pod_and_container, pod_uid};
 
 use super::exposition::Page;
 use super::readings::Readings;
-use super::services::heat_by_place;
+use super::services::HeatByPlace;
 use super::tiers::MOVES;
 use crate::source::FoundPods;
 
@@ -18,42 +17,41 @@ pub(super) struct Node<'a> {
     pub(super) readings: &'a Readings,
     pub(super) inventory: &'a Inventory,
     pub(super) pods: &'a FoundPods,
-    pub(super) heat: &'a [HeatRow],
+    pub(super) heat: &'a HeatByPlace<'a>,
 }
 
 /// Labels of a pod: what Prometheus joins and filters by.
-struct Labels {
-    namespace: String,
-    pod: String,
-    uid: String,
-    owner_kind: &'static str,
-    owner: String,
+struct Labels<'a> {
+    namespace: &'a str,
+    pod: &'a str,
+    uid: &'a str,
+    owner: PodOwner<'a>,
+    node: &'a str,
 }
 
-impl Labels {
+impl<'a> Labels<'a> {
     /// Those of the pod with this uid; without its name where the node does not show it.
-    fn of(node: &Node<'_>, uid: &str) -> Self {
+    fn of(node: &Node<'a>, uid: &'a str) -> Self {
         let known = node.pods.names.get(uid);
-        let pod = known.map(|pod| pod.name.clone()).unwrap_or_default();
-        let owner = owner_of_pod(&pod);
+        let (namespace, pod) = known.map_or(("", ""), |pod| (pod.namespace.as_str(), pod.name.as_str()));
         Self {
-            namespace: known.map(|pod| pod.namespace.clone()).unwrap_or_default(),
-            owner_kind: owner.kind.unwrap_or_default(),
-            owner: owner.name.to_owned(),
-            uid: uid.to_owned(),
+            namespace,
             pod,
+            uid,
+            owner: owner_of_pod(pod),
+            node: &node.inventory.hostname,
         }
     }
 
     /// Writes one sample of the pod with more labels.
-    fn sample(&self, page: &mut Page, node: &Node<'_>, more: &[(&str, &str)], value: f64) {
+    fn sample(&self, page: &mut Page, more: &[(&str, &str)], value: f64) {
         let own = [
-            ("namespace", self.namespace.as_str()),
-            ("pod", self.pod.as_str()),
-            ("uid", self.uid.as_str()),
-            ("owner_kind", self.owner_kind),
-            ("owner", self.owner.as_str()),
-            ("node", node.inventory.hostname.as_str()),
+            ("namespace", self.namespace),
+            ("pod", self.pod),
+            ("uid", self.uid),
+            ("owner_kind", self.owner.kind.unwrap_or_default()),
+            ("owner", self.owner.name),
+            ("node", self.node),
         ];
         page.sample(&[&own, more].concat(), value);
     }
@@ -67,7 +65,7 @@ pub(super) fn write(page: &mut Page, node: &Node<'_>) {
 }
 
 fn write_memory(page: &mut Page, node: &Node<'_>) {
-    let mut sums: BTreeMap<(String, String, &str), i64> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, &str, &str), i64> = BTreeMap::new();
     for (scope, source, name, bytes) in node.readings.iter() {
         let (Some(uid), "memory.numa_stat") = (scope.strip_prefix("cgroup:").and_then(pod_uid), source)
         else {
@@ -79,9 +77,7 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
         let found = node.inventory.node(number);
         let tier = found.map_or("unknown", |found| found.tier_class.as_str());
         for (kind, sign) in kinds {
-            *sums
-                .entry((uid.clone(), tier.to_owned(), kind.name()))
-                .or_default() += sign * bytes;
+            *sums.entry((uid.clone(), tier, kind.name())).or_default() += sign * bytes;
         }
     }
     page.metric(
@@ -90,8 +86,8 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
         "Memory charged to the containers of a pod by tier and kind. owner_kind and owner follow from the pod's name.",
     );
     for ((uid, tier, kind), bytes) in sums {
-        let more = [("tier", tier.as_str()), ("kind", kind)];
-        Labels::of(node, &uid).sample(page, node, &more, bytes.max(0) as f64);
+        let more = [("tier", tier), ("kind", kind)];
+        Labels::of(node, &uid).sample(page, &more, bytes.max(0) as f64);
     }
 }
 
@@ -116,7 +112,7 @@ fn write_moves(page: &mut Page, node: &Node<'_>) {
             ("direction", moves.direction),
             ("by", moves.by),
         ];
-        Labels::of(node, &uid).sample(page, node, &more, pages as f64 * page_bytes);
+        Labels::of(node, &uid).sample(page, &more, pages as f64 * page_bytes);
     }
 }
 
@@ -127,14 +123,14 @@ fn write_heat(page: &mut Page, node: &Node<'_>) {
         "gauge",
         "Resident memory of a pod by heat, where its service has no other pod on this node.",
     );
-    for ((service, tier, kind), classes) in heat_by_place(node.heat) {
+    for (&(service, tier, kind), classes) in node.heat {
         let Some(uid) = node.pods.of_services.get(service) else {
             continue;
         };
         let labels = Labels::of(node, uid);
         for (class, bytes) in classes.named() {
             let more = [("tier", tier), ("kind", kind), ("class", class)];
-            labels.sample(page, node, &more, bytes as f64);
+            labels.sample(page, &more, bytes as f64);
         }
     }
 }

@@ -71,15 +71,12 @@ fn split(service: &str) -> (&str, &str) {
     service.split_once('/').unwrap_or(("", service))
 }
 
-/// Writes the heat of the last interval that was measured, and the placement of services.
-pub(super) fn write(page: &mut Page, readings: &Readings, rows: &[HeatRow]) {
-    write_heat(page, rows);
-    write_placement(page, readings);
-}
-
 /// Bytes by service, tier and kind.
-pub(super) fn heat_by_place(rows: &[HeatRow]) -> BTreeMap<(&str, &str, &str), Classes> {
-    let mut sums: BTreeMap<(&str, &str, &str), Classes> = BTreeMap::new();
+pub(super) type HeatByPlace<'a> = BTreeMap<(&'a str, &'a str, &'a str), Classes>;
+
+/// Sums rows of one place, such as those of several page sizes.
+pub(super) fn heat_by_place(rows: &[HeatRow]) -> HeatByPlace<'_> {
+    let mut sums = HeatByPlace::new();
     for row in rows {
         let tier = row.tier.as_deref().unwrap_or("unknown");
         let place = (&*row.service, tier, row.kind.name());
@@ -88,15 +85,16 @@ pub(super) fn heat_by_place(rows: &[HeatRow]) -> BTreeMap<(&str, &str, &str), Cl
     sums
 }
 
-fn write_heat(page: &mut Page, rows: &[HeatRow]) {
-    let Some(first) = rows.first() else { return };
+/// Writes the heat of the last interval that was measured, which is that of any of its rows.
+pub(super) fn write_heat(page: &mut Page, heat: &HeatByPlace<'_>, row: Option<&HeatRow>) {
+    let Some(row) = row else { return };
     page.metric(
         "tierscope_service_heat_bytes",
         "gauge",
         "Resident memory of a service whose heat is measured: hot was active within 2 intervals, warm within 10, cold in none \
          of 10, unknown was not watched long enough.",
     );
-    for ((service, tier, kind), classes) in heat_by_place(rows) {
+    for (&(service, tier, kind), classes) in heat {
         let (namespace, name) = split(service);
         for (class, bytes) in classes.named() {
             let labels = [
@@ -112,17 +110,17 @@ fn write_heat(page: &mut Page, rows: &[HeatRow]) {
     page.gauge(
         "tierscope_heat_interval_seconds",
         "Length of an interval of heat.",
-        first.interval_ns as f64 / 1e9,
+        row.interval_ns as f64 / 1e9,
     );
     page.gauge(
         "tierscope_heat_last_interval_timestamp_seconds",
         "End of the last interval of heat.",
-        first.end_wall_ns as f64 / 1e9,
+        row.end_wall_ns as f64 / 1e9,
     );
 }
 
 /// Where the memory of services lies: known on hosts with several classes of memory.
-fn write_placement(page: &mut Page, readings: &Readings) {
+pub(super) fn write_placement(page: &mut Page, readings: &Readings) {
     page.metric(
         "tierscope_service_memory_bytes",
         "gauge",
@@ -204,14 +202,15 @@ pub(super) mod tests {
 
     #[test]
     fn rows_of_one_place_are_one_sample_and_no_rows_are_none() {
+        let rows = [row(u64::MAX), row(u64::MAX)];
         let mut page = Page::default();
-        write(&mut page, &Readings::default(), &[row(u64::MAX), row(u64::MAX)]);
+        write_heat(&mut page, &heat_by_place(&rows), rows.first());
         let text = page.into_text();
         let hot = "tierscope_service_heat_bytes{namespace=\"shop\",service=\"cache\",tier=\"unknown\",kind=\"anon\",class=\"hot\"} 6";
         assert!(text.lines().any(|line| line == hot), "{text}");
         assert!(text.contains("tierscope_heat_interval_seconds 60\n"), "{text}");
         let mut page = Page::default();
-        write(&mut page, &Readings::default(), &[]);
+        write_heat(&mut page, &heat_by_place(&[]), None);
         assert_eq!(page.into_text(), "");
     }
 }
