@@ -16,6 +16,9 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from factories import batches
 from factories.installations import enrol
@@ -227,6 +230,26 @@ def test_a_dashboard_is_one_that_grafana_reads(name: str) -> None:
         assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
         assert panel["fieldConfig"]["defaults"]["unit"]
         assert panel["targets"], panel["title"]
+
+
+@pytest.mark.parametrize("name", sorted(BOARDS))
+def test_a_dashboard_holds_what_grafana_publishes_types_for(name: str) -> None:
+    register_default_plugins()
+    kept = json.loads(json.dumps(Dashboard.from_json(BOARDS[name]), cls=JSONEncoder))
+    # `definition` is the query again in words; Grafana writes it, its published types leave it out.
+    assert [path for path in lost(BOARDS[name], kept) if not path.endswith(".definition")] == []
+
+
+def lost(ours: object, kept: object, path: str = "") -> Iterator[str]:
+    """Paths of what is not kept as it is."""
+    if isinstance(ours, dict) and isinstance(kept, dict):
+        for key, value in ours.items():
+            yield from lost(value, kept.get(key), f"{path}.{key}") if key in kept else [f"{path}.{key}"]
+    elif isinstance(ours, list) and isinstance(kept, list) and len(ours) == len(kept):
+        for place, (value, other) in enumerate(zip(ours, kept, strict=True)):
+            yield from lost(value, other, f"{path}[{place}]")
+    elif ours != kept:
+        yield path
 
 
 @needs_promtool

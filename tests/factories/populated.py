@@ -33,6 +33,8 @@ from tierscope.usecases.tco.scenario_files import read_scenario
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "docs" / "examples" / "half-reused.yaml"
 TRACE = ROOT / "tests" / "data" / "page-traces" / "sqlite.parquet"
+SCHEMES = {"s0.migrate_hot.N0": 8 << 20, "s1.migrate_cold.N1": 12 << 20, "s2.pageout": 1 << 20}
+"""Schemes of DAMON with the bytes that each moves in a minute."""
 
 
 @dataclass(slots=True)
@@ -69,7 +71,13 @@ def populate(database: Database) -> Populated:
 
 def _send(database: Database, host: Enrolled) -> None:
     keys, rows = recording("04-pingpong")
-    rows = rows[-30:]
+    applied = {f"host|damos|sz_applied[k0.c0.{scheme}]": n for scheme, n in SCHEMES.items()}
+    counted = [
+        dict(zip(keys, row, strict=True)) | {key: n * minute for key, n in applied.items()}
+        for minute, row in enumerate(rows[-30:])
+    ]
+    keys = tuple(sorted(counted[0]))
+    rows = [[row[key] for key in keys] for row in counted]
     now = batches.now_ns()
     batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
     ends = [now - (len(rows) - 1 - i) * batches.MINUTE_NS for i in range(len(rows))]
