@@ -7,6 +7,7 @@ import pytest
 
 from bench.ingest import serving
 from bench.memory_watch import Cost, measure_costs
+from factories.api_watch import SELDOM_SECONDS
 from factories.hostile_requests import hostile_requests
 from factories.installations import enrol
 from tierscope.core.database import Database
@@ -21,7 +22,8 @@ def costs(database_url: str) -> Iterator[Iterator[Cost]]:
         host = enrol(database)
         token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
         requests = hostile_requests(host_id=host.id, credential=host.credential, token=token)
-        yield measure_costs(address, pid, [request for request in requests if request.quick])
+        quick = [request for request in requests if request.quick]
+        yield measure_costs(address, pid, quick, pause_seconds=SELDOM_SECONDS)
 
 
 @pytest.mark.slow

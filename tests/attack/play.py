@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from attack.arena import Arena
 from attack.assault import Assault, assaulting
 from attack.trail import tracebacks
-from factories.api_watch import Watched, forget_peak, memory_mib, watching
+from factories.api_watch import PAUSE_SECONDS, SELDOM_SECONDS, Watched, forget_peak, memory_mib, watching
 from factories.waiting import NeverHappenedError
 
 MOST_GROWTH_MIB = 512
@@ -47,7 +47,11 @@ def play(arena: Arena, attack: Attack, seed: int, *, small: bool) -> Played:
     arena.worker_log.news()
     forget_peak(pid)
     before, peak = memory_mib(pid)
-    with assaulting(arena, seed, small=small) as assault, watching(arena.api.port) as watched:
+    pause_seconds = SELDOM_SECONDS if small else PAUSE_SECONDS
+    with (
+        assaulting(arena, seed, small=small) as assault,
+        watching(arena.api.port, pause_seconds=pause_seconds) as watched,
+    ):
         try:
             attack.run(assault)
         except (AssertionError, NeverHappenedError) as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from factories.api_watch import forget_peak, memory_bytes, watching
+from factories.api_watch import PAUSE_SECONDS, forget_peak, memory_bytes, watching
 from factories.hostile_requests import Hostile
 from factories.waiting import DEADLINE_SECONDS
 
@@ -43,22 +43,28 @@ class Cost:
         return "answer" if any(status >= 500 and status != 503 for status in self.statuses) else None
 
 
-def measure_costs(address: str, pid: int, requests: Sequence[Hostile]) -> Iterator[Cost]:
-    """Sends the requests one after the other. Idle is what the service has after one request of each path."""
+def measure_costs(
+    address: str, pid: int, requests: Sequence[Hostile], *, pause_seconds: float = PAUSE_SECONDS
+) -> Iterator[Cost]:
+    """Sends the requests one after the other. Idle is what the service has after one request of each path.
+
+    `/healthz` is asked beside them with these pauses.
+    """
     with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS) as client:
         for request in {request.path: request for request in requests}.values():
             client.post(request.path, headers=request.headers, content=b"x")
         idle, _ = memory_bytes(pid)
         for request in requests:
-            yield _cost(client, pid, request, idle)
+            yield _cost(client, pid, request, idle, pause_seconds)
 
 
-def _cost(client: httpx.Client, pid: int, request: Hostile, idle: int) -> Cost:
+def _cost(client: httpx.Client, pid: int, request: Hostile, idle: int, pause_seconds: float) -> Cost:
     contents = [request.content() for _ in range(request.at_once)]
     before, _ = memory_bytes(pid)
     forget_peak(pid)
     begun = time.perf_counter()
-    with watching(client.base_url.port or 0) as watched, ThreadPoolExecutor(request.at_once) as pool:
+    port = client.base_url.port or 0
+    with watching(port, pause_seconds=pause_seconds) as watched, ThreadPoolExecutor(request.at_once) as pool:
         statuses = tuple(pool.map(lambda content: _send(client, request, content), contents))
     seconds = time.perf_counter() - begun
     resident, peak = memory_bytes(pid)

@@ -52,8 +52,12 @@ _SETTLED = """async ([scheme, patience]) => {
       && document.querySelector('[data-testid^=page-]') !== null
       && document.querySelector('[data-testid=chart-skeleton], .mantine-Skeleton-root, [data-ready=false]') === null
   }
-  for (let still = 0; still < 4; still = atRest() ? still + 1 : 0) {
-    if (performance.now() > giveUp) return false
+  for (let still = 0; still < 4; still += 1) {
+    while (!atRest()) {
+      if (performance.now() > giveUp) return false
+      still = 0
+      await new Promise((done) => setTimeout(done, 50))
+    }
     await new Promise((done) => requestAnimationFrame(done))
   }
   return true

@@ -13,7 +13,9 @@ from pathlib import Path
 from factories.loopback import LOOPBACK
 from factories.waiting import DEADLINE_SECONDS
 
-_PAUSE_SECONDS = 0.01
+PAUSE_SECONDS = 0.01
+SELDOM_SECONDS = 0.1
+"""A pause for who asks whether it answers at all: asked all the time, it works more on that than on requests."""
 _PEAK_OF_RESIDENT = "5"
 """What the kernel takes in `clear_refs` for: forget the highest resident size so far."""
 
@@ -32,10 +34,10 @@ class Watched:
 
 
 @contextmanager
-def watching(port: int) -> Iterator[Watched]:
-    """Asks `/healthz` all the time, in a thread of its own, while the block lasts."""
+def watching(port: int, *, pause_seconds: float = PAUSE_SECONDS) -> Iterator[Watched]:
+    """Asks `/healthz` again and again, in a thread of its own, while the block lasts."""
     seen, over = Watched(), threading.Event()
-    thread = threading.Thread(target=_look, args=(port, seen, over), daemon=True)
+    thread = threading.Thread(target=_look, args=(port, seen, over, pause_seconds), daemon=True)
     thread.start()
     try:
         yield seen
@@ -44,7 +46,7 @@ def watching(port: int) -> Iterator[Watched]:
         thread.join()
 
 
-def _look(port: int, seen: Watched, over: threading.Event) -> None:
+def _look(port: int, seen: Watched, over: threading.Event, pause_seconds: float) -> None:
     while True:
         begin = time.perf_counter()
         connection = http.client.HTTPConnection(LOOPBACK, port, timeout=DEADLINE_SECONDS)
@@ -60,7 +62,7 @@ def _look(port: int, seen: Watched, over: threading.Event) -> None:
         finally:
             connection.close()
         seen.latencies_ms.append((time.perf_counter() - begin) * 1e3)
-        if over.wait(_PAUSE_SECONDS):
+        if over.wait(pause_seconds):
             return
 
 

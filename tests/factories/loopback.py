@@ -1,6 +1,7 @@
 """Servers of loopback in a thread, and ports of it."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseServer
 
 LOOPBACK = "127.0.0.1"
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""What a client of plain HTTP needs not: reading the system's certificates takes it longer than most requests."""
 
 
 class QuietHandler(BaseHTTPRequestHandler):

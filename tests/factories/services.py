@@ -1,6 +1,5 @@
 """A running service for a test: the real application behind a real socket."""
 
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +8,10 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from factories.loopback import NO_AUTHORITIES
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.api.app import create_app
 from tierscope.core.settings import Settings
-
-_NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""What a client of plain HTTP needs not: reading the system's certificates takes it longer than most requests."""
 
 
 @contextmanager
@@ -43,7 +40,7 @@ def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
     app = create_app(settings)
     with (
         serving(app) as address,
-        httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, verify=_NO_AUTHORITIES) as client,
+        httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as client,
     ):
         yield app, client
 

@@ -8,6 +8,8 @@ from subprocess import Popen
 DEADLINE_SECONDS = 300.0
 """How long anything may take: a busy machine takes many times what an idle one does."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.05
+_PAUSE_PER_LOOK, _LONGEST_PAUSE_BY_LOOK_SECONDS = 4, 1.0
+"""A look that takes long is taken less often: it works on the cores that what is waited for works on too."""
 _LOG_CHARS = 4000
 
 
@@ -34,13 +36,16 @@ def until(
     """
     end = time.monotonic() + seconds
     pause = _FIRST_PAUSE_SECONDS
-    while not condition():
+    while True:
+        begun = time.monotonic()
+        if condition():
+            return
         for name, process in (alive or {}).items():
             if process is None or process.poll() is not None:
                 raise NeverHappenedError(f"{name} has ended before {what}{_tail(log)}")
         if time.monotonic() >= end:
             raise NeverHappenedError(f"within {seconds:g} s it did not happen: {what}{_tail(log)}")
-        time.sleep(pause)
+        time.sleep(max(pause, min(_PAUSE_PER_LOOK * (time.monotonic() - begun), _LONGEST_PAUSE_BY_LOOK_SECONDS)))
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from factories.loopback import LOOPBACK, free_port
+from factories.loopback import LOOPBACK, NO_AUTHORITIES, free_port
 from factories.waiting import DEADLINE_SECONDS, until
 
 _LOG_TAIL_CHARS = 2500
@@ -83,7 +83,7 @@ class Api(Program):
     def ready(self) -> bool:
         """Whether it takes work now."""
         try:
-            answer = httpx.get(f"{self.url}/readyz", timeout=DEADLINE_SECONDS)
+            answer = httpx.get(f"{self.url}/readyz", timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES)
         except httpx.TransportError:
             return False
         return answer.status_code == httpx.codes.OK and answer.json()["ready"] is True
