@@ -132,6 +132,26 @@ def test_missing_minutes_are_gaps_and_not_zero(database: Database) -> None:
     assert total(view, "demoted_kswapd_pages") == 450
 
 
+def test_what_schemes_of_damon_moved_stands_beside_the_pages_of_others(database: Database) -> None:
+    host = enrol(database)
+    now = batches.now_ns()
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    keys = ("host|damos|sz_applied[k0.c0.s0.migrate_cold.N1]", *KEYS)
+    rows = [[65536 * i, *sample(i)] for i in range(6)]
+    batches.add_counters(batch, rows, ends_ns=[now - (5 - i) * MINUTE for i in range(6)], keys=keys)
+    batches.add_inventory(batch)
+    batch.inventory.page_size_bytes = 65536
+    assert store(database, host, [batch])
+    view = reads(database, now).host(host.id, from_="-10m", to=None, max_points=500)
+    assert view.page_bytes == 65536
+    assert total(view, "damon_demoted_bytes") == 5 * 65536
+    assert {value for value in line(view, "damon_demoted_bytes") if value} == {65536 / 60}
+    absent = next(column for column in view.columns if column.key == "damon_promoted_bytes")
+    assert (absent.total.value, absent.total.status) == (None, "not_supported")
+    assert "No scheme of DAMON" in str(absent.total.reason)
+    assert [state.moves for state in view.services] == [()]
+
+
 def test_columns_that_the_kernel_lacks_are_not_supported(database: Database) -> None:
     host = enrol(database)
     now = batches.now_ns()
@@ -178,6 +198,11 @@ def test_a_service_with_counters_of_its_own(database: Database) -> None:
     column = next(column for column in view.columns if column.key == "promoted_pages")
     assert (column.trust, column.total.warnings) == ("exact", ())
     assert total(view, "migrate_fail_pages") is None
+    of_host = reads(database, now).host(host.id, from_="-1h", to=None, max_points=500)
+    (state,) = of_host.services
+    moved = {series.key: {value for value in series.values if value} for series in state.moves}
+    assert moved == {"promoted_pages": {2 / 60}, "demoted_pages": {3 / 60}}
+    assert {len(series.values) for series in state.moves} == {len(of_host.axis.times)}
 
 
 def test_rows_of_the_worker_and_newer_counters_make_one_ledger(database: Database) -> None:

@@ -85,7 +85,7 @@ describe('charts with a ghost', () => {
       series('demoted_pages', [5, 5, 5, 5], 'pages_per_s'),
     ]
     const ghost = moveGhost('1 day before', { axis: earlierAxis, lines: moves }, side)
-    const figure = ledgerFigure({ axis, series: moves, resets: [] }, theme, [], ghost)
+    const figure = ledgerFigure({ axis, series: moves, resets: [], page_bytes: null }, theme, [], ghost)
     expect(dashed(figure).map(({ y }) => y[0])).toEqual([1, -5])
     expect(figure.table.columns).toHaveLength(5)
   })

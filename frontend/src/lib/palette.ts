@@ -51,6 +51,9 @@ export const toneColours = {
 /** Directions of tier moves: towards DRAM in its colour, away from it in CXL's. */
 export const moveColours = { promotion: '#12927f', demotion: '#8f6bc8', other: '#8d98a3', failed: '#c2410c' } as const
 
+/** The same directions where DAMON moves; drawn with stripes, too. */
+export const damonColours = { promotion: '#62b8a8', demotion: '#b46fa8' } as const
+
 /** What a change does to cost: apart in hue and lightness from tiers and severities; signs tell them apart too. */
 export const costColours = { less: '#3477a8', more: '#c7781e', total: '#6f8494' } as const
 

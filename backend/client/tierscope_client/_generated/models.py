@@ -2079,6 +2079,7 @@ class Ledger(TypedDict):
     dialect: str
     n_hosts: int
     origin: Literal["live", "import", "simulated"]
+    page_bytes: int | None
     ping_pong: PingPong
     resets: list[LedgerReset]
     series: list[Series]
@@ -3948,6 +3949,7 @@ class ServiceState(TypedDict):
     """The verdict on one service of a host: by its own moves and memory, with what its host's counters tell."""
 
     explanation: str
+    moves: list[Series]
     service: str
     service_id: str
     states: list[StateTime]

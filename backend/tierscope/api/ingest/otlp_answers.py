@@ -1,10 +1,15 @@
 """Answers of OTLP over HTTP: what was left out, and errors as `google.rpc.Status`, each in the request's encoding.
 
-Both messages have a number and a text, so that they are written here byte by byte.
+A status has the fields of a partial success, number 1 a number and number 2 a text: it is written as one, because its
+own class would be a dependency more.
 Source: OpenTelemetry protocol specification 1.9, "OTLP/HTTP Response".
 """
 
 import orjson
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceResponse,
+)
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,7 +21,6 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 8, 415: 3, 429: 8, 503: 14}
 """Numbers of `google.rpc.Code`; 13 (internal) for all else."""
 _INTERNAL = 13
-_MORE = 0x80
 
 
 def is_json(scope: Scope) -> bool:
@@ -32,29 +36,21 @@ def partial_success(rejected_points: int, reason: str | None, *, json: bool) -> 
     if json:
         partial = {"rejectedDataPoints": str(rejected_points), "errorMessage": reason}
         return orjson.dumps({} if reason is None else {"partialSuccess": partial})
-    return b"" if reason is None else _field(1, _number_and_text(rejected_points, reason))
+    if reason is None:
+        return b""
+    answer = ExportMetricsServiceResponse(partial_success=_number_and_text(rejected_points, reason))
+    return answer.SerializeToString()
 
 
 def status(code: int, message: str, *, json: bool) -> bytes:
     """A `google.rpc.Status`."""
-    return orjson.dumps({"code": code, "message": message}) if json else _number_and_text(code, message)
+    if json:
+        return orjson.dumps({"code": code, "message": message})
+    return _number_and_text(code, message).SerializeToString()
 
 
-def _number_and_text(number: int, text: str) -> bytes:
-    return (b"\x08" + _varint(number) if number else b"") + _field(2, text.encode())
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _varint(len(content)) + content
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number >= _MORE:
-        out.append(number & 0x7F | _MORE)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+def _number_and_text(number: int, text: str) -> ExportMetricsPartialSuccess:
+    return ExportMetricsPartialSuccess(rejected_data_points=number, error_message=text)
 
 
 class OtlpStatusMiddleware:

@@ -89,7 +89,10 @@ class Part:
 
 
 class _Api:
-    """The service, asked for tables and lists."""
+    """The service, asked for tables and lists.
+
+    The generated client is a package of its own for other programs; the service does not depend on it.
+    """
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client

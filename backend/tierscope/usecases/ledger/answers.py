@@ -1,6 +1,6 @@
 """The answer of the ledger, and how its columns become figures: totals, rates and the trust in them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -46,6 +46,10 @@ class ServiceState:
     verdict: str
     explanation: str
     states: tuple[StateTime, ...]
+    moves: Annotated[
+        tuple[Series, ...],
+        Described("Pages promoted and demoted per second in its own cgroups; only what the kernel counts by cgroup."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,15 @@ class Ledger:
     services: Annotated[
         tuple[ServiceState, ...], Described("Of a host: its services, each judged relative to its own memory.")
     ] = ()
+    page_bytes: Annotated[
+        int | None, Described("Size of the pages that columns in pages count; null where the hosts' sizes differ.")
+    ] = None
+
+
+def shared_size(sizes: Iterable[int | None]) -> int | None:
+    """The page size that all hosts have, None where they differ or one does not say."""
+    found = set(sizes)
+    return found.pop() if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tierscope.usecases.ledger.answers import (
     Ledger,
     LedgerEvidence,
     LedgerReset,
+    shared_size,
     view_column,
 )
 from tierscope.usecases.ledger.ping_pong import MoveSums, PingPong, describe_nothing, describe_sums
@@ -46,6 +47,7 @@ class GatheredWindow:
     trusts: Mapping[int, Mapping[str, Any]]
     own: bool
     top_bytes: float | None
+    page_bytes: int | None
     verdicts: Mapping[str, int]
 
 
@@ -71,6 +73,7 @@ def read_gathered(session: ReadSession, service_id: int, window: Window) -> Gath
         trusts=read_trusts(session, trust_ids),
         own=own,
         top_bytes=sum(sizes) if len(sizes) == len(totals.host_ids) else None,
+        page_bytes=shared_size(row.page_bytes for row in rows.values()),
         verdicts=Counter(row.verdict for row in rows.values()),
     )
 
@@ -128,6 +131,7 @@ def view_gathered(subject: str, origin: Origin, found: GatheredWindow, window: W
         resets=tuple(resets[-MAX_RESETS:]),
         ping_pong=view_ping_pong(found),
         n_hosts=n_hosts,
+        page_bytes=found.page_bytes,
     )
 
 

@@ -21,6 +21,7 @@ from tierscope.usecases.ledger.answers import (
     LedgerEvidence,
     LedgerReset,
     ServiceState,
+    shared_size,
     view_column,
 )
 from tierscope.usecases.ledger.gathered import GatheredWindow, read_gathered, view_gathered, view_ping_pong
@@ -29,6 +30,7 @@ from tierscope.usecases.ledger.sources import HostLedger, ledgers_of, read_known
 
 MAX_ROWS = 20_000
 """Rows of single intervals that one request reads of a service."""
+_MOVES = ("promoted_pages", "demoted_pages")
 
 
 class LedgerReads:
@@ -53,8 +55,9 @@ class LedgerReads:
                 (service, _with_hosts(ledgers_of(session, known, window, service), parts)[0])
                 for service in services_of_host(session, host.id)
             ]
-        view = _view(host_id, host.origin, parts, window, max_points)
-        return replace(view, services=tuple(_service_state(service, part) for service, part in services))
+        grid = _grid(parts, window, max_points)
+        view = _view(host_id, host.origin, parts, window, grid)
+        return replace(view, services=tuple(_service_state(service, part, grid) for service, part in services))
 
     def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Ledger:
         """The ledger of a service: of its own cgroups where hosts count them, else of its whole hosts, and says so.
@@ -72,7 +75,8 @@ class LedgerReads:
         if isinstance(found, GatheredWindow):
             return view_gathered(service_id, service.origin, found, window, max_points)
         parts, warning = found
-        return _view(service_id, service.origin, parts, window, max_points, warning=warning)
+        grid = _grid(parts, window, max_points)
+        return _view(service_id, service.origin, parts, window, grid, warning=warning)
 
 
 def read_ping_pong(
@@ -107,7 +111,7 @@ def read_parts(
     return (_with_hosts(own, whole), None) if own else (whole, WHOLE_HOSTS)
 
 
-def _service_state(service: SubjectService, part: HostLedger) -> ServiceState:
+def _service_state(service: SubjectService, part: HostLedger, grid: Grid) -> ServiceState:
     course = part.course()
     verdict = course.verdict
     return ServiceState(
@@ -116,6 +120,11 @@ def _service_state(service: SubjectService, part: HostLedger) -> ServiceState:
         verdict=verdict.word,
         explanation=f"{verdict.explanation} ({verdict.confidence})",
         states=view_held(course),
+        moves=tuple(
+            _series(plan.column, _measured([part]), grid)
+            for plan in part.plan.columns
+            if plan.column.key in _MOVES and plan.plus
+        ),
     )
 
 
@@ -133,18 +142,21 @@ def _warnings(warning: str | None) -> tuple[str, ...]:
     return () if warning is None else (warning,)
 
 
+def _grid(parts: Sequence[HostLedger], window: Window, max_points: int) -> Grid:
+    interval_s = min((nominal_step(part.ledger.times_s) for part in _measured(parts)), default=60.0)
+    return make_grid(window, interval_s=interval_s, max_points=max_points)
+
+
 def _view(
     subject: str,
     origin: Origin,
     parts: Sequence[HostLedger],
     window: Window,
-    max_points: int,
+    grid: Grid,
     *,
     warning: str | None = None,
 ) -> Ledger:
     measured = _measured(parts)
-    interval_s = min((nominal_step(part.ledger.times_s) for part in measured), default=60.0)
-    grid = make_grid(window, interval_s=interval_s, max_points=max_points)
     warnings = _warnings(warning)
     evidence = LedgerEvidence(window, len(measured), warnings, whole_hosts=warning is not None)
     columns = tuple(
@@ -165,6 +177,7 @@ def _view(
         resets=tuple(sorted(resets, key=lambda reset: reset.at)),
         ping_pong=describe_ping_pong(measured, window, warnings),
         n_hosts=len(measured),
+        page_bytes=shared_size(part.machine.page_bytes for part in measured),
     )
 
 

@@ -7247,6 +7247,11 @@ export interface components {
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
+            /**
+             * Page Bytes
+             * @description Size of the pages that columns in pages count; null where the hosts' sizes differ.
+             */
+            page_bytes: number | null;
             ping_pong: components["schemas"]["PingPong"];
             /** Resets */
             resets: components["schemas"]["LedgerReset"][];
@@ -11015,6 +11020,11 @@ export interface components {
         ServiceState: {
             /** Explanation */
             explanation: string;
+            /**
+             * Moves
+             * @description Pages promoted and demoted per second in its own cgroups; only what the kernel counts by cgroup.
+             */
+            moves: components["schemas"]["Series"][];
             /** Service */
             service: string;
             /** Service Id */
@@ -17513,6 +17523,7 @@ export interface operations {
                      *       "dialect": "mainline",
                      *       "n_hosts": 1,
                      *       "origin": "simulated",
+                     *       "page_bytes": 4096,
                      *       "ping_pong": {
                      *         "against": [],
                      *         "churn_pages_per_s": {
@@ -17648,6 +17659,7 @@ export interface operations {
                      *       "services": [
                      *         {
                      *           "explanation": "No pages move between tiers and hardly any memory is on a slower one. (certain)",
+                     *           "moves": [],
                      *           "service": "data/warehouse",
                      *           "service_id": "s1bd7f94ef419b4f1",
                      *           "states": [
@@ -21006,6 +21018,7 @@ export interface operations {
                      *       "dialect": "mainline",
                      *       "n_hosts": 3,
                      *       "origin": "simulated",
+                     *       "page_bytes": 4096,
                      *       "ping_pong": {
                      *         "against": [],
                      *         "churn_pages_per_s": {

@@ -5,7 +5,7 @@ import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import type { Ghost } from '../ghost'
-import { flowSeries, ledgerFigure } from './figure'
+import { flowSeries, ledgerFigure, seriesInPages } from './figure'
 
 interface LedgerChartProps {
   ghost?: Ghost | null
@@ -23,7 +23,7 @@ export function LedgerChart({ ledger, load, height, marks = noMarks, ghost = nul
     () => (ledger === undefined ? null : ledgerFigure(ledger, theme, marks, ghost)),
     [ledger, theme, marks, ghost],
   )
-  const flows = ledger === undefined ? [] : flowSeries(ledger.series)
+  const flows = ledger === undefined ? [] : flowSeries(seriesInPages(ledger))
   const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
   return (
     <ChartPanel
@@ -46,7 +46,7 @@ export function LedgerChart({ ledger, load, height, marks = noMarks, ghost = nul
       }
       evidence={ledger?.columns.find((column) => column.key.startsWith('promoted'))?.rate}
       legend={[
-        ...flows.map((flow) => ({ label: flow.series.label, colour: flow.colour })),
+        ...flows.map(({ series, colour, striped }) => ({ label: series.label, colour, striped })),
         ...((ledger?.resets.length ?? 0) > 0 ? [{ label: '▾ excluded (reset, reboot or gap)' }] : []),
       ]}
       onTimeZoom={onTimeZoom}

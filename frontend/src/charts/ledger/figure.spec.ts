@@ -1,18 +1,49 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { ledger } from '../../mock-api/ledger/tierMoves'
-import { flowSeries, ledgerFigure, resetMarks } from './figure'
+import { flowsFigure, flowSeries, ledgerFigure, resetMarks, seriesInPages, serviceFlows } from './figure'
 
 const theme = chartThemes.dark
 const answer = ledger('host')
 
 describe('the ledger over time', () => {
   it('draws promotions up and each cause of demotion down', () => {
-    expect(flowSeries(answer.series).map(({ series, direction }) => [series.key, direction])).toEqual([
+    expect(flowSeries(seriesInPages(answer)).map(({ series, direction }) => [series.key, direction])).toEqual([
       ['promoted_pages', 1],
       ['demoted_kswapd_pages', -1],
       ['demoted_direct_pages', -1],
+      ['damon_promoted_bytes', 1],
+      ['damon_demoted_bytes', -1],
     ])
+  })
+
+  it('draws what DAMON moved in pages of the hosts, striped, and keeps its bytes in the table', () => {
+    const line = { key: 'damon_demoted_bytes', label: 'By DAMON', unit: 'bytes_per_s', values: [8192, null, 0] }
+    const figure = ledgerFigure({ ...answer, series: [line], page_bytes: 4096 }, theme)
+    const bar = figure.data[2] as { y: (number | null)[]; marker: { pattern?: object } }
+    expect(bar.y).toEqual([-2, null, -0])
+    expect(bar.marker.pattern).toBeDefined()
+    expect(figure.table.columns).toContain('By DAMON (B/s)')
+    expect(figure.table.rows.slice(0, 3).map((row) => row[1])).toEqual([8192, null, 0])
+  })
+
+  it('does not draw what DAMON moved where pages of the hosts differ in size', () => {
+    expect(flowSeries(seriesInPages({ ...answer, page_bytes: null })).map(({ series }) => series.key)).not.toContain(
+      'damon_promoted_bytes',
+    )
+  })
+
+  it('draws each service of a host in one colour, up and down, but none that counts nothing', () => {
+    const flows = serviceFlows(
+      answer.services.map((one, place) => (place === 0 ? one : { ...one, moves: [] })).reverse(),
+    )
+    expect(flows.map(({ series, direction }) => [series.label, direction])).toEqual([
+      ['shop/web, promoted', 1],
+      ['shop/web, demoted', -1],
+    ])
+    expect(new Set(flows.map(({ colour }) => colour)).size).toBe(1)
+    const figure = flowsFigure(answer, { flows, listed: flows.map(({ series }) => series) }, theme)
+    expect(figure.table.columns.slice(1)).toEqual(['shop/web, promoted (pages/s)', 'shop/web, demoted (pages/s)'])
   })
 
   it('falls back to all demotions where the kernel does not tell causes apart', () => {

@@ -1,6 +1,6 @@
 import type { Data } from 'plotly.js'
 import type { Ledger, Series } from '../../api/_generated/schema'
-import { moveColours, type ChartTheme } from '../../lib/palette'
+import { damonColours, moveColours, seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { plotTime } from '../../lib/units/time'
 import { scaleFor, unitLabel } from '../../lib/units/units'
@@ -9,7 +9,16 @@ import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostPeak, ghostTraces, type Ghost } from '../ghost'
 
-type Flow = Pick<Ledger, 'axis' | 'series' | 'resets'>
+type Answer = Pick<Ledger, 'axis' | 'series' | 'resets' | 'page_bytes'>
+
+/** One flow of pages: up to faster memory or down from it. */
+export interface Flow {
+  series: Series
+  direction: 1 | -1
+  colour: string
+  /** Told apart by stripes, too. */
+  striped?: boolean
+}
 
 /** Parts of demotion by cause, in drawing order; shades of one colour, because they add up to one flow. */
 const demotionCauses: [string, string][] = [
@@ -19,12 +28,36 @@ const demotionCauses: [string, string][] = [
   ['demoted_proactive', '#d2c2ee'],
 ]
 
-function hasValues(series: Series): boolean {
+/** Whether anything of it was counted. */
+export function hasValues(series: Series): boolean {
   return series.values.some((value) => value !== null)
 }
 
-/** Which series are drawn up (promotions), and which down (demotions, by cause where the kernel tells causes apart). */
-export function flowSeries(series: Series[]): { series: Series; direction: 1 | -1; colour: string }[] {
+const damonFlows = [
+  ['damon_promoted_bytes', 1, damonColours.promotion],
+  ['damon_demoted_bytes', -1, damonColours.demotion],
+] as const
+
+/** All series, with what DAMON moved in pages of the hosts; left out where their pages differ in size. */
+export function seriesInPages({ series, page_bytes: pageBytes }: Pick<Ledger, 'series' | 'page_bytes'>): Series[] {
+  return series.flatMap((line) => {
+    if (!damonFlows.some(([key]) => key === line.key)) return [line]
+    if (pageBytes === null) return []
+    const values = line.values.map((value) => (value === null ? null : value / pageBytes))
+    return [{ ...line, unit: 'pages_per_s', values }]
+  })
+}
+
+/** What another ledger is drawn as beside one. */
+export function linesInPages(ledger: Ledger): { axis: Ledger['axis']; lines: Series[] } {
+  return { axis: ledger.axis, lines: seriesInPages(ledger) }
+}
+
+/**
+ * Which series are drawn up (promotions), and which down (demotions, by cause where the kernel tells causes apart).
+ * DAMON's come last: the counters of the others do not hold them.
+ */
+export function flowSeries(series: Series[]): Flow[] {
   const find = (prefix: string) => series.find((line) => line.key.startsWith(prefix) && hasValues(line))
   const promoted = series.find((line) => /^promot(ed|ion)_pages/.test(line.key) && hasValues(line))
   const causes = demotionCauses.flatMap(([prefix, colour]) => {
@@ -32,9 +65,25 @@ export function flowSeries(series: Series[]): { series: Series; direction: 1 | -
     return line === undefined ? [] : [{ series: line, direction: -1 as const, colour }]
   })
   const whole = series.find((line) => /^demot(ed|ion)_pages/.test(line.key) && hasValues(line))
-  const up = promoted === undefined ? [] : [{ series: promoted, direction: 1 as const, colour: moveColours.promotion }]
-  if (causes.length > 0) return [...up, ...causes]
-  return whole === undefined ? up : [...up, { series: whole, direction: -1, colour: moveColours.demotion }]
+  const up: Flow[] = promoted === undefined ? [] : [{ series: promoted, direction: 1, colour: moveColours.promotion }]
+  const down: Flow[] = whole === undefined ? [] : [{ series: whole, direction: -1, colour: moveColours.demotion }]
+  const damon = damonFlows.flatMap(([key, direction, colour]): Flow[] => {
+    const line = series.find((one) => one.key === key && one.unit === 'pages_per_s' && hasValues(one))
+    return line === undefined ? [] : [{ series: line, direction, colour, striped: true }]
+  })
+  return [...up, ...(causes.length > 0 ? causes : down), ...damon]
+}
+
+/** What each service of a host promoted and demoted in its own cgroups; those in which nothing was counted are left out. */
+export function serviceFlows(services: Ledger['services']): Flow[] {
+  const counted = services.filter(({ moves }) => moves.some(hasValues))
+  return counted.flatMap(({ service, moves }, place) =>
+    moves.filter(hasValues).map((line): Flow => {
+      const up = line.key === 'promoted_pages'
+      const label = `${service}, ${up ? 'promoted' : 'demoted'}`
+      return { series: { ...line, label }, direction: up ? 1 : -1, colour: seriesColour(place) }
+    }),
+  )
 }
 
 const mostMarks = 24
@@ -57,13 +106,23 @@ export function resetMarks(resets: Ledger['resets'], stepSeconds: number): Chart
 
 /** Promotions above the line, demotions by cause below it, over time; resets and events are marks, and gaps stay gaps. */
 export function ledgerFigure(
-  ledger: Flow,
+  ledger: Answer,
+  theme: ChartTheme,
+  events: ChartMark[] = noMarks,
+  ghost: Ghost | null = null,
+): ChartFigure {
+  return flowsFigure(ledger, { flows: flowSeries(seriesInPages(ledger)), listed: ledger.series }, theme, events, ghost)
+}
+
+/** Flows over time, up and down from one line; the table holds `listed`. */
+export function flowsFigure(
+  ledger: Pick<Ledger, 'axis' | 'resets'>,
+  { flows, listed }: { flows: Flow[]; listed: Series[] },
   theme: ChartTheme,
   events: ChartMark[] = noMarks,
   ghost: Ghost | null = null,
 ): ChartFigure {
   const { times, window, step_seconds: step } = ledger.axis
-  const flows = flowSeries(ledger.series)
   const others = flowSeries(ghost?.lines ?? []).map(({ series, ...drawn }) => ({ line: series, ...drawn }))
   let peak = ghostPeak(others, true)
   for (const flow of flows) for (const value of flow.series.values) peak = Math.max(peak, value ?? 0)
@@ -79,7 +138,7 @@ export function ledgerFigure(
     theme,
   )
   const utc = utcHover(times)
-  const bars = flows.map(({ series, direction, colour }): Data => {
+  const bars = flows.map(({ series, direction, colour, striped }): Data => {
     const scaled = series.values.map((value) => (value === null ? null : (direction * value) / scale.divisor))
     return {
       type: 'bar',
@@ -88,7 +147,13 @@ export function ledgerFigure(
       y: scaled,
       width,
       offset: -width,
-      marker: { color: colour, line: { width: 0 } },
+      marker: {
+        color: colour,
+        line: { width: 0 },
+        ...(striped === true
+          ? { pattern: { shape: '/', size: 5, solidity: 0.3, bgcolor: colour, fgcolor: theme.surface } }
+          : {}),
+      },
       customdata: series.values.map((value) => (value === null ? 0 : value / scale.divisor)),
       hovertemplate: `%{customdata:,.3~g} ${scale.unit}`,
     }
@@ -118,7 +183,7 @@ export function ledgerFigure(
       ...markShapes(theme, [...resets, ...events], start, end),
     },
     table: seriesTable(times, [
-      ...ledger.series.map((line) => ({ label: `${line.label} (${unitLabel(line.unit)})`, values: line.values })),
+      ...listed.map((line) => ({ label: `${line.label} (${unitLabel(line.unit)})`, values: line.values })),
       ...ghostColumns(ghost, times, step),
     ]),
   }

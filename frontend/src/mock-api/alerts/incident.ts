@@ -108,6 +108,7 @@ export function incident(id: string): Incident | undefined {
         verdict: 'futile_ping_pong',
         explanation: 'Its own pages go round.',
         states: [],
+        moves: [],
       },
     ],
     notes: [],

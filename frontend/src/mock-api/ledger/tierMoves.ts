@@ -9,17 +9,18 @@ function column(
   rate: number | null,
   trust: LedgerColumn['trust'],
   note: string,
+  unit = 'pages',
 ): LedgerColumn {
   const missing = (unit: string) => nothing(`tier_moves.${key}/1`, unit, 'not_supported', note)
   return {
     key,
     label,
-    unit: 'pages',
+    unit,
     counters: rate === null ? [] : [`host|vmstat|${key}`],
     trust,
     trust_note: note,
-    total: rate === null ? missing('pages') : figure(`tier_moves.${key}/1`, Math.round(rate * 21600), 'pages'),
-    rate: rate === null ? missing('pages_per_s') : figure(`tier_moves.${key}_per_s/1`, rate, 'pages_per_s'),
+    total: rate === null ? missing(unit) : figure(`tier_moves.${key}/1`, Math.round(rate * 21600), unit),
+    rate: rate === null ? missing(`${unit}_per_s`) : figure(`tier_moves.${key}_per_s/1`, rate, `${unit}_per_s`),
   }
 }
 
@@ -29,10 +30,10 @@ function instant(secondsAgo: number): string {
 
 /** A ledger as the API answers it. */
 export function ledger(subject: string): Ledger {
-  const line = (key: string, label: string, level: number, phase: number) => ({
+  const line = (key: string, label: string, level: number, phase: number, unit = 'pages_per_s') => ({
     key,
     label,
-    unit: 'pages_per_s',
+    unit,
     values: wave(count, level, level * 0.6, phase),
   })
   return {
@@ -51,6 +52,10 @@ export function ledger(subject: string): Ledger {
       ),
       column('demoted_kswapd_pages', 'Demoted by kswapd', 380, 'exact', ''),
       column('demoted_direct_pages', 'Demoted by allocating tasks', 44, 'exact', 'Holds memory.reclaim work too.'),
+      column('demoted_pages', 'Demoted', 424, 'exact', 'The sum of all pgdemote lines that this kernel has.'),
+      column('damon_promoted_bytes', 'Moved to the top tier by DAMON', 0.8e6, 'bound', 'Moved by schemes.', 'bytes'),
+      column('damon_demoted_bytes', 'Moved to slower tiers by DAMON', 1.2e6, 'bound', 'Moved by schemes.', 'bytes'),
+      column('damon_paged_out_bytes', 'Reclaimed by DAMON', null, 'not_supported', 'No scheme of DAMON.', 'bytes'),
       column(
         'promoted_anon_pages',
         'Promoted, anon',
@@ -64,6 +69,8 @@ export function ledger(subject: string): Ledger {
       line('promoted_pages', 'Promoted', 412, 0),
       line('demoted_kswapd_pages', 'Demoted by kswapd', 380, 1),
       line('demoted_direct_pages', 'Demoted by allocating tasks', 44, 2),
+      line('damon_promoted_bytes', 'Moved to the top tier by DAMON', 0.8e6, 3, 'bytes_per_s'),
+      line('damon_demoted_bytes', 'Moved to slower tiers by DAMON', 1.2e6, 4, 'bytes_per_s'),
       line('swap_in_pages', 'Swapped in', 3, 3),
       line('swap_out_pages', 'Swapped out', 5, 4),
     ],
@@ -93,6 +100,17 @@ export function ledger(subject: string): Ledger {
       ],
     },
     n_hosts: 1,
-    services: [],
+    services: ['shop/web', 'data/cache'].map((service, place) => ({
+      service_id: `s-${place}`,
+      service,
+      verdict: 'healthy',
+      explanation: 'Few pages move.',
+      states: [],
+      moves: [
+        line('promoted_pages', 'Promoted', 200 - 50 * place, place),
+        line('demoted_pages', 'Demoted', 180 - 50 * place, place + 1),
+      ],
+    })),
+    page_bytes: 4096,
   }
 }

@@ -3,6 +3,7 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostPingPongQuery } from '../../api/queries/ledger/pingPong'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
+import { linesInPages } from '../../charts/ledger/figure'
 import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
@@ -21,7 +22,7 @@ export function HostMovesTab({ hostId, marks, comparison }: HostMovesTabProps) {
   const other = askOther(comparison, hostId, range)
   const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
   const otherPingPong = useQuery({ ...hostPingPongQuery(other.id, other.range), ...other.options })
-  const ghost = useGhost(comparison, otherLedger, seriesOf)
+  const ghost = useGhost(comparison, otherLedger, linesInPages)
   const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (
     <LedgerView

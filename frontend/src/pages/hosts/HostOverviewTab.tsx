@@ -5,6 +5,7 @@ import { counterQuery } from '../../api/queries/ledger/counters'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
+import { linesInPages } from '../../charts/ledger/figure'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
@@ -12,7 +13,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Term } from '../../ui/text/Term'
-import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
+import { askOther, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { FindingsList } from './FindingsList'
 import { HostFacts } from './HostFacts'
@@ -46,7 +47,7 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
     ...counterQuery(other.id, pressureName, undefined, other.range),
     ...other.options,
   })
-  const ledgerGhost = useGhost(comparison, otherLedger, seriesOf)
+  const ledgerGhost = useGhost(comparison, otherLedger, linesInPages)
   const pressureGhost = useGhost(comparison, otherPressure, ratesOf)
   const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])
   const missing = pressure.data?.reason ?? 'Pressure stall information needs a kernel with CONFIG_PSI; see Setup.'

@@ -3,6 +3,7 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { servicePingPongQuery } from '../../api/queries/ledger/pingPong'
 import { serviceLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
+import { linesInPages } from '../../charts/ledger/figure'
 import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { LedgerView } from '../tierMoves/LedgerView'
@@ -21,7 +22,7 @@ export function MovesTab({ serviceId, marks, comparison }: MovesTabProps) {
   const other = askOther(comparison, serviceId, range)
   const otherLedger = useQuery({ ...serviceLedgerQuery(other.id, other.range), ...other.options })
   const otherPingPong = useQuery({ ...servicePingPongQuery(other.id, other.range), ...other.options })
-  const ghost = useGhost(comparison, otherLedger, seriesOf)
+  const ghost = useGhost(comparison, otherLedger, linesInPages)
   const pingPongGhost = useGhost(comparison, otherPingPong, seriesOf)
   return (
     <LedgerView

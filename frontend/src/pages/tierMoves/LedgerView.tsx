@@ -3,6 +3,7 @@ import type { Ledger, PingPongHistory } from '../../api/_generated/schema'
 import type { ChartMark } from '../../charts/eventMarks'
 import { narrowGhost, type Ghost } from '../../charts/ghost'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
+import { ServiceMovesChart } from '../../charts/ledger/ServiceMovesChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/layout/Panel'
@@ -10,6 +11,7 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import { LedgerColumns } from './LedgerColumns'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './LedgerView.module.css'
+import { MoversStrip } from './MoversStrip'
 import { PingPongPanel } from './PingPongPanel'
 import { PingPongSection } from './PingPongSection'
 import { ResetsList } from './ResetsList'
@@ -55,6 +57,10 @@ export function LedgerView(props: LedgerViewProps) {
         <LedgerChart ledger={ledger} load={load} height={320} marks={marks} ghost={ghost} onTimeZoom={onTimeZoom} />
         <PingPongPanel pingPong={ledger?.ping_pong} />
       </div>
+      <MoversStrip ledger={ledger} />
+      {ledger !== undefined && ledger.services.length > 0 && (
+        <ServiceMovesChart ledger={ledger} load={load} height={260} marks={marks} onTimeZoom={onTimeZoom} />
+      )}
       <PingPongSection
         history={pingPong}
         load={pingPongLoad}

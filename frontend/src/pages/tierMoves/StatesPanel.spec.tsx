@@ -21,7 +21,13 @@ describe('StatesPanel', () => {
   })
 
   it('lists the services of a host that has several', () => {
-    const service = { service_id: 's1', verdict: 'stalled', explanation: 'Slow memory serves 40 %.', states: [] }
+    const service = {
+      service_id: 's1',
+      verdict: 'stalled',
+      explanation: 'Slow memory serves 40 %.',
+      states: [],
+      moves: [],
+    }
     const services = [
       { ...service, service: 'shop/redis' },
       { ...service, service_id: 's2', service: 'shop/web', verdict: 'healthy' },

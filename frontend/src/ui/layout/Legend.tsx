@@ -2,13 +2,14 @@ import classes from './Legend.module.css'
 
 /**
  * One entry of a legend; `hatched` entries show the hatching of what was not collected, `dashed` ones the lines of what
- * a chart is compared with.
+ * a chart is compared with, `striped` ones bars with stripes.
  */
 export interface LegendItem {
   label: string
   colour?: string
   hatched?: boolean
   dashed?: boolean
+  striped?: boolean | undefined
 }
 
 /** A legend above a chart, never over its data. */
@@ -21,6 +22,7 @@ export function Legend({ items }: { items: LegendItem[] }) {
           {(item.colour !== undefined || item.hatched) && (
             <span
               className={item.hatched ? `${classes.swatch} ts-hatch-swatch` : classes.swatch}
+              data-striped={item.striped}
               style={{ background: item.colour }}
             />
           )}
