@@ -17,6 +17,7 @@ import gen_client
 import gen_heat
 import gen_openapi
 import gen_proto
+import gen_quantities
 import gen_terms
 
 
@@ -25,6 +26,7 @@ def main() -> int:
     gen_catalogue.main()
     gen_heat.main()
     gen_proto.main([])
+    gen_quantities.main()
     gen_terms.main()
     return gen_openapi.main() or gen_client.main()
 

@@ -31,7 +31,7 @@ shell_syntax() {
 }
 
 generated_files_are_current() {
-    local paths=(contract docs/metrics.md ':(glob)**/_generated/**') before after
+    local paths=(contract docs/metrics.md docs/quantities.md ':(glob)**/_generated/**') before after
     before=$(git status --porcelain -- "${paths[@]}"; git diff -- "${paths[@]}" | sha256sum)
     make gen >/dev/null || return 1
     after=$(git status --porcelain -- "${paths[@]}"; git diff -- "${paths[@]}" | sha256sum)

@@ -135,6 +135,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",
+    "GET /v1/quantities": "read:fleet",
     "GET /metrics": "read:fleet",
     "GET /metrics/fleet": "read:fleet",
     "GET /prometheus/api/v1/query": "read:fleet",

@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from architecture.tree import ROOT
+from factories.figures import unregistered
 from factories.installations import enrol
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
@@ -105,9 +106,18 @@ def service(template: Template, storage_mode: str) -> Iterator[Service]:
     template.drop_database(name)
 
 
+def figures_are_registered(ctx: schemathesis.CheckContext, response: schemathesis.Response, case: Case) -> None:
+    """Every figure of an answer is a quantity of contract/quantities.toml, in its unit."""
+    del ctx, case
+    if response.headers.get("content-type", [""])[0].startswith("application/json") and response.content:
+        unknown = unregistered(response.json())
+        assert not unknown, sorted(unknown)
+
+
 def checks_of(label: str) -> list[schemathesis.CheckFunction]:
     responses = operations[label].definition.raw["responses"]
-    return DESCRIBED if OUTGOING in responses else [not_a_server_error, *DESCRIBED]
+    checks = [*DESCRIBED, figures_are_registered]
+    return checks if OUTGOING in responses else [not_a_server_error, *checks]
 
 
 def headers_of(operation: Operation, service: Service) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import fetch
+from factories.figures import figures, unregistered
 
 PAGES = ("/v1/fleet", "/v1/services", "/v1/hosts", "/v1/capacity")
 SERVICE_PAGES = (
@@ -51,19 +52,6 @@ KNOWN: dict[str, str] = {
     "hosts/ping-pong .ratio": "hosts on which nothing moves",
     "hosts/ping-pong .cost.slow_bandwidth_ratio": "hosts with one tier",
 }
-
-
-def figures(answer: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - any answer
-    """All figures of an answer with their paths; places in lists are left out."""
-    if isinstance(answer, dict):
-        if "status" in answer and "definition" in answer:
-            yield path, answer
-            return
-        for name, part in answer.items():
-            yield from figures(part, f"{path}.{name}")
-    elif isinstance(answer, list):
-        for part in answer:
-            yield from figures(part, f"{path}[]")
 
 
 def newest_hour(url: str) -> tuple[str, str]:
@@ -112,6 +100,16 @@ def test_no_figure_is_missing_but_for_reasons_that_are_known(answers: Asked) -> 
         if figure["status"] in MISSING and not any(f"{page} {path}".startswith(known) for known in KNOWN)
     }
     assert not missing, "\n".join(sorted(missing))
+
+
+def test_every_figure_is_a_quantity_of_the_register(answers: Asked) -> None:
+    unknown = {
+        f"{page} {said}"
+        for page, found in answers.by_kind.items()
+        for answer in found.values()
+        for said in unregistered(answer)
+    }
+    assert not unknown, "\n".join(sorted(unknown))
 
 
 def test_one_quantity_of_one_subject_and_window_has_one_value_on_all_pages(answers: Asked) -> None:

@@ -3089,6 +3089,22 @@ class Quantiles(TypedDict):
     p99: float
 
 
+class Quantities(TypedDict):
+    """Everything that a figure's definition may name."""
+
+    items: list[Quantity]
+
+
+class Quantity(TypedDict):
+    """What a figure with this definition is, of which subjects it is told, and the page of its method below docs."""
+
+    definition: str
+    of: list[str]
+    page: str
+    says: str
+    unit: str
+
+
 class QueryAnswer(TypedDict):
     """The answer to a query."""
 

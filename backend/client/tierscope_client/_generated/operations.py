@@ -2729,6 +2729,24 @@ class Client(Transport):
         """One job that removes data. How far it is, and rows by table."""
         return cast("models.Purge", self._json("GET", f"/v1/purges/{quote(purge_id, safe='')}"))
 
+    def read_quantities_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """What each figure is. Every definition that a figure may have: unit, subjects, meaning, and the page of its
+        method. As a file.
+        """
+        return self._bytes("GET", "/v1/quantities", query={"format": format_})
+
+    def read_quantities_table(self) -> Table:
+        """What each figure is. Every definition that a figure may have: unit, subjects, meaning, and the page of its
+        method. As a table, all pages of it.
+        """
+        return self._table("/v1/quantities", {})
+
+    def read_quantities(self) -> models.Quantities:
+        """What each figure is. Every definition that a figure may have: unit, subjects, meaning, and the page of its
+        method.
+        """
+        return cast("models.Quantities", self._json("GET", "/v1/quantities"))
+
     def read_ratio_file(
         self,
         service_id: str,

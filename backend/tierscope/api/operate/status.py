@@ -8,7 +8,7 @@ from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
-from tierscope.usecases.operate.status import Catalogue, InstallationStatus, StatusReads
+from tierscope.usecases.operate.status import Catalogue, InstallationStatus, Quantities, StatusReads
 
 router = APIRouter(prefix="/v1", tags=["status"], dependencies=[Depends(requires("read:fleet"))])
 
@@ -26,3 +26,10 @@ def read_status(request: Request, reads: Reads) -> Answer[InstallationStatus]:
 def read_catalogue(request: Request, reads: Reads) -> Answer[Catalogue]:
     """Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
     return answer(request, Catalogue, reads.catalogue())
+
+
+@router.get("/quantities", summary="What each figure is")
+@tabular("items")
+def read_quantities(request: Request, reads: Reads) -> Answer[Quantities]:
+    """Every definition that a figure may have: unit, subjects, meaning, and the page of its method."""
+    return answer(request, Quantities, reads.quantities())

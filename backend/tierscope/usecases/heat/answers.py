@@ -146,7 +146,7 @@ def make_view(
     grid = make_grid(window, interval_s=interval_s, max_points=max_points)
     lines = np.full((len(grid), len(CLASSES)), np.nan) if source is None else source.lines(rule, grid)
     hot, warm, cold = describe(rule)
-    placed = None if source is None else source.misplaced(rule)
+    hot_outside, cold_inside = evidence.misplaced(None if source is None else source.misplaced(rule))
     return ServiceHeat(
         service_id=service.public_id,
         origin=service.origin,
@@ -162,8 +162,8 @@ def make_view(
         by_size=_by_size(source, rule, evidence),
         by_window=() if source is None else tuple(_window(length, source, evidence) for length in WINDOWS),
         age_histogram=_ages(source),
-        hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", None if placed is None else placed[0]),
-        cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", None if placed is None else placed[1]),
+        hot_outside_dram_bytes=hot_outside,
+        cold_in_dram_bytes=cold_inside,
         beside=view_beside(source, rule, evidence),
         sampling=None,
         hosts=() if source is None else _hosts(hosts, source, rule, evidence, max_hosts),
@@ -181,8 +181,8 @@ def _classes(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
         ClassFigures(
             name,
             evidence.bytes(f"heat.{name}_bytes/1", totals.value[i], totals.lo[i], totals.hi[i], sampled=totals.sampled),
-            evidence.share(f"heat.{name}_ratio/1", None if source is None else source.share(rule, i)),
-            evidence.share(f"heat.{name}_weighted_ratio/1", weighted_share(totals, i, resident)),
+            evidence.class_share(name, None if source is None else source.share(rule, i)),
+            evidence.weighted_share(name, weighted_share(totals, i, resident)),
         )
         for i, name in enumerate(CLASSES)
         if name != "warm" or describe(rule)[1] is not None
@@ -194,7 +194,7 @@ def _by_kind(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
     for kind in PAGE_KINDS:
         part = None if source is None or kind not in source.kinds else source.pick(kind=kind)
         if part is not None:
-            resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
+            resident = evidence.resident(part.resident())
             found.append(KindHeat(kind, resident, _classes(part, rule, evidence)))
     return tuple(found)
 
@@ -204,7 +204,7 @@ def _by_size(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
     for size in sorted(() if source is None else source.sizes):
         part = None if source is None else source.pick(size=size)
         if part is not None:
-            resident = evidence.bytes("heat.resident_bytes/1", part.resident(), None, None)
+            resident = evidence.resident(part.resident())
             huge = view_huge_pages(part, evidence) if size > SMALL_PAGE_BYTES else None
             found.append(SizeHeat(size or None, resident, _classes(part, rule, evidence), huge))
     return tuple(found)
@@ -244,6 +244,6 @@ def _hosts(
         own = None
         if share is not None:
             own = ServiceShare(Estimate(share.value, None, None, None), share.lo, share.hi, 1, share.sampled)
-        figure = host_evidence(observed, evidence, rule).share("heat.hot_ratio/1", own)
+        figure = host_evidence(observed, evidence, rule).class_share("hot", own)
         found.append(HostHeat(host.public_id, host.name, round(resident.get(observed.host_id, 0.0)), figure))
     return tuple(found)

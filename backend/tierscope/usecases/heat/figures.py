@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.heat import Enough, Misplaced, Rule, judge_enough
 from tierscope.domain.heat.aggregate import LEVEL
+from tierscope.domain.heat.classes import HeatClass
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.source import Measured, Observed, SeriesSource
 from tierscope.domain.heat.summary import ServiceShare
@@ -67,8 +68,27 @@ class Evidence:
             interval = Interval(estimate.lo, estimate.hi, estimate.level, "confidence")
         return self.figure(definition, "ratio", estimate.value, interval)
 
-    def placed(self, definition: str, found: Misplaced | None) -> Figure:
-        """Bytes in the wrong place; not collected where the tier of the pages is unknown."""
+    def resident(self, value: float) -> Figure:
+        """Resident bytes, the mean over the window summed over hosts."""
+        return self.bytes("heat.resident_bytes/1", value, None, None)
+
+    def class_share(self, heat_class: HeatClass, share: ServiceShare | None) -> Figure:
+        """The share of a class on the median host."""
+        return self.share(f"heat.{heat_class}_ratio/1", share)
+
+    def weighted_share(self, heat_class: HeatClass, share: ServiceShare | None) -> Figure:
+        """The share of a class in all bytes together, in which each host weighs by its memory."""
+        return self.share(f"heat.{heat_class}_weighted_ratio/1", share)
+
+    def misplaced(self, found: tuple[Misplaced, Misplaced] | None) -> tuple[Figure, Figure]:
+        """(hot outside DRAM, cold in DRAM); not collected where the tier of the pages is unknown."""
+        hot, cold = (None, None) if found is None else found
+        return (
+            self._placed("heat.hot_outside_dram_bytes/1", hot),
+            self._placed("heat.cold_in_dram_bytes/1", cold),
+        )
+
+    def _placed(self, definition: str, found: Misplaced | None) -> Figure:
         if self.nothing is not None:
             return self._absent(definition, "bytes")
         if found is None:

@@ -9,7 +9,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window
 from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted
-from tierscope.domain.heat.classes import USUAL_RULE
+from tierscope.domain.heat.classes import USUAL_RULE, HeatClass
 from tierscope.domain.heat.column_source import ColumnSource
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
@@ -26,7 +26,7 @@ from tierscope.usecases.heat.sources import HOUR, LIVE_KEPT
 FRESH = timedelta(hours=2)
 NEWEST_HOURS = 2
 RULE = USUAL_RULE
-_NAMES = ("hot", "warm", "cold")
+_NAMES: tuple[HeatClass, ...] = ("hot", "warm", "cold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,13 @@ def _service_figures(heat: HeatNow, reason: str | None, rule: Rule) -> HeatFigur
     evidence = gather_evidence(source, heat.method, rule, heat.window, None)
     if evidence.nothing is not None and reason:
         evidence = replace(evidence, nothing=reason)
+    shares = [
+        evidence.class_share(name, None if source is None else source.share(rule, place))
+        for place, name in enumerate(_NAMES)
+    ]
     if source is None:
-        return _figures(evidence, 0.0, None, (None,) * len(_NAMES), None)
-    shares = [source.share(rule, place) for place in range(len(_NAMES))]
-    anon = _anon_share([source])
-    return _figures(evidence, source.resident(), anon, shares, source.misplaced(rule))
+        return _figures(evidence, 0.0, None, shares, None)
+    return _figures(evidence, source.resident(), _anon_share([source]), shares, source.misplaced(rule))
 
 
 def fleet_figures(heats: Sequence[HeatNow], *, now: datetime) -> FleetHeat:
@@ -179,10 +181,8 @@ def _fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule) -> Fl
         evidence = replace(evidence, method=None, warnings=(*evidence.warnings, note))
     joined = JoinedSources(tuple(sources))
     classes, resident = joined.classes(rule), joined.resident()
-    shares = [weighted_share(classes, i, resident) for i in range(len(_NAMES))]
-    medians = [
-        evidence.share(f"heat.{name}_host_median_ratio/1", joined.host_median(rule, i)) for i, name in enumerate(_NAMES)
-    ]
+    shares = [evidence.weighted_share(name, weighted_share(classes, i, resident)) for i, name in enumerate(_NAMES)]
+    medians = [evidence.class_share(name, joined.host_median(rule, i)) for i, name in enumerate(_NAMES)]
     return FleetHeat(_figures(evidence, resident, _anon_share(sources), shares, joined.misplaced(rule)), *medians)
 
 
@@ -190,20 +190,20 @@ def _figures(
     evidence: Evidence,
     resident: float,
     anon: ServiceShare | None,
-    shares: Sequence[ServiceShare | None],
+    shares: Sequence[Figure],
     places: tuple[Misplaced, Misplaced] | None,
 ) -> HeatFigures:
-    hot, warm, cold = (
-        evidence.share(f"heat.{name}_ratio/1", share) for name, share in zip(_NAMES, shares, strict=True)
-    )
+    """`shares`: those of the three classes, as the subject has them."""
+    hot, warm, cold = shares
+    hot_outside, cold_inside = evidence.misplaced(places)
     return HeatFigures(
-        resident_bytes=evidence.bytes("heat.resident_bytes/1", resident, None, None),
+        resident_bytes=evidence.resident(resident),
         anon_ratio=evidence.share("heat.anon_ratio/1", anon),
         hot_ratio=hot,
         warm_ratio=warm,
         cold_ratio=cold,
-        hot_outside_dram_bytes=evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
-        cold_in_dram_bytes=evidence.placed("heat.cold_in_dram_bytes/1", places[1] if places else None),
+        hot_outside_dram_bytes=hot_outside,
+        cold_in_dram_bytes=cold_inside,
     )
 
 

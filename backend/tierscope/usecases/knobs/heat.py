@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure, Interval, Window, absent
+from tierscope.domain.base.figures import Figure, Interval, Window
 from tierscope.domain.heat import make_rule
 from tierscope.domain.heat.classes import Rule, classify
 from tierscope.domain.heat.placement import FAST_TIERS
@@ -15,13 +15,12 @@ from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.summary import mean_fold, misplaced, observed_share
 from tierscope.domain.knobs import Heat
 from tierscope.storage.base.subjects import SubjectHost, service_scopes
-from tierscope.usecases.heat.figures import gather_evidence
+from tierscope.usecases.heat.figures import Evidence, gather_evidence
 from tierscope.usecases.heat.sources import read_heat
 
 MIN_INTERVALS = 60
 MIN_COVERAGE = 0.5
 HOT, COLD = 0, 2
-_HOT_OUTSIDE, _COLD_INSIDE = "heat.hot_outside_dram_bytes/1", "heat.cold_in_dram_bytes/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,8 @@ def read_host_heat(session: ReadSession, host: SubjectHost, window: Window, *, n
             found.setdefault(method, []).extend(hosts.values())
     if not found:
         reason = "No heat was measured on this host in the window: it comes from a few hosts of each service."
-        return HostHeat(
-            absent(_HOT_OUTSIDE, "bytes", "not_collected", reason, window=window),
-            absent(_COLD_INSIDE, "bytes", "not_collected", reason, window=window),
-            None,
-        )
+        nothing = Evidence(None, window, 0, 0, None, None, (), reason, ())
+        return HostHeat(*nothing.misplaced(None), None)
     chosen = max(found, key=lambda method: (_intervals(found[method]), -method.backend))
     series, rule = found[chosen], make_rule("recency", None)
     evidence = gather_evidence(series, chosen, rule, window, None)
@@ -53,11 +49,8 @@ def read_host_heat(session: ReadSession, host: SubjectHost, window: Window, *, n
     start, end = window.start.timestamp(), window.end.timestamp()
     coverage = max(observed_share(part, start, end) for part in series)
     enough = _intervals(series) >= MIN_INTERVALS and coverage >= MIN_COVERAGE
-    return HostHeat(
-        replace(evidence.placed(_HOT_OUTSIDE, None if placed is None else placed[0]), n_hosts=1),
-        replace(evidence.placed(_COLD_INSIDE, None if placed is None else placed[1]), n_hosts=1),
-        read_facts(series, rule) if enough and placed is not None else None,
-    )
+    hot_outside, cold_inside = replace(evidence, n_hosts=1).misplaced(placed)
+    return HostHeat(hot_outside, cold_inside, read_facts(series, rule) if enough and placed is not None else None)
 
 
 def _intervals(series: Sequence[HeatSeries]) -> int:

@@ -11,6 +11,8 @@ from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp, mov
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
+TIER_MOVE_BYTES = "tier_moves.bytes_per_s/1"
+
 Kind = Literal["measured", "upper_bound", "not_available"]
 
 
@@ -157,7 +159,7 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
             "ping_pong.pages_per_s_per_gib/1", "pages_per_s_per_gib", found.pages_per_s_per_gib
         ),
         tier_move_bytes_per_s=tools.figure(
-            "tier_moves.bytes_per_s/1", "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
+            TIER_MOVE_BYTES, "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
         ),
         verdict=word,
         explanation=explanation,
@@ -185,7 +187,7 @@ def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Ping
             bounds=(lo / sums.seconds / gib, per_s / gib) if gib else None,
         ),
         tier_move_bytes_per_s=tools.figure(
-            "tier_moves.bytes_per_s/1", "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
+            TIER_MOVE_BYTES, "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
         ),
         verdict=word,
         explanation=explanation,
@@ -204,7 +206,7 @@ def describe_nothing(window: Window, reason: str, status: AbsentStatus, word: st
         ratio=figure("ping_pong.churn_ratio/1", "ratio"),
         churn_pages_per_s=figure("ping_pong.churn_pages_per_s/1", "pages_per_s"),
         churn_pages_per_s_per_gib=figure("ping_pong.churn_pages_per_s_per_gib/1", "pages_per_s_per_gib"),
-        tier_move_bytes_per_s=figure("tier_moves.bytes_per_s/1", "bytes_per_s"),
+        tier_move_bytes_per_s=figure(TIER_MOVE_BYTES, "bytes_per_s"),
         verdict=word,
         explanation=explanation,
     )

@@ -9,8 +9,10 @@ import numpy as np
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.ledger import cpu_core_ratio, move_bytes_per_s
+from tierscope.domain.ledger.figures import PSI_SOME
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, MOVE_SECONDS, State
 from tierscope.usecases.base.hardware import read_hardware
+from tierscope.usecases.ledger.ping_pong import TIER_MOVE_BYTES
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory
 
 CPU_FLOOR = 0.01
@@ -59,7 +61,7 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
         reason = "No tier moves were counted in the window."
         return MoveCost(
             absent("tier_moves.cpu_core_ratio/1", "cores", "not_collected", reason, window=window),
-            absent("tier_moves.bytes_per_s/1", "bytes_per_s", "not_collected", reason, window=window),
+            absent(TIER_MOVE_BYTES, "bytes_per_s", "not_collected", reason, window=window),
             absent("tier_moves.slow_bandwidth_ratio/1", "ratio", "not_collected", reason, window=window),
             _pressure(parts, window, own_groups=own_groups),
         )
@@ -80,7 +82,7 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
             grounding="A",
             warnings=_ASSUMED,
         ),
-        _figure("tier_moves.bytes_per_s/1", "bytes_per_s", per_s, window, n),
+        _figure(TIER_MOVE_BYTES, "bytes_per_s", per_s, window, n),
         _bandwidth(counting, per_s, window),
         _pressure(parts, window, own_groups=own_groups),
     )
@@ -191,7 +193,7 @@ def _slow_bandwidth(part: HostHistory) -> float | None:
 
 def _pressure(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> Figure:
     """Time in which a task of the service's own control groups waited for memory, the mean over hosts."""
-    name = "psi.memory_some_ratio/1"
+    name = PSI_SOME.definition
     if not own_groups:
         return absent(name, "ratio", "not_supported", _HOST_PSI, window=window, method="counters")
     shares = []

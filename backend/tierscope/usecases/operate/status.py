@@ -11,6 +11,7 @@ from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
+from tierscope.domain._generated.quantities import QUANTITIES, Quantity
 from tierscope.storage.base.partitions import Mode
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
@@ -72,6 +73,13 @@ class Catalogue:
     items: tuple[Metric, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Quantities:
+    """Everything that a figure's definition may name."""
+
+    items: tuple[Quantity, ...]
+
+
 class StatusReads:
     """Reads of the installation's health."""
 
@@ -121,6 +129,10 @@ class StatusReads:
                 for one in METRICS
             )
         )
+
+    def quantities(self) -> Quantities:
+        """The register of quantities."""
+        return Quantities(tuple(QUANTITIES.values()))
 
     def _lag(self, found: Installation | None) -> float | None:
         if found is None:

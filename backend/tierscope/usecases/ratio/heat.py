@@ -28,6 +28,7 @@ UNTOUCHED_QUANTILE = 0.05
 LONG_IDLE_INTERVALS = 64
 RULE = make_rule("recency")
 _HOT = 0
+_REQUIRED = "ratio.required_bytes/1"
 MAX_HOSTS = 200
 """Hosts that one answer reads a week of."""
 _NOTHING = "No heat was measured for this service in the window."
@@ -62,11 +63,7 @@ def weigh_heat(
     """Facts from the heat of hosts by one method; `warnings` are added to each."""
     evidence = gather_evidence(source, method, RULE, window, None)
     evidence = replace(evidence, warnings=(*evidence.warnings, *warnings))
-    places = None if source is None else source.misplaced(RULE)
-    leading = RatioLeadingFigures(
-        evidence.placed("heat.hot_outside_dram_bytes/1", places[0] if places else None),
-        evidence.placed("heat.cold_in_dram_bytes/1", places[1] if places else None),
-    )
+    leading = RatioLeadingFigures(*evidence.misplaced(None if source is None else source.misplaced(RULE)))
     if source is None or method is None:
         nothing = [absent(f"ratio.{name}/1", unit, "not_collected", _NOTHING, window=window) for name, unit in _ABSENT]
         return HeatFacts((), nothing[0], nothing[1], nothing[2], nothing[3], leading)
@@ -74,7 +71,7 @@ def weigh_heat(
     observed = sum(host.coverage for host in hosts) / len(hosts)
     peaks = _find_peaks(source)
     base = Figure(
-        "",
+        _REQUIRED,
         "ok",
         0.0,
         "bytes",
@@ -89,7 +86,7 @@ def weigh_heat(
     )
     return HeatFacts(
         host_ids=tuple(source.host_ids),
-        required=_over_hosts(base, "ratio.required_bytes/1", peaks.required),
+        required=_over_hosts(base, _REQUIRED, peaks.required),
         hot=_over_hosts(base, "ratio.hot_bytes/1", peaks.hot),
         untouched=_untouched(base, peaks.untouched),
         observed=_ratio(base, "ratio.observed_ratio/1", observed),

@@ -97,9 +97,9 @@ export function fleet(): FleetOverview {
     hot_ratio: heatShare('heat.hot_ratio/1', 0.27),
     warm_ratio: heatShare('heat.warm_ratio/1', 0.26),
     cold_ratio: heatShare('heat.cold_ratio/1', 0.47, { grade: 'partial' }),
-    hot_host_median: heatShare('heat.hot_host_median_ratio/1', 0.31),
-    warm_host_median: heatShare('heat.warm_host_median_ratio/1', 0.25),
-    cold_host_median: heatShare('heat.cold_host_median_ratio/1', 0.44),
+    hot_host_median: heatShare('heat.hot_ratio/1', 0.31),
+    warm_host_median: heatShare('heat.warm_ratio/1', 0.25),
+    cold_host_median: heatShare('heat.cold_ratio/1', 0.44),
     hot_outside_dram_bytes: figure('heat.hot_outside_dram_bytes/1', 61.3 * gib, 'bytes', { grade: 'partial' }),
     cold_in_dram_bytes: figure('heat.cold_in_dram_bytes/1', null, 'bytes', {
       status: 'not_collected',

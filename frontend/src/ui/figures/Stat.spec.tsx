@@ -36,6 +36,8 @@ describe('a headline figure', () => {
     )
     await userEvent.click(screen.getByRole('button', { name: /Evidence for Hot share/ }))
     expect(await screen.findByText('heat.hot_ratio/1')).toBeTruthy()
+    expect(await screen.findByText(/Share of hot memory in resident memory/)).toBeTruthy()
+    expect(screen.getByRole('link', { name: /Formula/ }).getAttribute('href')).toBe('/docs/method/heat.html')
     expect(screen.getByText(/at 95 % confidence/)).toBeTruthy()
     expect(screen.getByText('93 %')).toBeTruthy()
     expect(screen.getByText('Sampled on 6 of 20 hosts.')).toBeTruthy()

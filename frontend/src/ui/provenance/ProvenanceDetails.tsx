@@ -1,9 +1,13 @@
 import { Stack, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { groundingNames, methodName, type FigureValue } from '../../lib/units/figure'
 import { formatLocal, formatUtc, formatWindow, zoneName } from '../../lib/units/time'
 import { formatCount, formatQuantity, formatRatio } from '../../lib/units/units'
 import { Prose } from '../text/Prose'
 import classes from './ProvenanceDetails.module.css'
+
+/** Loaded when somebody asks: the meanings of all figures are longer than most pages. */
+const QuantityMeaning = lazy(() => import('./QuantityMeaning').then((module) => ({ default: module.QuantityMeaning })))
 
 function intervalText(figure: FigureValue): string {
   const { interval, unit } = figure
@@ -49,6 +53,9 @@ export function ProvenanceDetails({ figure, label }: { figure: FigureValue; labe
         <Text size="xs" c="dimmed" className="ts-mono">
           {figure.definition}
         </Text>
+        <Suspense>
+          <QuantityMeaning definition={figure.definition} />
+        </Suspense>
       </div>
       <dl className={classes.list}>
         {lines(figure).map(([name, value, title]) => (
@@ -68,9 +75,6 @@ export function ProvenanceDetails({ figure, label }: { figure: FigureValue; labe
           <Prose text={warning} />
         </Text>
       ))}
-      <Text size="xs" c="dimmed">
-        Formula, assumptions and inputs: docs/method.
-      </Text>
     </Stack>
   )
 }
