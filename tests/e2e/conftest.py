@@ -33,6 +33,8 @@ CHROMIUM_FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages of a context share one process: what it has compiled of the dashboard serves the next page too.
+    "--process-per-site",
 ]
 
 
@@ -89,17 +91,28 @@ def log_in(page: Page, demo: Tierscope, role: str) -> None:
     expect(page.get_by_test_id("page-fleet")).to_be_visible()
 
 
-@pytest.fixture(scope="package")
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """Someone who is not logged in. Pages share what the browser has loaded, which takes longer than most tests."""
+@contextmanager
+def kept_context(browser: Browser, url: str) -> Iterator[BrowserContext]:
+    """A context whose pages share what the browser has loaded, which takes longer than most tests.
+
+    A page that nobody looks at keeps their process alive between two tests.
+    """
     with patient_context(browser) as context:
+        context.new_page().goto(f"{url}/healthz")
         yield context
 
 
 @pytest.fixture(scope="package")
-def operator(browser: Browser, demo: Tierscope) -> Iterator[BrowserContext]:
+def visitor(browser: Browser, demo_url: str) -> Iterator[BrowserContext]:
+    """Someone who is not logged in."""
+    with kept_context(browser, demo_url) as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def operator(browser: Browser, demo: Tierscope, demo_url: str) -> Iterator[BrowserContext]:
     """An operator who is logged in: starting sweeps and storing rules takes one."""
-    with patient_context(browser) as context:
+    with kept_context(browser, demo_url) as context:
         with watch_page(context) as page:
             log_in(page, demo, "operator")
         yield context

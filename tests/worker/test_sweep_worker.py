@@ -20,7 +20,7 @@ from tierscope.usecases.simulate.writes import SweepWrites
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
-THRESHOLDS = tuple(float(100 * step) for step in range(1, 21))
+THRESHOLDS = tuple(float(100 * step) for step in range(1, 13))
 
 
 @pytest.fixture
