@@ -88,6 +88,29 @@ def test_the_exporter_has_no_rights_and_is_scraped_where_it_listens() -> None:
     assert container["image"] == agent["image"]
 
 
+def test_the_component_lets_the_agent_read_pods_and_nodes_and_nothing_else() -> None:
+    component = yaml.safe_load((FOLDER / "agent-api" / "kustomization.yaml").read_text(encoding="utf-8"))
+    assert component["kind"] == "Component"
+    (file,) = component["resources"]
+    role, binding = yaml.safe_load_all((FOLDER / "agent-api" / file).read_text(encoding="utf-8"))
+    assert all(is_taken(manifest, version) for manifest in (role, binding) for version in VERSIONS)
+    allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert allowed == {("pods", "list"), ("nodes", "get")}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    account = ALL["ServiceAccount/tierscope-agent"]["metadata"]
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+    ]
+    (patch,) = component["patches"]
+    assert f"{patch['target']['kind']}/{patch['target']['name']}" in WORKLOADS
+    (operation,) = yaml.safe_load(patch["patch"])
+    target: Any = ALL["DaemonSet/tierscope-agent"]
+    *path, last = operation["path"].strip("/").split("/")
+    for part in path:
+        target = target[part]
+    assert (target[last], operation["value"]) == (False, True)
+
+
 def test_a_misspelt_field_is_found() -> None:
     broken = yaml.safe_load(yaml.safe_dump(ALL["Deployment/tierscope-api"]))
     pod_of(broken)["spec"]["containers"][0]["readinesProbe"] = {}

@@ -11,7 +11,7 @@ import zstandard
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.curve.sample_blocks import unpack_sample
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, KINDS, Method
-from tierscope.domain.ingest.batch import Batch, GapBlock, HeatBlock, PageSample
+from tierscope.domain.ingest.batch import Batch, GapBlock, HeatBlock, PageSample, Pod, ServiceKey
 from tierscope.wire.decode import DecodeLimits, decode_body, decode_message
 
 EXAMPLES = Path(__file__).parents[2] / "contract" / "examples" / "batch"
@@ -162,6 +162,21 @@ def test_the_inventory_of_the_example_is_that_of_its_twin() -> None:
     wanted = dict(twin["inventory"])
     # Labels of the agent's own file and those of the cluster travel in one list, each with its source.
     from_cluster = wanted.pop("kubernetes_labels")
+    assert batch.inventory.kubernetes_labels_partial is wanted.pop("kubernetes_labels_partial")
+    (pod,) = wanted["pods"]["pods"]
+    found = batch.inventory.pods
+    assert found is not None
+    of_list = wanted.pop("pods")
+    assert (found.left_out, found.unavailable) == (of_list["left_out"], of_list["unavailable"])
+    assert found.pods == (
+        Pod(
+            **{
+                name: pod[name]
+                for name in ("uid", "namespace", "name", "owner_kind", "owner", "owner_source", "labels")
+            },
+            service=ServiceKey(pod["service_namespace"], pod["service"]),
+        ),
+    )
     wanted |= {
         "labels": [
             *({"key": key, "value": value, "source": ""} for key, value in wanted["labels"].items()),

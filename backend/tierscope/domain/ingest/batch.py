@@ -162,8 +162,34 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod that runs on the host; None where something is not known."""
+
+    uid: str
+    namespace: str | None
+    name: str | None
+    owner_kind: str | None
+    owner: str | None
+    owner_source: str | None
+    """How the owner is known: `api` or `name`. `api` without an owner: the cluster says that it has none."""
+    service: ServiceKey | None
+    labels: dict[str, str] | None
+    """Those that the agent's settings list; None where the cluster was not asked or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodList:
+    """Pods of a node of a Kubernetes cluster."""
+
+    pods: tuple[Pod, ...]
+    left_out: int
+    unavailable: str | None
+    """Why something of them is not known as the agent's settings want it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a host is. `body` is the whole message with the contract's field names; absent is null."""
+    """What a host is. `body` is the message with the contract's field names, without what changes by itself: pods."""
 
     body: dict[str, Any]
     services: tuple[InventoryService, ...]
@@ -175,6 +201,10 @@ class Inventory:
     """Whether labels that the host told before and are not here are gone."""
     interval_seconds: int
     """Nominal time between collections; 0 where the agent does not say."""
+    kubernetes_labels_partial: bool
+    """Whether labels that the cluster told before and are not here stay."""
+    pods: PodList | None
+    """None for a host that runs none."""
 
 
 @dataclass(frozen=True, slots=True)

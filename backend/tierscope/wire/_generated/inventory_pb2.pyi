@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Inventory(_message.Message):
-    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds")
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds", "pods", "kubernetes_labels_partial")
     HOSTNAME_FIELD_NUMBER: _ClassVar[int]
     KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
     KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,8 @@ class Inventory(_message.Message):
     HYPERVISOR_FIELD_NUMBER: _ClassVar[int]
     LABELS_COMPLETE_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    PODS_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_LABELS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     kernel_release: str
     kernel_version: str
@@ -58,7 +60,51 @@ class Inventory(_message.Message):
     hypervisor: str
     labels_complete: bool
     interval_seconds: int
-    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ...) -> None: ...
+    pods: PodList
+    kubernetes_labels_partial: bool
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ..., pods: _Optional[_Union[PodList, _Mapping]] = ..., kubernetes_labels_partial: _Optional[bool] = ...) -> None: ...
+
+class PodList(_message.Message):
+    __slots__ = ("pods", "left_out", "unavailable")
+    PODS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    pods: _containers.RepeatedCompositeFieldContainer[Pod]
+    left_out: int
+    unavailable: str
+    def __init__(self, pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., left_out: _Optional[int] = ..., unavailable: _Optional[str] = ...) -> None: ...
+
+class Pod(_message.Message):
+    __slots__ = ("uid", "namespace", "name", "owner_kind", "owner", "owner_source", "service_namespace", "service", "labels", "labels_known")
+    UID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OWNER_KIND_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    OWNER_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_KNOWN_FIELD_NUMBER: _ClassVar[int]
+    uid: str
+    namespace: str
+    name: str
+    owner_kind: str
+    owner: str
+    owner_source: str
+    service_namespace: str
+    service: str
+    labels: _containers.RepeatedCompositeFieldContainer[PodLabel]
+    labels_known: bool
+    def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., owner_kind: _Optional[str] = ..., owner: _Optional[str] = ..., owner_source: _Optional[str] = ..., service_namespace: _Optional[str] = ..., service: _Optional[str] = ..., labels: _Optional[_Iterable[_Union[PodLabel, _Mapping]]] = ..., labels_known: _Optional[bool] = ...) -> None: ...
+
+class PodLabel(_message.Message):
+    __slots__ = ("key", "value")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value: str
+    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class Unmovable(_message.Message):
     __slots__ = ("node", "hugetlb_bytes", "mlocked_bytes", "pinned_pages")

@@ -109,6 +109,7 @@ mod tests {
                 "line 2",
                 "/etc/podinfo/labels",
             ),
+            ("[kubernetes]\npod_labels = [\"team\"]\n", "line 2", "api = true"),
             ("upload_spread_seconds = 601\n", "line 1", "at most 600"),
             ("spool_max_mib = 0\n", "line 1", "1 to 65536"),
             ("[limits]\ncounters = 0\n", "line 2", "1 to 65536"),

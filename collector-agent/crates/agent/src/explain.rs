@@ -15,6 +15,7 @@ use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
 use crate::inventory::probe;
+use crate::kubernetes;
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
 const CAPABILITY_BITS: [(&str, u32); 7] = [
@@ -205,6 +206,7 @@ fn is_used(facts: &Facts, config: &Config) -> bool {
         "counters" => true,
         "write_tracking" => !config.heat.write_tracking.is_empty(),
         "memory_bandwidth" | "memory_stall" => config.hardware_counters,
+        kubernetes::COLLECTOR => config.kubernetes.api,
         "service_metrics" => !config.service_metrics.is_empty(),
         name => config.heat.chain().iter().any(|named| named == name),
     }

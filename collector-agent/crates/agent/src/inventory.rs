@@ -1,7 +1,6 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
 mod hypervisor;
-pub(crate) mod kubernetes_labels;
 pub(crate) mod probe;
 mod unmovable;
 

@@ -17,6 +17,7 @@ mod fieldkit;
 mod hardware;
 mod host_cgroups;
 pub mod inventory;
+mod kubernetes;
 mod live;
 mod machine;
 mod metrics;

@@ -1,5 +1,6 @@
 //! The running host as a source: counters, inventory and heat of the processes that the owner lists.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -13,6 +14,7 @@ use tierscope_host::services::Rules;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
+use tierscope_sample::service::pod_uid;
 use tierscope_wire::CollectorCost;
 
 use crate::bench_command::stored;
@@ -20,7 +22,7 @@ use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::config::Config;
 use crate::hardware::HardwareCounters;
 use crate::inventory;
-use crate::inventory::kubernetes_labels;
+use crate::kubernetes::{self, Cluster};
 use crate::served_loads::ServedTotals;
 use crate::service_metrics::{self, ServiceMetrics, merge};
 use crate::source::{Collection, FoundPods, Source};
@@ -32,6 +34,7 @@ pub(crate) struct LiveSource {
     heat: HeatCollector,
     hardware: HardwareCounters,
     service_metrics: Option<ServiceMetrics>,
+    cluster: Option<Cluster>,
     served: ServedTotals,
     boot_id: Arc<str>,
     /// The newest description of the host and its boot-time clock.
@@ -62,6 +65,8 @@ impl LiveSource {
             max_names: config.limits.counters,
             ..CollectorConfig::default()
         };
+        let own_name = || tierscope_procfs::host::hostname(&mut reader).unwrap_or_default();
+        let node = config.hostname.clone().unwrap_or_else(own_name);
         let boot_id = tierscope_procfs::host::boot_id(&mut reader).unwrap_or_default();
         Ok(Self {
             config: config.clone(),
@@ -73,6 +78,7 @@ impl LiveSource {
                 HardwareCounters::default()
             },
             service_metrics: ServiceMetrics::start(&config.service_metrics),
+            cluster: Cluster::start(&config.kubernetes, &node),
             served: ServedTotals::default(),
             boot_id: Arc::from(boot_id),
             described: None,
@@ -131,7 +137,7 @@ impl LiveSource {
 
     /// What the host is, with what the agent knows of its collectors and services: the same object as long as nothing
     /// that it says can have changed.
-    fn inventory(&mut self) -> Arc<Inventory> {
+    fn inventory(&mut self, pods: &FoundPods) -> Arc<Inventory> {
         self.describe();
         let described_ns = self.described.as_ref().map_or(0, |(at_ns, _)| *at_ns);
         let view = self.heat.view();
@@ -143,7 +149,7 @@ impl LiveSource {
         }
         let mut inventory = self.describe().clone();
         inventory.labels = self.config.labels.clone().into_iter().collect();
-        inventory.kubernetes_labels = kubernetes_labels::read(&self.config.kubernetes);
+        self.write_cluster(&mut inventory, pods);
         inventory.labels_complete = true;
         inventory.interval_seconds = self.config.interval_seconds.unwrap_or_default();
         if let Some(hostname) = &self.config.hostname {
@@ -158,6 +164,53 @@ impl LiveSource {
         let inventory = Arc::new(inventory);
         self.shared = Some((described_ns, view, Arc::clone(&inventory)));
         inventory
+    }
+
+    /// What is known of the cluster now.
+    fn write_cluster(&self, inventory: &mut Inventory, pods: &FoundPods) {
+        let told = self.cluster.as_ref().map(Cluster::told);
+        let of_node = told.map(|told| told.node_labels.as_deref());
+        let mut labels: BTreeMap<String, String> =
+            of_node.flatten().unwrap_or_default().iter().cloned().collect();
+        labels.extend(kubernetes::read_labels_file(&self.config.kubernetes));
+        inventory.kubernetes_labels = labels.into_iter().collect();
+        inventory.kubernetes_labels_partial =
+            of_node.is_some_and(|labels| labels.is_none()) && !self.config.kubernetes.labels.is_empty();
+        inventory.pods = kubernetes::running(&pods.by_uid, told);
+        inventory
+            .findings
+            .extend(self.cluster.as_ref().and_then(Cluster::finding));
+        if self.cluster.is_some() {
+            collectors::write_states(inventory, &[(kubernetes::COLLECTOR, State::on())]);
+        }
+    }
+
+    /// What the host is, with another cluster.
+    #[cfg(test)]
+    pub(crate) fn with_cluster(&mut self, cluster: Cluster) -> Arc<Inventory> {
+        self.counters_now();
+        (self.cluster, self.shared) = (Some(cluster), None);
+        let pods = self.pods();
+        self.inventory(&pods)
+    }
+
+    /// Pods of the node, and the newest answer of the cluster where it is asked.
+    fn pods(&mut self) -> FoundPods {
+        let names = pods::read(self.counters.reader());
+        let discovered = self.counters.discovered();
+        if let Some(cluster) = &mut self.cluster {
+            let uids: BTreeSet<String> = discovered
+                .processes
+                .iter()
+                .filter_map(|process| pod_uid(&process.cgroup))
+                .collect();
+            cluster.look(tierscope_clock::boottime_ns(), uids.iter());
+        }
+        let told = self.cluster.as_ref().map(Cluster::told);
+        FoundPods {
+            by_uid: kubernetes::describe(&names, discovered, told),
+            of_services: discovered.pods_of_services(),
+        }
     }
 }
 
@@ -187,14 +240,13 @@ impl Source for LiveSource {
             merge(&mut collected.sample.values, values);
             costs.push(cost);
         }
+        let pods = self.pods();
+        costs.extend(self.cluster.as_mut().map(Cluster::cost));
         Collection {
             sample: collected.sample,
             gone: collected.gone,
-            pods: FoundPods {
-                names: pods::read(self.counters.reader()),
-                of_services: self.counters.discovered().pods_of_services(),
-            },
-            inventory: self.inventory(),
+            inventory: self.inventory(&pods),
+            pods,
             heat: heat.folded,
             counters_dropped: collected.dropped.names as u64,
             services_dropped: collected.dropped.services as u64,

@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tierscope_host::pods::Pods;
 use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::{Folded, IntervalEnd};
-use tierscope_sample::inventory::Inventory;
+use tierscope_sample::inventory::{Inventory, Pod};
 use tierscope_wire::CollectorCost;
 
 use crate::collect::Gone;
 use tierscope_heat::order::{HeatCost, Order};
 
 /// Pods by uid, and the pods whose services are known one by one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FoundPods {
-    /// Namespace and name by uid.
-    pub(crate) names: Pods,
+    /// All that is known of each, by uid.
+    pub(crate) by_uid: BTreeMap<String, Pod>,
     /// The uid of the only pod of a service.
     pub(crate) of_services: BTreeMap<String, String>,
 }

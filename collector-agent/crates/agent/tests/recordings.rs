@@ -370,6 +370,8 @@ fn doctor_knows_a_host_that_tiers_from_one_that_does_not() {
             root: unpacked.snapshots[1].clone(),
             json: true,
             clean: false,
+            config: None,
+            hostname: None,
         };
         let mut out = Vec::new();
         tierscope_agent::doctor::run(&args, &mut out).unwrap();

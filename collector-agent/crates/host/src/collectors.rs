@@ -99,6 +99,16 @@ pub const ALL: &[Facts] = &[
         cost: "one request to each service per interval",
         intrusive: false,
     },
+    Facts {
+        name: "kubernetes_api",
+        is_backend: false,
+        sees: "pods of this node with their owners and listed labels, and listed labels of the node",
+        granularity: "pod",
+        privilege: "a service account that may list pods and get nodes",
+        capabilities: &[],
+        cost: "two requests to the API server in ten minutes, and when a pod begins",
+        intrusive: false,
+    },
     sampler(
         "pebs",
         "loads that miss the last cache and stores that miss the TLB, with their addresses, and what served loads that took \

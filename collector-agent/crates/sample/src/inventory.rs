@@ -28,6 +28,7 @@ pub struct Inventory {
     pub findings: Vec<Finding>,
     pub labels: Vec<(String, String)>,
     pub kubernetes_labels: Vec<(String, String)>,
+    pub kubernetes_labels_partial: bool,
     pub labels_complete: bool,
     pub interval_seconds: u32,
     pub cxl_devices: Vec<CxlDevice>,
@@ -36,6 +37,7 @@ pub struct Inventory {
     pub benches: Vec<NodeBench>,
     pub unmovable: Vec<Unmovable>,
     pub hypervisor: String,
+    pub pods: Option<PodList>,
 }
 
 impl Inventory {
@@ -189,6 +191,33 @@ pub struct SwapDevice {
     pub zoned: String,
     pub discard: Option<bool>,
     pub rotational: Option<bool>,
+}
+
+/// Pods of a node of a Kubernetes cluster.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct PodList {
+    pub pods: Vec<Pod>,
+    pub left_out: u32,
+    pub unavailable: String,
+}
+
+/// A pod; "" where something is not known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct Pod {
+    pub uid: String,
+    pub namespace: String,
+    pub name: String,
+    pub owner_kind: String,
+    pub owner: String,
+    pub owner_source: String,
+    pub service_namespace: String,
+    pub service: String,
+    pub labels: Vec<(String, String)>,
+    pub labels_known: bool,
 }
 
 /// Something wrong or noteworthy, with cause and fix.

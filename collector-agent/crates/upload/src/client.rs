@@ -306,7 +306,8 @@ fn retry_after(answer: &Response<Body>) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
-fn tls(ca_file: Option<&Path>) -> Result<TlsConfig, UploadError> {
+/// How TLS is spoken: with the authorities of the file, or with the public ones.
+pub fn tls(ca_file: Option<&Path>) -> Result<TlsConfig, UploadError> {
     let roots = match ca_file {
         None => RootCerts::WebPki,
         Some(path) => read_authorities(path).map_err(|reason| UploadError::Authorities {

@@ -10,7 +10,7 @@ mod outcome;
 use std::path::PathBuf;
 
 pub use backoff::Backoff;
-pub use client::{Client, Enrolled, Enrolment, HeatPlan, Plan, PlanAnswer, SentAt, Settings};
+pub use client::{Client, Enrolled, Enrolment, HeatPlan, Plan, PlanAnswer, SentAt, Settings, tls};
 pub use outcome::{Outcome, Problem, Receipt};
 
 /// Why there is no client, or why a request was not answered.

@@ -37,6 +37,35 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         hypervisor: from.hypervisor,
         labels_complete: from.labels_complete,
         interval_seconds: from.interval_seconds,
+        pods: from.pods.map(pods_to),
+        kubernetes_labels_partial: from.kubernetes_labels_partial,
+    }
+}
+
+fn pods_to(from: sample::PodList) -> proto::PodList {
+    proto::PodList {
+        pods: from.pods.into_iter().map(pod_to).collect(),
+        left_out: from.left_out,
+        unavailable: from.unavailable,
+    }
+}
+
+fn pod_to(from: sample::Pod) -> proto::Pod {
+    let labels = from
+        .labels
+        .into_iter()
+        .map(|(key, value)| proto::PodLabel { key, value });
+    proto::Pod {
+        uid: from.uid,
+        namespace: from.namespace,
+        name: from.name,
+        owner_kind: from.owner_kind,
+        owner: from.owner,
+        owner_source: from.owner_source,
+        service_namespace: from.service_namespace,
+        service: from.service,
+        labels: labels.collect(),
+        labels_known: from.labels_known,
     }
 }
 

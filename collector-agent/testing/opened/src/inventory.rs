@@ -42,6 +42,32 @@ pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
         hypervisor: from.hypervisor,
         labels_complete: from.labels_complete,
         interval_seconds: from.interval_seconds,
+        pods: from.pods.map(pods_from),
+        kubernetes_labels_partial: from.kubernetes_labels_partial,
+    }
+}
+
+fn pods_from(from: proto::PodList) -> sample::PodList {
+    sample::PodList {
+        pods: from.pods.into_iter().map(pod_from).collect(),
+        left_out: from.left_out,
+        unavailable: from.unavailable,
+    }
+}
+
+fn pod_from(from: proto::Pod) -> sample::Pod {
+    let labels = from.labels.into_iter().map(|label| (label.key, label.value));
+    sample::Pod {
+        uid: from.uid,
+        namespace: from.namespace,
+        name: from.name,
+        owner_kind: from.owner_kind,
+        owner: from.owner,
+        owner_source: from.owner_source,
+        service_namespace: from.service_namespace,
+        service: from.service,
+        labels: labels.collect(),
+        labels_known: from.labels_known,
     }
 }
 

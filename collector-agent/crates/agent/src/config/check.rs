@@ -8,12 +8,12 @@ use tierscope_host::collectors;
 use tierscope_sample::service::OwnRule;
 
 use super::settings::{Config, is_interval};
-use crate::inventory::kubernetes_labels;
+use crate::kubernetes;
 use crate::service_metrics;
 
 /// Most labels of a host, and most characters of one.
 const MAX_LABELS: usize = 64;
-const MAX_LABEL_CHARS: usize = kubernetes_labels::MAX_CHARS;
+const MAX_LABEL_CHARS: usize = kubernetes::MAX_CHARS;
 /// Most patterns of one list.
 const MAX_PATTERNS: usize = 1000;
 
@@ -108,15 +108,22 @@ fn check_labels(config: &Config) -> Checked {
         "labels",
         "keys and values have at most 200 printable characters",
     )?;
+    let kubernetes = &config.kubernetes;
+    for (key, listed) in [
+        ("kubernetes.labels", &kubernetes.labels),
+        ("kubernetes.pod_labels", &kubernetes.pod_labels),
+    ] {
+        require(listed.len() <= MAX_LABELS, key, "list at most 64 labels")?;
+    }
     require(
-        config.kubernetes.labels.len() <= MAX_LABELS,
+        kubernetes.labels.is_empty() || kubernetes.labels_file.is_some() || kubernetes.api,
         "kubernetes.labels",
-        "list at most 64 labels",
+        "say where they are, such as labels_file = \"/etc/podinfo/labels\", or ask the cluster with api = true",
     )?;
     require(
-        config.kubernetes.labels.is_empty() || config.kubernetes.labels_file.is_some(),
-        "kubernetes.labels",
-        "say where they are, such as labels_file = \"/etc/podinfo/labels\"",
+        kubernetes.pod_labels.is_empty() || kubernetes.api,
+        "kubernetes.pod_labels",
+        "the cluster alone knows labels of pods: ask it with api = true",
     )
 }
 

@@ -9,7 +9,7 @@ use tierscope_heat::settings::Heat;
 use tierscope_host::names::Names;
 use tierscope_sample::service::OwnRule;
 
-use crate::inventory::kubernetes_labels::KubernetesConfig;
+use crate::kubernetes::KubernetesConfig;
 use crate::service_metrics::ServiceMetricsConfig;
 
 /// All settings, with their defaults.
@@ -44,7 +44,7 @@ pub(crate) struct Config {
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// What fleets are filtered by: sku, rack, region, team, ratio, ...
     pub(crate) labels: BTreeMap<String, String>,
-    /// Which labels of a Kubernetes cluster travel beside them.
+    /// What of a Kubernetes cluster travels beside them.
     pub(crate) kubernetes: KubernetesConfig,
     /// The owner's rules of service identity; the first that fits wins.
     pub(crate) services: Vec<OwnRule>,

@@ -14,9 +14,12 @@ use tierscope_sample::inventory::Inventory;
 
 use super::served::{ServedSource, served_source};
 use super::tiering::{self, Tiering};
+use crate::config::Config;
 use crate::doctor::leftovers;
 use crate::explain::{PageSource, page_source};
 use crate::inventory;
+use crate::kubernetes::{self, Access, KubernetesConfig};
+use crate::machine;
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
 #[derive(Debug, Clone, Args)]
@@ -27,6 +30,12 @@ pub struct DoctorArgs {
     /// Prints one JSON object instead of text (docs/agent-json.md).
     #[arg(long)]
     pub json: bool,
+    /// Settings (TOML), as for `run`: where they ask the Kubernetes API, it is asked once.
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    pub config: Option<PathBuf>,
+    /// Name of this node in the cluster; the host's own unless given.
+    #[arg(long, requires = "config")]
+    pub hostname: Option<String>,
     /// Takes away what a killed agent left in the kernel, and examines nothing.
     #[arg(long, conflicts_with_all = ["root", "json"])]
     pub clean: bool,
@@ -39,7 +48,12 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
     let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
     let mut reader = Reader::new(root);
-    let examined = Examined::of(&mut reader, NamePolicy::plain());
+    let config = Config::read_named(args.config.as_deref())?;
+    let mut examined = Examined::of(&mut reader, NamePolicy::plain());
+    if config.kubernetes.api {
+        let node = args.hostname.clone().or(config.hostname);
+        examined.ask_cluster(&config.kubernetes, &node.unwrap_or_else(machine::hostname));
+    }
     if args.json {
         writeln!(out, "{}", examined.document(&args.root.display().to_string()))?;
     } else {
@@ -71,6 +85,17 @@ impl Examined {
             served: served_source(reader.root()),
             inventory,
         }
+    }
+
+    /// Asks the Kubernetes API for this node once, and says what failed.
+    fn ask_cluster(&mut self, config: &KubernetesConfig, node: &str) {
+        let problem = match Access::in_cluster() {
+            Ok(access) => access.ask(node, config).problem,
+            Err(problem) => Some(problem),
+        };
+        self.inventory
+            .findings
+            .extend(problem.as_deref().map(kubernetes::finding));
     }
 
     /// What `--json` prints of it.
@@ -212,6 +237,8 @@ mod tests {
             root: root.root().as_path().to_owned(),
             json,
             clean: false,
+            config: None,
+            hostname: None,
         };
         run(&args, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -255,6 +282,8 @@ mod tests {
             root: empty.path().to_owned(),
             json: true,
             clean: false,
+            config: None,
+            hostname: None,
         };
         let error = run(&args, &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("neither proc nor sys"), "{error}");

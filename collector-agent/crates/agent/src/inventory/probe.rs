@@ -9,6 +9,8 @@ use tierscope_sysfs::hotness;
 
 use tierscope_host::collectors::{self, State};
 
+use crate::kubernetes;
+
 /// Said of sources that the host offers and nobody uses now.
 const NOT_IN_USE: &str = "the host offers it; no process is measured with it now";
 const RECORDING: &str = "a recording cannot be measured again";
@@ -46,6 +48,12 @@ fn state(reader: &mut Reader, name: &str) -> State {
         return State::off(
             "no service is listed for it",
             "name endpoints or files under [[service_metrics]] in the agent's configuration",
+        );
+    }
+    if name == kubernetes::COLLECTOR {
+        return State::off(
+            "not switched on",
+            "set api = true under [kubernetes] in the agent's configuration, with the rights of deploy/kubernetes/agent-api",
         );
     }
     State::off(

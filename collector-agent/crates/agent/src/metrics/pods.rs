@@ -1,10 +1,11 @@
 //! Memory, tier moves and heat of pods, by the control groups of their containers.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use tierscope_sample::inventory::Inventory;
+use tierscope_sample::inventory::{Inventory, Pod};
 use tierscope_sample::placement::placed;
-use tierscope_sample::service::{PodOwner, owner_of_pod, pod_and_container, pod_uid};
+use tierscope_sample::service::{pod_and_container, pod_uid};
 
 use super::exposition::Page;
 use super::readings::Readings;
@@ -20,25 +21,22 @@ pub(super) struct Node<'a> {
     pub(super) heat: &'a HeatByPlace<'a>,
 }
 
+static UNKNOWN: LazyLock<Pod> = LazyLock::new(Pod::default);
+
 /// Labels of a pod: what Prometheus joins and filters by.
 struct Labels<'a> {
-    namespace: &'a str,
-    pod: &'a str,
     uid: &'a str,
-    owner: PodOwner<'a>,
+    /// Empty where nothing is known of it.
+    known: &'a Pod,
     node: &'a str,
 }
 
 impl<'a> Labels<'a> {
     /// Those of the pod with this uid; without its name where the node does not show it.
     fn of(node: &Node<'a>, uid: &'a str) -> Self {
-        let known = node.pods.names.get(uid);
-        let (namespace, pod) = known.map_or(("", ""), |pod| (pod.namespace.as_str(), pod.name.as_str()));
         Self {
-            namespace,
-            pod,
             uid,
-            owner: owner_of_pod(pod),
+            known: node.pods.by_uid.get(uid).unwrap_or(&UNKNOWN),
             node: &node.inventory.hostname,
         }
     }
@@ -46,11 +44,11 @@ impl<'a> Labels<'a> {
     /// Writes one sample of the pod with more labels.
     fn sample(&self, page: &mut Page, more: &[(&str, &str)], value: f64) {
         let own = [
-            ("namespace", self.namespace),
-            ("pod", self.pod),
+            ("namespace", self.known.namespace.as_str()),
+            ("pod", &self.known.name),
             ("uid", self.uid),
-            ("owner_kind", self.owner.kind.unwrap_or_default()),
-            ("owner", self.owner.name),
+            ("owner_kind", &self.known.owner_kind),
+            ("owner", &self.known.owner),
             ("node", self.node),
         ];
         page.sample(&[&own, more].concat(), value);
@@ -83,7 +81,7 @@ fn write_memory(page: &mut Page, node: &Node<'_>) {
     page.metric(
         "tierscope_pod_memory_bytes",
         "gauge",
-        "Memory charged to the containers of a pod by tier and kind. owner_kind and owner follow from the pod's name.",
+        "Memory charged to the containers of a pod by tier and kind. owner_kind and owner are the cluster's word where it is asked, else they follow from the pod's name.",
     );
     for ((uid, tier, kind), bytes) in sums {
         let more = [("tier", tier), ("kind", kind)];

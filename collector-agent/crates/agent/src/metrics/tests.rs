@@ -193,11 +193,14 @@ fn node_with_pods() -> Shown {
     let mut inventory = inventory("mainline");
     inventory.hostname = "node-7".to_owned();
     newest.inventory = Arc::new(inventory);
-    let pod = tierscope_host::pods::Pod {
+    let pod = tierscope_sample::inventory::Pod {
         namespace: "shop".to_owned(),
         name: "db-0".to_owned(),
+        owner_kind: "StatefulSet".to_owned(),
+        owner: "db".to_owned(),
+        ..tierscope_sample::inventory::Pod::default()
     };
-    newest.pods.names.insert("aa-1".to_owned(), pod);
+    newest.pods.by_uid.insert("aa-1".to_owned(), pod);
     newest
         .pods
         .of_services

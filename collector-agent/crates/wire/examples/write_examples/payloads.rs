@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tierscope_sample::heat::{Backend, Beside, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
 use tierscope_sample::inventory::{
     BenchFigure, BenchSkip, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench,
-    Service, SwapDevice, Tier, Unmovable,
+    Pod, PodList, Service, SwapDevice, Tier, Unmovable,
 };
 use tierscope_sample::page_sample::{PageSample, SampleRow, SampledPage};
 use tierscope_sample::tiles::{TileColumn, TileEpoch, TileRow};
@@ -309,10 +309,31 @@ fn inventory() -> Content {
             pinned_pages: None,
         }],
         hypervisor: "kvm-host".to_owned(),
+        pods: Some(pods()),
+        kubernetes_labels_partial: true,
     };
     Content {
         inventory: Some(inventory),
         ..Content::default()
+    }
+}
+
+fn pods() -> PodList {
+    PodList {
+        pods: vec![Pod {
+            uid: "3f1c7a52-8d0e-4b7a-9c55-0f2f0a7c1d11".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "cart-7c9d8b6f5-x2k9z".to_owned(),
+            owner_kind: "Deployment".to_owned(),
+            owner: "cart".to_owned(),
+            owner_source: "api".to_owned(),
+            service_namespace: "shop".to_owned(),
+            service: "cart".to_owned(),
+            labels: vec![("app.kubernetes.io/version".to_owned(), "4.2".to_owned())],
+            labels_known: true,
+        }],
+        left_out: 3,
+        unavailable: "the API server does not answer".to_owned(),
     }
 }
 

@@ -225,6 +225,7 @@ fn inventory(inventory: &Inventory) -> Value {
             .collect::<Map<_, _>>(),
         "kubernetes_labels": inventory.kubernetes_labels.iter().map(|(key, value)| (key.clone(), json!(value)))
             .collect::<Map<_, _>>(),
+        "kubernetes_labels_partial": inventory.kubernetes_labels_partial,
         "labels_complete": inventory.labels_complete,
         "interval_seconds": inventory.interval_seconds,
         "cxl_devices": inventory.cxl_devices.iter().map(cxl_device).collect::<Vec<_>>(),
@@ -236,6 +237,16 @@ fn inventory(inventory: &Inventory) -> Value {
             "mlocked_bytes": unmovable.mlocked_bytes, "pinned_pages": unmovable.pinned_pages,
         })).collect::<Vec<_>>(),
         "hypervisor": inventory.hypervisor,
+        "pods": inventory.pods.as_ref().map(|list| json!({
+            "pods": list.pods.iter().map(|pod| json!({
+                "uid": pod.uid, "namespace": pod.namespace, "name": pod.name, "owner_kind": pod.owner_kind,
+                "owner": pod.owner, "owner_source": pod.owner_source,
+                "service_namespace": pod.service_namespace, "service": pod.service,
+                "labels": pod.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>(),
+                "labels_known": pod.labels_known,
+            })).collect::<Vec<_>>(),
+            "left_out": list.left_out, "unavailable": list.unavailable,
+        })),
     })
 }
 

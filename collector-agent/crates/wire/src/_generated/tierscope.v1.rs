@@ -362,6 +362,61 @@ pub struct Inventory {
     /// nominal time between collections; 0 = not told
     #[prost(uint32, tag = "25")]
     pub interval_seconds: u32,
+    /// absent = no pod of a Kubernetes cluster runs here
+    #[prost(message, optional, tag = "26")]
+    pub pods: ::core::option::Option<PodList>,
+    /// the cluster did not answer yet: labels it told before and not here stay
+    #[prost(bool, tag = "27")]
+    pub kubernetes_labels_partial: bool,
+}
+/// Pods of this node whose processes run.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PodList {
+    /// by uid, at most 512
+    #[prost(message, repeated, tag = "1")]
+    pub pods: ::prost::alloc::vec::Vec<Pod>,
+    /// pods beyond that
+    #[prost(uint32, tag = "2")]
+    pub left_out: u32,
+    /// why names, owners or labels are not known as the settings want; "" = they are
+    #[prost(string, tag = "3")]
+    pub unavailable: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Pod {
+    #[prost(string, tag = "1")]
+    pub uid: ::prost::alloc::string::String,
+    /// "" = not known: the uid stands in the control group, the name does not
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+    /// Deployment, StatefulSet, DaemonSet, ...; "" = not known
+    #[prost(string, tag = "4")]
+    pub owner_kind: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub owner: ::prost::alloc::string::String,
+    /// api | name: told by the cluster, or by the pod's name; "" = no owner known
+    #[prost(string, tag = "6")]
+    pub owner_source: ::prost::alloc::string::String,
+    /// the service that most of its processes are counted to
+    #[prost(string, tag = "7")]
+    pub service_namespace: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub service: ::prost::alloc::string::String,
+    /// those that the agent's settings list, at most 64
+    #[prost(message, repeated, tag = "9")]
+    pub labels: ::prost::alloc::vec::Vec<PodLabel>,
+    /// false = the cluster was not asked for labels, or did not answer
+    #[prost(bool, tag = "10")]
+    pub labels_known: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PodLabel {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
 }
 /// Memory of a node that no tier move can take away. Absent = the kernel does not say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -601,7 +656,7 @@ pub struct Label {
     pub key: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub value: ::prost::alloc::string::String,
-    /// "" = the agent's own file | kubernetes
+    /// "" = the agent's own file | kubernetes: of the agent's pod or its node
     #[prost(string, tag = "3")]
     pub source: ::prost::alloc::string::String,
 }

@@ -2,24 +2,14 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::Deserialize;
+use super::KubernetesConfig;
 
 /// A file of labels is far smaller; what lies beyond is not read.
 const MAX_BYTES: u64 = 1 << 20;
 /// Most characters of a label.
 pub(crate) const MAX_CHARS: usize = 200;
-
-/// Which labels of the cluster travel. None unless listed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct KubernetesConfig {
-    /// Where the downward API writes the pod's labels; read again once a minute.
-    pub(crate) labels_file: Option<PathBuf>,
-    /// Keys of labels that travel, as the cluster names them.
-    pub(crate) labels: Vec<String>,
-}
 
 /// The listed labels, by key. Empty where no file is configured or it cannot be read: labels never stop an agent.
 pub(crate) fn read(config: &KubernetesConfig) -> Vec<(String, String)> {
@@ -88,6 +78,8 @@ fn unescape(rest: &mut std::str::Chars<'_>) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn with_file(text: &str, labels: &[&str]) -> Vec<(String, String)> {
@@ -97,6 +89,7 @@ mod tests {
         read(&KubernetesConfig {
             labels_file: Some(path),
             labels: labels.iter().map(|&key| key.to_owned()).collect(),
+            ..KubernetesConfig::default()
         })
     }
 
@@ -144,6 +137,7 @@ mod tests {
         let config = KubernetesConfig {
             labels_file: Some(PathBuf::from("/nowhere/labels")),
             labels: vec!["rack".to_owned()],
+            ..KubernetesConfig::default()
         };
         assert_eq!(read(&config), []);
         assert_eq!(read(&KubernetesConfig::default()), []);
