@@ -69,6 +69,8 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/lookalikes": "read:fleet",
     "GET /v1/hosts": "read:fleet",
     "GET /v1/hosts/{host_id}": "read:fleet",
+    "GET /v1/hosts/{host_id}/pods": "read:fleet",
+    "GET /v1/services/{service_id}/pods": "read:fleet",
     "GET /v1/hosts/{host_id}/counters": "read:fleet",
     "GET /v1/hosts/{host_id}/counters/names": "read:fleet",
     "GET /v1/hosts/{host_id}/ledger": "read:fleet",

@@ -205,6 +205,16 @@ def add_inventory(batch: batch_pb2.Batch, *, services: Sequence[str] = ("cache",
         inventory.services.add(namespace="demo", name=name, rule="exe", processes=2, heat_measured=True)
 
 
+def add_pods(batch: batch_pb2.Batch, *pods: str, service: str = "cache", unavailable: str = "") -> None:
+    """Adds pods of the namespace `demo` to the inventory, each of a deployment and with a label, as a cluster tells."""
+    batch.inventory.pods.unavailable = unavailable
+    for name in pods:
+        pod = batch.inventory.pods.pods.add(uid=f"uid-{name}", namespace="demo", name=name, labels_known=True)
+        pod.owner_kind, pod.owner, pod.owner_source = "Deployment", name.rsplit("-", 2)[0], "api"
+        pod.service_namespace, pod.service = "demo", service
+        pod.labels.add(key="team", value="shop")
+
+
 def add_self(batch: batch_pb2.Batch) -> None:
     """Adds the agent's report on itself."""
     report = batch.self

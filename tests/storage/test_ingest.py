@@ -230,6 +230,52 @@ def test_an_inventory_is_stored_when_it_changes_and_findings_end(database: Datab
     assert until is not None
 
 
+def test_pods_are_those_of_the_newest_inventory_and_unchanged_rows_are_not_written(
+    database: Database, host: Enrolled
+) -> None:
+    def send(seq: int, *pods: str) -> list[tuple[object, ...]]:
+        batch = batches.make_batch(host_id=host.id, seq=seq)
+        batches.add_inventory(batch)
+        if pods:
+            batches.add_pods(batch, *pods)
+            # Nobody lists this service, so that nothing can be shown of it.
+            batch.inventory.pods.pods[0].service = "elsewhere"
+        (outcome,) = store(database, host, [batch])
+        assert isinstance(outcome, Stored)
+        return rows(
+            database,
+            "SELECT p.name, p.owner, p.labels ->> 'team', s.name, p.node, p.xmin FROM host_pods p"
+            " LEFT JOIN services s ON s.id = p.service_id ORDER BY p.name",
+        )
+
+    first = send(0, "cart-1-a", "cart-1-b")
+    assert [row[:5] for row in first] == [
+        ("cart-1-a", "cart", "shop", None, "node-1"),
+        ("cart-1-b", "cart", "shop", "cache", "node-1"),
+    ]
+    assert send(1, "cart-1-a", "cart-1-b") == first
+    assert [row[0] for row in send(2, "cart-1-b", "cart-1-c")] == ["cart-1-b", "cart-1-c"]
+    assert rows(database, "SELECT pods_at IS NULL, pods_left_out FROM hosts") == [(False, 0)]
+    assert rows(database, "SELECT count(*) FROM inventory") == [(1,)]
+    assert send(3) == []
+    assert rows(database, "SELECT pods_at IS NULL, pods_left_out FROM hosts") == [(True, None)]
+
+
+def test_labels_of_a_cluster_that_did_not_answer_yet_stay(database: Database, host: Enrolled) -> None:
+    def send(seq: int, *, partial: bool, **labels: str) -> object:
+        batch = batches.make_batch(host_id=host.id, seq=seq)
+        batches.add_inventory(batch)
+        batch.inventory.kubernetes_labels_partial = partial
+        for key, value in labels.items():
+            batch.inventory.labels.add(key=key, value=value, source="kubernetes")
+        store(database, host, [batch])
+        return rows(database, "SELECT labels FROM hosts")[0][0]
+
+    assert send(0, partial=False, zone="a") == {"rack": "r1", "zone": "a"}
+    assert send(1, partial=True, pool="x") == {"rack": "r1", "zone": "a", "pool": "x"}
+    assert send(2, partial=False, zone="b") == {"rack": "r1", "zone": "b"}
+
+
 def test_tile_columns_find_their_epoch_in_an_earlier_batch(database: Database, host: Enrolled) -> None:
     first = batches.make_batch(host_id=host.id, seq=0)
     batches.add_tiles(first)

@@ -33,7 +33,7 @@ from tierscope.api.curve import endpoints as curve
 from tierscope.api.curve import reaccess
 from tierscope.api.experiments import endpoints as experiments
 from tierscope.api.fairness import endpoints as fairness
-from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, services
+from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, pods, services
 from tierscope.api.fleet import overview as fleet
 from tierscope.api.heat import endpoints as heat
 from tierscope.api.ingest import batches as ingest
@@ -88,6 +88,7 @@ ROUTERS = (
     fleet.router,
     fleet_statistics.router,
     hosts.router,
+    pods.router,
     knobs.router,
     swap_tier.router,
     services.router,

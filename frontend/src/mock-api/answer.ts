@@ -23,6 +23,7 @@ import { backtest, ruleCheck, rules, vocabulary } from './alerts/rules'
 import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './fleet/serviceMetrics'
 import { serviceDetail, services } from './fleet/services'
+import { hostPods, servicePods } from './fleet/pods'
 import { simulatorPolicies, simulatorSources, swapDevices } from './simulate/simulator'
 import { sweep, sweepHeat, sweepResults, sweepRun, sweeps } from './simulate/sweeps'
 import { catalogue, status } from './status'
@@ -176,6 +177,8 @@ const routes: [RegExp, Handler][] = [
     },
   ],
   [/^\/v1\/hosts\/([^/]+)$/, (id) => json(hostDetail(id) ?? null, hostDetail(id) === undefined ? 404 : 200)],
+  [/^\/v1\/hosts\/([^/]+)\/pods$/, (id) => json({ items: hostPods(id), next_cursor: null })],
+  [/^\/v1\/services\/([^/]+)\/pods$/, (id) => json({ items: servicePods(id), next_cursor: null })],
   [/^\/v1\/hosts\/([^/]+)\/counters\/names$/, (id) => json(counterNames(id))],
   [/^\/v1\/hosts\/([^/]+)\/counters$/, (id, query) => json(counter(id, query.get('name') ?? ''))],
   [/^\/v1\/(?:hosts|services)\/([^/]+)\/ledger$/, (id) => json(ledger(id))],

@@ -1521,6 +1521,7 @@ class HostDetail(TypedDict):
     inventory_at: str | None
     knobs: list[KnobInfo]
     nodes: list[NodeInfo]
+    pods: PodsState | None
     services: list[HostService]
     summary: HostSummary
     swaps: list[SwapInfo]
@@ -2600,6 +2601,13 @@ class Page_Notification(TypedDict):
     next_cursor: str | None
 
 
+class Page_Pod(TypedDict):
+    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+
+    items: list[Pod]
+    next_cursor: str | None
+
+
 class Page_Price(TypedDict):
     """One page of a list, in a stable order. `next_cursor` is null on the last page."""
 
@@ -2895,6 +2903,41 @@ class PlannedHost(TypedDict):
     dram_bytes: float
     placed: list[PlacedService]
     sku: str
+
+
+class Pod(TypedDict):
+    """A pod on its node. Null where something is not known."""
+
+    host: str
+    host_id: str
+    labels: dict[str, str] | None
+    namespace: str | None
+    node: str
+    origin: Literal["live", "import", "simulated"]
+    owner: str | None
+    owner_kind: str | None
+    owner_source: Literal["api", "name"] | None
+    pod: str | None
+    service: str | None
+    service_id: str | None
+    uid: str
+
+
+class PodOwner(TypedDict):
+    """What owns the pods of a service."""
+
+    kind: str | None
+    name: str
+    source: Literal["api", "name"]
+
+
+class PodsState(TypedDict):
+    """What a host says of its pods as a whole."""
+
+    at: str
+    left_out: int
+    n_pods: int
+    unavailable: str | None
 
 
 class Power(TypedDict):
@@ -3879,6 +3922,8 @@ class ServiceDetail(TypedDict):
     headline: str
     heat_reason: str | None
     hosts: list[str]
+    n_pods: int
+    owner: PodOwner | None
     summary: ServiceSummary
 
 

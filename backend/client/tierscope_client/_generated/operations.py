@@ -719,6 +719,44 @@ class Client(Transport):
         """Experiments, newest first. List experiments. All pages, one item after another."""
         return self._items("/v1/experiments", {"service": service, "state": state, "limit": limit})
 
+    def list_host_pods_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Pods that run on one host. List the pods of the newest inventory by namespace and name. Empty for a host
+        that is no node of a cluster. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/pods",
+            query={"limit": limit, "cursor": cursor, "format": format_},
+        )
+
+    def list_host_pods_table(self, host_id: str, *, limit: int | None = None) -> Table:
+        """Pods that run on one host. List the pods of the newest inventory by namespace and name. Empty for a host
+        that is no node of a cluster. As a table, all pages of it.
+        """
+        return self._table(f"/v1/hosts/{quote(host_id, safe='')}/pods", {"limit": limit})
+
+    def list_host_pods(self, host_id: str, *, limit: int | None = None, cursor: str | None = None) -> models.Page_Pod:
+        """Pods that run on one host. List the pods of the newest inventory by namespace and name. Empty for a host
+        that is no node of a cluster.
+        """
+        return cast(
+            "models.Page_Pod",
+            self._json("GET", f"/v1/hosts/{quote(host_id, safe='')}/pods", query={"limit": limit, "cursor": cursor}),
+        )
+
+    def iter_host_pods(self, host_id: str, *, limit: int | None = None) -> Iterator[models.Pod]:
+        """Pods that run on one host. List the pods of the newest inventory by namespace and name. Empty for a host
+        that is no node of a cluster. All pages, one item after another.
+        """
+        return self._items(f"/v1/hosts/{quote(host_id, safe='')}/pods", {"limit": limit})
+
     def list_hosts_file(
         self,
         *,
@@ -1080,6 +1118,48 @@ class Client(Transport):
         pages, one item after another.
         """
         return self._items("/v1/series", {"match": match, "limit": limit})
+
+    def list_service_pods_file(
+        self,
+        service_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> bytes:
+        """Pods of one service, on all its hosts. List pods whose processes are counted to the service, by namespace
+        and name. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/pods",
+            query={"limit": limit, "cursor": cursor, "format": format_},
+        )
+
+    def list_service_pods_table(self, service_id: str, *, limit: int | None = None) -> Table:
+        """Pods of one service, on all its hosts. List pods whose processes are counted to the service, by namespace
+        and name. As a table, all pages of it.
+        """
+        return self._table(f"/v1/services/{quote(service_id, safe='')}/pods", {"limit": limit})
+
+    def list_service_pods(
+        self, service_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> models.Page_Pod:
+        """Pods of one service, on all its hosts. List pods whose processes are counted to the service, by namespace
+        and name.
+        """
+        return cast(
+            "models.Page_Pod",
+            self._json(
+                "GET", f"/v1/services/{quote(service_id, safe='')}/pods", query={"limit": limit, "cursor": cursor}
+            ),
+        )
+
+    def iter_service_pods(self, service_id: str, *, limit: int | None = None) -> Iterator[models.Pod]:
+        """Pods of one service, on all its hosts. List pods whose processes are counted to the service, by namespace
+        and name. All pages, one item after another.
+        """
+        return self._items(f"/v1/services/{quote(service_id, safe='')}/pods", {"limit": limit})
 
     def list_services_file(
         self,

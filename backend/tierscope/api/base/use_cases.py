@@ -44,6 +44,7 @@ from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.labels import Labels
 from tierscope.usecases.fleet.overview import FleetReads
+from tierscope.usecases.fleet.pods import PodReads
 from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.heat.reads import HeatReads
 from tierscope.usecases.ingest.batches import Ingest
@@ -118,6 +119,7 @@ class _Reads:
         self.services = ServiceReads(context)
         self.service_metrics = ServiceMetricReads(context)
         self.fleet = FleetReads(context)
+        self.pods = PodReads(context)
         self.fleet_grid = GridReads(context)
         self.reclaimable = ReclaimableReads(context)
         self.experiments = ExperimentReads(context)

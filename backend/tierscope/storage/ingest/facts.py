@@ -17,6 +17,17 @@ from tierscope.storage.ingest.registry import Registry
 from tierscope.storage.ingest.rows import Tally
 
 HostService = tuple[int, int]
+_POD_FIELDS = ("node", "namespace", "name", "owner_kind", "owner", "owner_source", "service_id", "labels")
+_PUT_PODS = text(
+    # Inventories come often and pods change rarely: rows that say the same are not written again.
+    f"INSERT INTO host_pods AS p (host_id, uid, {', '.join(_POD_FIELDS)})"  # noqa: S608 - names of our own
+    f" SELECT :host, x.uid, {', '.join(f'x.{name}' for name in _POD_FIELDS)}"
+    " FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS x (uid text, node text, namespace text, name text,"
+    " owner_kind text, owner text, owner_source text, service_id bigint, labels jsonb)"
+    f" ON CONFLICT (host_id, uid) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _POD_FIELDS)}"
+    f" WHERE ({', '.join(f'p.{name}' for name in _POD_FIELDS)})"
+    f" IS DISTINCT FROM ({', '.join(f'excluded.{name}' for name in _POD_FIELDS)})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +140,54 @@ def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: In
         _upsert_finding(transaction, item.host.id, finding, source="agent", now=now)
 
 
+def write_pods(
+    transaction: WriteTransaction, item: Incoming, inventory: Inventory, registry: Registry, refused: set[int]
+) -> None:
+    """Replaces the pods of a host by those of its inventory. A pod of a service that is not listed there has none."""
+    origin, pods = item.host.origin, inventory.pods
+    listed = {service.key: registry.service(origin, service.key) for service in inventory.services}
+    rows = [
+        {
+            "uid": pod.uid,
+            "node": inventory.body["hostname"],
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "owner_kind": pod.owner_kind,
+            "owner": pod.owner,
+            "owner_source": pod.owner_source,
+            "service_id": None
+            if pod.service is None or listed.get(pod.service) in refused
+            else listed.get(pod.service),
+            "labels": pod.labels,
+        }
+        for pod in (() if pods is None else pods.pods)
+    ]
+    transaction.execute(
+        text("DELETE FROM host_pods WHERE host_id = :host AND NOT uid = ANY(:uids)"),
+        {"host": item.host.id, "uids": [row["uid"] for row in rows]},
+    )
+    if rows:
+        transaction.execute(_PUT_PODS, {"host": item.host.id, "rows": json.dumps(rows, ensure_ascii=False)})
+    transaction.execute(
+        text("UPDATE hosts SET pods_at = :at, pods_left_out = :left_out, pods_unavailable = :why WHERE id = :host"),
+        {
+            "host": item.host.id,
+            "at": None if pods is None else sealed_at(item),
+            "left_out": None if pods is None else pods.left_out,
+            "why": None if pods is None else pods.unavailable,
+        },
+    )
+
+
 def _write_told(transaction: WriteTransaction, host_id: int, inventory: Inventory) -> None:
     """Labels and interval as the agent tells them. One that does not say that its labels are complete only adds."""
     before = "" if inventory.labels_complete else "agent_labels || "
+    kept = "kubernetes_labels || " if inventory.kubernetes_labels_partial else ""
     transaction.execute(
         text(
             f"UPDATE hosts SET agent_labels = {before}CAST(:own AS jsonb),"  # noqa: S608 - constants
-            " kubernetes_labels = CAST(:kubernetes AS jsonb), interval_seconds = nullif(:interval, 0) WHERE id = :host"
+            f" kubernetes_labels = {kept}CAST(:kubernetes AS jsonb), interval_seconds = nullif(:interval, 0)"
+            " WHERE id = :host"
         ),
         {
             "host": host_id,

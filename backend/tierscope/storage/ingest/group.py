@@ -106,9 +106,11 @@ class _Group:
             )
         rows.write(self._transaction)
         for item in items:
-            facts.write_host_services(self._transaction, item, self._registry, refused_services[item.host.id])
-            if item.batch.inventory is not None:
-                facts.write_inventory(self._transaction, item, item.batch.inventory, self._now)
+            refused, inventory = refused_services[item.host.id], item.batch.inventory
+            facts.write_host_services(self._transaction, item, self._registry, refused)
+            if inventory is not None:
+                facts.write_inventory(self._transaction, item, inventory, self._now)
+                facts.write_pods(self._transaction, item, inventory, self._registry, refused)
         facts.note_host_services(self._transaction, items, self._registry, refused_services)
         pairs = list(zip(items, tallies, strict=True))
         facts.write_hosts(self._transaction, pairs, self._hosts)

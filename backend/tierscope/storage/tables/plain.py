@@ -92,6 +92,9 @@ hosts = Table(
     Column("refused_protocol", BigInteger),  # of a batch that this service could not read; null once one is stored
     Column("refused_protocol_at", Instant),
     Column("interval_seconds", Integer),  # between collections, where the host has its own
+    Column("pods_at", Instant),  # of the inventory that lists them; null where no pod runs
+    Column("pods_left_out", Integer),
+    Column("pods_unavailable", Text),  # why something of them is not known
     Column("clock_skew_seconds", Double),  # host minus service; null where unknown
     Column("layout_id", BigInteger),  # of the newest counters
     Column("too_late_points", BigInteger, nullable=False, server_default="0"),
@@ -159,6 +162,22 @@ host_services = Table(
     Column("heat_measured", Boolean, nullable=False, server_default=text("false")),
     Column("heat_reason", Text),
     _instant("last_seen_at"),
+)
+
+host_pods = Table(
+    # Pods of a Kubernetes cluster, as the newest inventory lists them.
+    "host_pods",
+    metadata,
+    _host(primary_key=True),
+    Column("uid", Text, primary_key=True),
+    _text("node"),
+    Column("namespace", Text),
+    Column("name", Text),
+    Column("owner_kind", Text),
+    Column("owner", Text),
+    Column("owner_source", Text),  # api | name
+    Column("service_id", BigInteger, ForeignKey("services.id", ondelete="SET NULL"), index=True),
+    Column("labels", JSONB),  # null where they are not known
 )
 
 layouts = Table(

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
 from tierscope.domain.base.pages import Page
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.fleet.host_facts import late_before, silent_before
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
+from tierscope.domain.fleet.pods import PodsState
 from tierscope.storage.counters.rows import read_live
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
+from tierscope.storage.fleet.pods import read_pods_state
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.hardware import Hardware, read_hardware
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
@@ -64,6 +68,7 @@ class HostDetail:
     knobs: tuple[KnobInfo, ...]
     collectors: tuple[CollectorInfo, ...]
     services: tuple[HostService, ...]
+    pods: Annotated[PodsState | None, Described("Null for a host without pods of a Kubernetes cluster.")]
     swaps: tuple[SwapInfo, ...]
     agent_rss_bytes: Figure
     agent_cpu_ratio: Figure
@@ -124,6 +129,7 @@ class HostReads:
             block = _newest(session, row)
             report = newest_self_report(session, row.id, since=(row.last_seen_at or now) - SELF_REPORT_SPAN)
             pause = read_pause_state(session, row.id)
+            pods = read_pods_state(session, row.id)
         body, agent = host.inventory or {}, view_agent(report, pause)
         return HostDetail(
             summary=host.summary,
@@ -138,6 +144,7 @@ class HostReads:
             knobs=_knobs(host),
             collectors=view_collectors(_items(host, "collectors"), report),
             services=host.services,
+            pods=pods,
             swaps=_swaps(host),
             agent_rss_bytes=agent.rss_bytes,
             agent_cpu_ratio=agent.cpu_ratio,

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from tierscope.core.errors import NotFound
+from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
+from tierscope.domain.fleet.pods import PodOwner
 from tierscope.storage.fleet.events import list_events
+from tierscope.storage.fleet.pods import count_pods, owners_of
 from tierscope.storage.fleet.services import find_service, hosts_with_service, list_services, read_aliases
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
@@ -38,6 +42,10 @@ class ServiceDetail:
     aliases: tuple[str, ...]
     heat_reason: str | None
     hosts: tuple[str, ...]
+    n_pods: int
+    owner: Annotated[
+        PodOwner | None, Described("Of most of its pods in a Kubernetes cluster; null where none is known.")
+    ]
     events: tuple[Event, ...]
 
 
@@ -86,6 +94,7 @@ class ServiceReads:
             heats = read_heat_now(session, now=now, service_id=row.id)
             service = summarise_services(session, [row], heats, now=now)[0]
             aliases = read_aliases(session, row.id)
+            n_pods, owner = count_pods(session, row.id), owners_of(session, [row.id]).get(row.id)
             marks = list_events(
                 session,
                 start=window.start,
@@ -101,6 +110,8 @@ class ServiceReads:
             aliases=tuple(aliases),
             heat_reason=service.heat_reason,
             hosts=tuple(hosts),
+            n_pods=n_pods,
+            owner=owner,
             events=tuple(
                 Event(mark.at, mark.kind, mark.text, mark.host_id, mark.service_id) for mark in reversed(marks)
             ),

@@ -1317,6 +1317,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pods that run on one host
+         * @description List the pods of the newest inventory by namespace and name. Empty for a host that is no node of a cluster.
+         */
+        get: operations["list_host_pods_v1_hosts__host_id__pods_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hosts/{host_id}/purge": {
         parameters: {
             query?: never;
@@ -2297,6 +2317,26 @@ export interface paths {
          * @description The same from the service's own cgroups where the kernels count them, else from its whole hosts, and says so.
          */
         get: operations["read_service_ping_pong_v1_services__service_id__ping_pong_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/services/{service_id}/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pods of one service, on all its hosts
+         * @description List pods whose processes are counted to the service, by namespace and name.
+         */
+        get: operations["list_service_pods_v1_services__service_id__pods_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6171,6 +6211,8 @@ export interface components {
             knobs: components["schemas"]["KnobInfo"][];
             /** Nodes */
             nodes: components["schemas"]["NodeInfo"][];
+            /** @description Null for a host without pods of a Kubernetes cluster. */
+            pods: components["schemas"]["PodsState"] | null;
             /** Services */
             services: components["schemas"]["HostService"][];
             summary: components["schemas"]["HostSummary"];
@@ -8181,6 +8223,16 @@ export interface components {
          * Page
          * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
          */
+        Page_Pod_: {
+            /** Items */
+            items: components["schemas"]["Pod"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Page
+         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         */
         Page_Price_: {
             /** Items */
             items: components["schemas"]["Price"][];
@@ -8775,6 +8827,97 @@ export interface components {
             placed: components["schemas"]["PlacedService"][];
             /** Sku */
             sku: string;
+        };
+        /**
+         * Pod
+         * @description A pod on its node. Null where something is not known.
+         */
+        Pod: {
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /**
+             * Labels
+             * @description Those that the agent's settings list; null where the agent does not ask the cluster.
+             */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Namespace */
+            namespace: string | null;
+            /**
+             * Node
+             * @description The node as the cluster calls it, where the agent was told its name.
+             */
+            node: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Owner */
+            owner: string | null;
+            /**
+             * Owner Kind
+             * @description Deployment, StatefulSet, DaemonSet, CronJob, Job, ...
+             */
+            owner_kind: string | null;
+            /**
+             * Owner Source
+             * @description api = the cluster says it, and with no owner that there is none; name = it follows from the name.
+             */
+            owner_source: ("api" | "name") | null;
+            /** Pod */
+            pod: string | null;
+            /** Service */
+            service: string | null;
+            /**
+             * Service Id
+             * @description The service that most of its processes are counted to.
+             */
+            service_id: string | null;
+            /** Uid */
+            uid: string;
+        };
+        /**
+         * PodOwner
+         * @description What owns the pods of a service.
+         */
+        PodOwner: {
+            /** Kind */
+            kind: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "api" | "name";
+        };
+        /**
+         * PodsState
+         * @description What a host says of its pods as a whole.
+         */
+        PodsState: {
+            /**
+             * At
+             * Format: date-time
+             * @description When the list changed last, or was sent again.
+             */
+            at: string;
+            /**
+             * Left Out
+             * @description Pods beyond the 512 that an agent lists.
+             */
+            left_out: number;
+            /** N Pods */
+            n_pods: number;
+            /**
+             * Unavailable
+             * @description Why names, owners or labels are not known as the agent's settings want.
+             */
+            unavailable: string | null;
         };
         /**
          * Power
@@ -10847,6 +10990,10 @@ export interface components {
             heat_reason: string | null;
             /** Hosts */
             hosts: string[];
+            /** N Pods */
+            n_pods: number;
+            /** @description Of most of its pods in a Kubernetes cluster; null where none is known. */
+            owner: components["schemas"]["PodOwner"] | null;
             summary: components["schemas"]["ServiceSummary"];
         };
         /**
@@ -13516,6 +13663,7 @@ export type PageHostAgentVersion = components['schemas']['Page_HostAgentVersion_
 export type PageHostQuality = components['schemas']['Page_HostQuality_'];
 export type PageHostSummary = components['schemas']['Page_HostSummary_'];
 export type PageNotification = components['schemas']['Page_Notification_'];
+export type PagePod = components['schemas']['Page_Pod_'];
 export type PagePrice = components['schemas']['Page_Price_'];
 export type PagePurge = components['schemas']['Page_Purge_'];
 export type PageReportRun = components['schemas']['Page_ReportRun_'];
@@ -13544,6 +13692,9 @@ export type PlanReason = components['schemas']['PlanReason'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanSku = components['schemas']['PlanSku'];
 export type PlannedHost = components['schemas']['PlannedHost'];
+export type Pod = components['schemas']['Pod'];
+export type PodOwner = components['schemas']['PodOwner'];
+export type PodsState = components['schemas']['PodsState'];
 export type Power = components['schemas']['Power'];
 export type PowerDocument = components['schemas']['PowerDocument'];
 export type PowerPoint = components['schemas']['PowerPoint'];
@@ -17756,6 +17907,57 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    list_host_pods_v1_hosts__host_id__pods_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Pod_"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     purge_host_v1_hosts__host_id__purge_post: {
         parameters: {
             query?: never;
@@ -21358,6 +21560,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PingPongHistory"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_service_pods_v1_services__service_id__pods_get: {
+        parameters: {
+            query?: {
+                /** @description At most this many items. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Pod_"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;

@@ -1,6 +1,7 @@
 import type { Finding, HostDetail, HostSummary, NodeInfo } from '../../api/_generated/schema'
 import { figure, mockNow, nothing } from '../figures'
 import { mockAgent, mockCollectors, mockHardware } from './hostParts'
+import { podsState } from './pods'
 
 const gib = 1024 ** 3
 
@@ -124,6 +125,7 @@ export function hostDetail(id: string): HostDetail | undefined {
         heat_reason: 'not chosen for heat today',
       },
     ],
+    pods: id === 'h-1' ? podsState() : null,
     swaps: [
       {
         name: '/dev/nvme0n1p3',

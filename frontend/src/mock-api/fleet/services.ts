@@ -1,5 +1,6 @@
 import type { ServiceDetail, ServiceSummary } from '../../api/_generated/schema'
 import { figure, heatShare, mockNow, nothing } from '../figures'
+import { servicePods } from './pods'
 
 const gib = 1024 ** 3
 
@@ -83,6 +84,8 @@ export function serviceDetail(id: string): ServiceDetail | undefined {
         ? 'Heat is opt-in: list the service under heat.services in the agent’s file.'
         : null,
     hosts: ['h-1', 'h-2', 'h-3'],
+    n_pods: servicePods(id).length,
+    owner: id === 'svc-redis' ? { kind: 'StatefulSet', name: 'redis-sessions', source: 'api' } : null,
     events: [
       {
         at: new Date((mockNow - 7200) * 1000).toISOString(),

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { CounterAnswer, HostDetail } from '../../api/_generated/schema'
+import { hostPodsQuery } from '../../api/queries/fleet/pods'
 import { counterQuery } from '../../api/queries/ledger/counters'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
@@ -9,6 +10,7 @@ import { linesInPages } from '../../charts/ledger/figure'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
+import { podsNote } from '../../lib/text/pods'
 import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -21,6 +23,7 @@ import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './HostPage.module.css'
 import { HostServicesTable } from './HostServicesTable'
+import { PodsTable } from './PodsTable'
 import { Topology } from './topology/Topology'
 
 interface HostOverviewTabProps {
@@ -36,10 +39,14 @@ function ratesOf(answer: CounterAnswer) {
   return { axis: answer.axis, lines: counterLines(answer, 'rate') }
 }
 
-/** The host at a glance: figures, findings, tiers, moves, pressure, services. */
+/** The host at a glance: figures, findings, tiers, moves, pressure, services, pods. */
 export function HostOverviewTab({ hostId, host, marks, comparison }: HostOverviewTabProps) {
   const { range, zoomTo } = useTimeRange()
   const ledger = useQuery(hostLedgerQuery(hostId, range))
+  const pods = useQuery({
+    ...hostPodsQuery(hostId, range.refreshMs),
+    enabled: host?.pods !== null && host?.pods !== undefined,
+  })
   const pressure = useQuery(counterQuery(hostId, pressureName, undefined, range))
   const other = askOther(comparison, hostId, range)
   const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
@@ -117,6 +124,11 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
           <HostFacts host={host} />
         </Panel>
       </Columns>
+      {host?.pods !== null && host?.pods !== undefined && (
+        <Panel title="Pods on this host" hint={`${host.pods.n_pods}`} testId="host-pods" flush>
+          <PodsTable of="host" pods={pods.data?.items} load={loadStateOf(pods)} note={podsNote(host.pods)} />
+        </Panel>
+      )}
     </Stack>
   )
 }

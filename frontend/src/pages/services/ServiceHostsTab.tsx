@@ -4,10 +4,12 @@ import { useState } from 'react'
 import type { ServiceDetail } from '../../api/_generated/schema'
 import { heatQuery } from '../../api/queries/heat/heat'
 import { hostsQuery } from '../../api/queries/fleet/hosts'
+import { servicePodsQuery } from '../../api/queries/fleet/pods'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { HostsTable } from '../hosts/HostsTable'
+import { PodsTable } from '../hosts/PodsTable'
 import { PurgePanel } from '../purges/PurgePanel'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { Stack } from '../../ui/layout/Stack'
@@ -15,13 +17,14 @@ import { ServiceHostsTable } from './ServiceHostsTable'
 
 const route = getRouteApi('/services/$serviceId')
 
-/** All hosts of the service, and those that measure its heat. */
+/** All hosts of the service, those that measure its heat, and its pods. */
 export function ServiceHostsTab({ serviceId, service }: { serviceId: string; service: ServiceDetail | undefined }) {
   const { scheme = 'recency', threshold } = route.useSearch()
   const { range } = useTimeRange()
   const [sort, setSort] = useState('name')
   const hosts = useQuery(hostsQuery(range.refreshMs, serviceId))
   const heat = useQuery(heatQuery(serviceId, { scheme, threshold }, range))
+  const pods = useQuery(servicePodsQuery(serviceId, range.refreshMs))
   const load = loadStateOf(hosts)
   const heatLoad = loadStateOf(heat)
   if (load.problem !== null && hosts.data === undefined)
@@ -41,6 +44,14 @@ export function ServiceHostsTab({ serviceId, service }: { serviceId: string; ser
         flush
       >
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />
+      </Panel>
+      <Panel
+        title="Pods of this service"
+        hint={pods.data === undefined ? undefined : `${pods.data.items.length}`}
+        testId="service-pods"
+        flush
+      >
+        <PodsTable of="service" pods={pods.data?.items} load={loadStateOf(pods)} />
       </Panel>
       {service !== undefined && (
         <PurgePanel

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { serviceQuery } from '../../api/queries/fleet/services'
+import { podOwnerText } from '../../lib/text/pods'
 import { serviceTabs } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
@@ -73,6 +74,11 @@ export function ServicePage(): ReactNode {
               <span aria-hidden>/</span>
               <h1>{service === undefined ? '…' : service.summary.name}</h1>
               {service !== undefined && <span>{service.summary.namespace}</span>}
+              {service?.owner !== null && service?.owner !== undefined && (
+                <span data-testid="workload">
+                  {podOwnerText(service.owner.kind, service.owner.name, service.owner.source)}
+                </span>
+              )}
               {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
               {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
             </>
