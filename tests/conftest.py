@@ -70,6 +70,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)  # seldom: answers and rows are made by the thousand, and few hold each other
         gc.enable()
 
 

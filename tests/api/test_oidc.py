@@ -13,7 +13,7 @@ import httpx
 import pytest
 from joserfc.jwk import OctKey
 
-from factories.loopback import free_port
+from factories.loopback import NO_AUTHORITIES, free_port
 from factories.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, new_key, oidc_provider
 from factories.people import ADMIN, make_user
 from factories.prometheus import answers
@@ -46,7 +46,8 @@ def go(client: httpx.Client, next_path: str = "/services?range=7d") -> httpx.Res
     client.cookies.clear()
     to_provider = client.get("/v1/login/oidc/start", params={"next": next_path})
     assert to_provider.status_code == 303, to_provider.text
-    with httpx.Client(timeout=DEADLINE_SECONDS) as elsewhere:  # the provider sees none of the service's cookies
+    # The provider sees none of the service's cookies.
+    with httpx.Client(timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as elsewhere:
         back = elsewhere.get(to_provider.headers["location"])
     return client.get(back.headers["location"])
 
@@ -157,7 +158,7 @@ def test_a_browser_that_did_not_begin_is_not_logged_in(database_url: str, provid
         begun = client.get("/v1/login/oidc/start")
         asked = parse_qs(urlsplit(begun.headers["location"]).query)
         assert asked["code_challenge_method"] == ["S256"]
-        back = httpx.get(begun.headers["location"]).headers["location"]
+        back = httpx.get(begun.headers["location"], verify=NO_AUTHORITIES).headers["location"]
         address = urlsplit(back)
         mine = dict(client.cookies)
         for cookies, query in (
@@ -328,7 +329,7 @@ def test_a_login_through_a_real_provider(database_url: str) -> None:
     with (
         provider_process(*people) as issuer,
         running(settings(database_url, issuer, label="Company login", **own)) as (_, client),
-        httpx.Client(timeout=DEADLINE_SECONDS) as elsewhere,
+        httpx.Client(timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as elsewhere,
     ):
         offered = client.get("/v1/login/methods").json()["oidc"]
         assert offered == {"label": "Company login", "start_url": "/v1/login/oidc/start"}

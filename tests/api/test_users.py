@@ -107,6 +107,7 @@ def test_a_link_that_sets_a_password_works_once(service: Service) -> None:
     assert slug(service.client.post("/v1/session", json={"link": link})) == "unknown-token"
 
 
+@pytest.mark.usefixtures("whole_passwords")
 def test_passwords_are_kept_as_argon2id_and_rehashed_when_parameters_change(service: Service) -> None:
     from argon2 import PasswordHasher  # noqa: PLC0415 - to make an old hash
 
