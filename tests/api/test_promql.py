@@ -103,6 +103,29 @@ def test_heat_is_told_by_class_kind_and_tier(service: Service) -> None:
     assert by_class["cold", "cxl"] == pytest.approx(2 * 90 * 2**30)
 
 
+def test_pods_are_told_with_their_owners_and_join_heat(service: Service) -> None:
+    at = service.now + 1  # the first moment after the inventory
+    found = service.get("query", query="tierscope_pod_info", time=at)["result"]
+    labels = [one["metric"] for one in found]
+    assert [(one["namespace"], one["owner_kind"], one["owner"], one["uid"]) for one in labels] == [
+        ("demo", "Deployment", "cart", "uid-cart-7c9-x2k")
+    ] * len(labels)
+    assert {one["host"] for one in labels} == {"node-0", "node-1"}
+    assert {one["value"][1] for one in found} == {"1"}
+    listed = service.get("series", **{"match[]": 'tierscope_pod_info{owner="cart"}'})
+    assert sorted(map(str, listed)) == sorted(map(str, labels))
+    assert service.get("query", query='tierscope_pod_info{owner="other"}', time=at)["result"] == []
+    assert service.get("query", query="tierscope_pod_info", time=service.now - 400 * 86_400)["result"] == []
+    joined = service.get(
+        "query",
+        query="sum by (service_id, host_id, class) (tierscope_service_heat_bytes)"
+        " * on (service_id, host_id) group_left (owner) max by (service_id, host_id, owner) (tierscope_pod_info)",
+        time=at,
+    )["result"]
+    assert {one["metric"]["owner"] for one in joined} == {"cart"}
+    assert sum(float(one["value"][1]) for one in joined if one["metric"]["class"] == "hot") == 2 * 10 * 2**30
+
+
 def test_written_series_keep_their_names_and_labels(service: Service) -> None:
     asked = {"query": "node_load1", "start": service.now - 300, "end": service.now, "step": "1m"}
     (found,) = service.get("query_range", **asked)["result"]

@@ -83,6 +83,7 @@ def _send(database: Database, host: Enrolled) -> None:
     ends = [now - (len(rows) - 1 - i) * batches.MINUTE_NS for i in range(len(rows))]
     batches.add_counters(batch, rows, ends_ns=ends, keys=keys)
     batches.add_inventory(batch, hostname=host.identity.name)
+    batches.add_pods(batch, "cart-7c9-x2k")
     batches.add_self(batch)
     assert store(database, host, [batch])
     end = this_hour()

@@ -2908,6 +2908,7 @@ class PlannedHost(TypedDict):
 class Pod(TypedDict):
     """A pod on its node. Null where something is not known."""
 
+    first_seen_at: str
     host: str
     host_id: str
     labels: dict[str, str] | None

@@ -32,6 +32,7 @@ class Pod:
         dict[str, str] | None,
         Described("Those that the agent's settings list; null where the agent does not ask the cluster."),
     ]
+    first_seen_at: Annotated[datetime, Described("When an inventory listed it first.")]
     origin: Origin
 
 

@@ -36,6 +36,7 @@ def list_pods(
             services.c.public_id.label("service_id"),
             _SERVICE_NAME.label("service"),
             host_pods.c.labels,
+            host_pods.c.first_seen_at,
             hosts.c.origin,
             hosts.c.id.label("number"),
         )

@@ -20,8 +20,8 @@ HostService = tuple[int, int]
 _POD_FIELDS = ("node", "namespace", "name", "owner_kind", "owner", "owner_source", "service_id", "labels")
 _PUT_PODS = text(
     # Inventories come often and pods change rarely: rows that say the same are not written again.
-    f"INSERT INTO host_pods AS p (host_id, uid, {', '.join(_POD_FIELDS)})"  # noqa: S608 - names of our own
-    f" SELECT :host, x.uid, {', '.join(f'x.{name}' for name in _POD_FIELDS)}"
+    f"INSERT INTO host_pods AS p (host_id, first_seen_at, uid, {', '.join(_POD_FIELDS)})"  # noqa: S608 - names of our own
+    f" SELECT :host, :at, x.uid, {', '.join(f'x.{name}' for name in _POD_FIELDS)}"
     " FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS x (uid text, node text, namespace text, name text,"
     " owner_kind text, owner text, owner_source text, service_id bigint, labels jsonb)"
     f" ON CONFLICT (host_id, uid) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _POD_FIELDS)}"
@@ -141,10 +141,15 @@ def write_inventory(transaction: WriteTransaction, item: Incoming, inventory: In
 
 
 def write_pods(
-    transaction: WriteTransaction, item: Incoming, inventory: Inventory, registry: Registry, refused: set[int]
+    transaction: WriteTransaction,
+    item: Incoming,
+    inventory: Inventory,
+    registry: Registry,
+    refused: set[int],
+    now: datetime,
 ) -> None:
     """Replaces the pods of a host by those of its inventory. A pod of a service that is not listed there has none."""
-    origin, pods = item.host.origin, inventory.pods
+    origin, pods, at = item.host.origin, inventory.pods, min(sealed_at(item), now)
     listed = {service.key: registry.service(origin, service.key) for service in inventory.services}
     rows = [
         {
@@ -167,12 +172,12 @@ def write_pods(
         {"host": item.host.id, "uids": [row["uid"] for row in rows]},
     )
     if rows:
-        transaction.execute(_PUT_PODS, {"host": item.host.id, "rows": json.dumps(rows, ensure_ascii=False)})
+        transaction.execute(_PUT_PODS, {"host": item.host.id, "at": at, "rows": json.dumps(rows, ensure_ascii=False)})
     transaction.execute(
         text("UPDATE hosts SET pods_at = :at, pods_left_out = :left_out, pods_unavailable = :why WHERE id = :host"),
         {
             "host": item.host.id,
-            "at": None if pods is None else sealed_at(item),
+            "at": None if pods is None else at,
             "left_out": None if pods is None else pods.left_out,
             "why": None if pods is None else pods.unavailable,
         },

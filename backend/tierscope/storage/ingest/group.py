@@ -110,7 +110,7 @@ class _Group:
             facts.write_host_services(self._transaction, item, self._registry, refused)
             if inventory is not None:
                 facts.write_inventory(self._transaction, item, inventory, self._now)
-                facts.write_pods(self._transaction, item, inventory, self._registry, refused)
+                facts.write_pods(self._transaction, item, inventory, self._registry, refused, self._now)
         facts.note_host_services(self._transaction, items, self._registry, refused_services)
         pairs = list(zip(items, tallies, strict=True))
         facts.write_hosts(self._transaction, pairs, self._hosts)

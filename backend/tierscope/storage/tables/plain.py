@@ -178,6 +178,7 @@ host_pods = Table(
     Column("owner_source", Text),  # api | name
     Column("service_id", BigInteger, ForeignKey("services.id", ondelete="SET NULL"), index=True),
     Column("labels", JSONB),  # null where they are not known
+    _instant("first_seen_at"),
 )
 
 layouts = Table(

@@ -29,6 +29,7 @@ from tierscope.usecases.promql.answers import (
 )
 from tierscope.usecases.promql.heat import ServiceHeat
 from tierscope.usecases.promql.ledgers import LedgerHistory
+from tierscope.usecases.promql.pods import PodInfo
 from tierscope.usecases.promql.sources import MetricHelp, Span, check_samples
 from tierscope.usecases.promql.written import WrittenSeries
 
@@ -46,7 +47,8 @@ class PromQueries:
         self._context = context
         self._ledgers = LedgerHistory()
         self._heat = ServiceHeat()
-        self._metrics: Mapping[str, MetricHelp] = self._ledgers.metrics | self._heat.metrics
+        self._pods = PodInfo()
+        self._metrics: Mapping[str, MetricHelp] = self._ledgers.metrics | self._heat.metrics | self._pods.metrics
         self._written = WrittenSeries(tuple(self._metrics))
 
     def instant(self, query: str, time: str | None) -> QueryAnswer:
@@ -179,7 +181,11 @@ class PromQueries:
 
     def _own(self, session: ReadSession, matchers: Sequence[Matcher], span: Span) -> list[Labels]:
         now = self._context.clock()
-        return self._ledgers.find(session, matchers, span) + self._heat.find(session, matchers, span, now=now)
+        return [
+            *self._ledgers.find(session, matchers, span),
+            *self._heat.find(session, matchers, span, now=now),
+            *self._pods.find(session, matchers, span),
+        ]
 
     def _load(self, node: Node, steps: Steps) -> dict[Selector, list[Series]]:
         """The series of all selectors of an expression, read at one state of the database."""
@@ -200,6 +206,7 @@ class PromQueries:
         return [
             *self._ledgers.select(session, selector.matchers, demand, now=now),
             *self._heat.select(session, selector.matchers, demand, now=now),
+            *self._pods.select(session, selector.matchers, demand, now=now),
             *self._written.select(session, selector.matchers, demand, now=now),
         ]
 

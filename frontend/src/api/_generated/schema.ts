@@ -1732,6 +1732,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/quantities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each figure is
+         * @description Every definition that a figure may have: unit, subjects, meaning, and the page of its method.
+         */
+        get: operations["read_quantities_v1_quantities_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/reports": {
         parameters: {
             query?: never;
@@ -8833,6 +8853,12 @@ export interface components {
          * @description A pod on its node. Null where something is not known.
          */
         Pod: {
+            /**
+             * First Seen At
+             * Format: date-time
+             * @description When an inventory listed it first.
+             */
+            first_seen_at: string;
             /** Host */
             host: string;
             /** Host Id */
@@ -9303,6 +9329,30 @@ export interface components {
             p90: number;
             /** P99 */
             p99: number;
+        };
+        /**
+         * Quantities
+         * @description Everything that a figure's definition may name.
+         */
+        Quantities: {
+            /** Items */
+            items: components["schemas"]["Quantity"][];
+        };
+        /**
+         * Quantity
+         * @description What a figure with this definition is, of which subjects it is told, and the page of its method below docs.
+         */
+        Quantity: {
+            /** Definition */
+            definition: string;
+            /** Of */
+            of: string[];
+            /** Page */
+            page: string;
+            /** Says */
+            says: string;
+            /** Unit */
+            unit: string;
         };
         /**
          * QueryAnswer
@@ -13714,6 +13764,8 @@ export type PurgedTable = components['schemas']['PurgedTable'];
 export type Push = components['schemas']['Push'];
 export type PushCorrelation = components['schemas']['PushCorrelation'];
 export type Quantiles = components['schemas']['Quantiles'];
+export type Quantities = components['schemas']['Quantities'];
+export type Quantity = components['schemas']['Quantity'];
 export type QueryAnswer = components['schemas']['QueryAnswer'];
 export type QueryProblem = components['schemas']['QueryProblem'];
 export type RangeDocument = components['schemas']['RangeDocument'];
@@ -18685,6 +18737,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Purge"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_quantities_v1_quantities_get: {
+        parameters: {
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Quantities"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

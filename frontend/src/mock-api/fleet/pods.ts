@@ -14,6 +14,7 @@ function pod(fields: Partial<Pod> & { uid: string }): Pod {
     service_id: null,
     service: null,
     labels: {},
+    first_seen_at: new Date((mockNow - 90_000) * 1000).toISOString(),
     origin: 'live',
     ...fields,
   }
