@@ -117,6 +117,23 @@ fn has(page: &str, start: &str) -> bool {
 }
 
 #[test]
+fn a_directory_that_is_no_root_is_refused_with_the_cause() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_tierscope-agent"))
+        .args(["exporter", "--once", "--root"])
+        .arg(directory.path())
+        .output()
+        .expect("ended");
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(!status.success() && stdout.is_empty(), "{said}");
+    assert!(said.contains("holds neither proc nor sys"), "{said}");
+}
+
+#[test]
 fn a_user_without_rights_and_without_settings_gets_the_figures_of_the_host() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(agent_for_all(directory.path()));

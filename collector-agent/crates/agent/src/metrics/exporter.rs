@@ -71,7 +71,7 @@ pub(crate) struct ExporterArgs {
 pub(crate) fn run(args: &ExporterArgs, out: &mut impl Write) -> Result<()> {
     let mut config = Config::read_named(args.config.as_deref())?;
     config.hostname = args.hostname.clone().or(config.hostname);
-    let root = Root::new(&args.root);
+    let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
     host_cgroups::enter();
     if args.once {
         let mut exporter = Exporter::new(&config, &root)?;

@@ -64,6 +64,7 @@ fn tiered() -> Vec<Value> {
         (Scope::Node(1), "vmstat", "pgpromote_success", Some(3)),
         (Scope::Host, "vmstat", "pgdemote_kswapd", Some(2)),
         (Scope::Host, "vmstat", "pgdemote_direct", None),
+        (Scope::Host, "vmstat", "kpromoted_dropped", Some(6)),
         (Scope::Host, "vmstat", "pgfault", Some(9)),
         (Scope::Host, "meminfo", "numa_like", Some(1)),
         (Scope::Node(0), "meminfo", "MemTotal", Some(1 << 30)),
@@ -103,6 +104,7 @@ fn figures_of_the_host_stand_beside_the_agents_health() {
         "# TYPE tierscope_vmstat_pgpromote_success_total counter",
         "tierscope_vmstat_pgpromote_success_total{scope=\"host\",node=\"\"} 7",
         "tierscope_vmstat_pgpromote_success_total{scope=\"node\",node=\"1\"} 3",
+        "tierscope_vmstat_kpromoted_dropped_total{scope=\"host\",node=\"\"} 6",
         "tierscope_tier_moves_bytes_total{direction=\"promoted\",by=\"numa_balancing\",dialect=\"mainline\",trust=\"exact\"} \
          28672",
         "tierscope_node_info{node=\"0\",tier=\"dram\",kernel_tier_rank=\"0\",cpus=\"yes\"} 1",

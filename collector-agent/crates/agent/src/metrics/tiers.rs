@@ -10,7 +10,7 @@ use super::readings::Readings;
 /// The file with the kernel's counters of tier moves, and its twins per node.
 const SOURCE: &str = "vmstat";
 /// Beginnings of the names in it that tell of tiering.
-const TIERING_NAMES: [&str; 12] = [
+const TIERING_NAMES: [&str; 13] = [
     "pgpromote_",
     "pgdemote_",
     "pgmigrate_",
@@ -18,6 +18,7 @@ const TIERING_NAMES: [&str; 12] = [
     "pswp",
     "promote_",
     "pghot_",
+    "kpromoted_",
     "pgscan_",
     "pgsteal_",
     "allocstall_",
