@@ -33,7 +33,7 @@ def feed(context: ReadContext, name: str, per_minute: dict[str, int], *, page_by
     batch = batches.make_batch(host_id=host.id)
     keys = sorted(per_minute)
     rows = [[per_minute[key] * minute for key in keys] for minute in range(10)]
-    batches.add_counters(batch, rows, keys=[f"host|vmstat|{key}" for key in keys])
+    batches.add_counters(batch, rows, keys=[key if "|" in key else f"host|vmstat|{key}" for key in keys])
     batches.add_inventory(batch, hostname=name)
     batch.inventory.page_size_bytes = page_bytes
     assert not isinstance(store(context.database, host, [batch])[0], Exception)
@@ -58,6 +58,19 @@ def test_bytes_add_up_over_hosts_by_their_page_sizes_before_and_after_workers_ha
         assert found.swap_out_bytes_per_s.value == pytest.approx(3 * (4096 + 65536))
         assert (found.promotion_bytes_per_s.n_hosts, found.swap_out_bytes_per_s.n_hosts) == (3, 2)
         assert found.swap_in_bytes_per_s.unit == "bytes_per_s"
+
+
+def test_what_damon_moved_stands_apart_in_bytes(context: ReadContext) -> None:
+    feed(context, "moves", MOVES | {"host|damos|sz_applied[k0.c0.s0.migrate_cold.N1]": 60 << 20}, page_bytes=65536)
+    feed(context, "has-no-schemes", MOVES)
+    before = flow(context)
+    drain(context.database)
+    for found in (before, flow(context)):
+        demotion, promotion = found.damon_demotion_bytes_per_s, found.damon_promotion_bytes_per_s
+        assert (demotion.value, demotion.n_hosts) == (pytest.approx(1 << 20), 1)
+        assert found.demotion_bytes_per_s.value == pytest.approx(20 * (65536 + 4096))
+        assert (promotion.value, promotion.status) == (None, "not_supported")
+        assert "No scheme of DAMON" in str(promotion.reason)
 
 
 def test_swap_that_no_kernel_counts_is_not_zero(context: ReadContext) -> None:

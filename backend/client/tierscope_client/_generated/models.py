@@ -4829,9 +4829,11 @@ class TextsAnswer(TypedDict):
 
 class TierFlow(TypedDict):
     """Bytes per second between DRAM, slower tiers and swap, in both directions. The kernel does not count which tier
-    swapped pages left or came to.
+    swapped pages left or came to. Promotion and demotion leave out what DAMON's schemes moved.
     """
 
+    damon_demotion_bytes_per_s: Figure
+    damon_promotion_bytes_per_s: Figure
     demotion_bytes_per_s: Figure
     promotion_bytes_per_s: Figure
     swap_in_bytes_per_s: Figure

@@ -168,6 +168,8 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("tco.required_bytes/1", "bytes", ("scenario", ), "Memory that the work needs on one host, as the scenario states it.", "method/tco.md"),
         Quantity("tier_moves.bytes_per_s/1", "bytes_per_s", ("host", "service", ), "Promotions and demotions together, in bytes of base pages.", "method/ping-pong.md"),
         Quantity("tier_moves.cpu_core_ratio/1", "cores", ("host", "service", ), "Processor time that moves and hint faults take, by the cost of one of each.", "method/ping-pong.md"),
+        Quantity("tier_moves.damon_demoted_bytes_per_s/1", "bytes_per_s", ("host", "service", "fleet", ), "Bytes a second that schemes of DAMON moved to slower tiers, summed over hosts; demotions leave them out.", "method/tier-moves.md"),
+        Quantity("tier_moves.damon_promoted_bytes_per_s/1", "bytes_per_s", ("host", "service", "fleet", ), "Bytes a second that schemes of DAMON moved to the top tier, summed over hosts; promotions leave them out.", "method/tier-moves.md"),
         Quantity("tier_moves.demoted_bytes_per_s/1", "bytes_per_s", ("host", "fleet", ), "The same of demotions in bytes, by the page size of each host.", "method/tier-moves.md"),
         Quantity("tier_moves.demoted_pages_per_s/1", "pages_per_s", ("host", "service", "fleet", ), "Pages a second that went to a slower tier, over the observed seconds, summed over hosts.", "method/tier-moves.md"),
         Quantity("tier_moves.promoted_bytes_per_s/1", "bytes_per_s", ("host", "fleet", ), "The same of promotions in bytes, by the page size of each host.", "method/tier-moves.md"),

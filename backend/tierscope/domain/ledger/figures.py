@@ -10,6 +10,7 @@ import numpy as np
 from tierscope.domain.base.figures import Figure, Grade, Window, absent
 from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.ledger import Ledger
+from tierscope.domain.ledger.plan import NO_DAMON
 
 GOOD_INTERVALS = 60
 _BEGAN_ANEW = {int(Cause.REBOOT), int(Cause.WENT_BACKWARDS), int(Cause.FIRST)}
@@ -17,13 +18,17 @@ _BEGAN_ANEW = {int(Cause.REBOOT), int(Cause.WENT_BACKWARDS), int(Cause.FIRST)}
 
 @dataclass(frozen=True, slots=True)
 class RateDefinition:
-    """A rate of one ledger column: `factor` turns its unit per second into `unit`."""
+    """A rate of one ledger column: `factor` turns its unit per second into `unit`.
+
+    `of_damon`: counted in bytes by DAMON's schemes, which most hosts do not have, and never more than a bound.
+    """
 
     definition: str
     column: str
     unit: str
     factor: float
     needs_tiers: bool
+    of_damon: bool = False
 
 
 PROMOTION = RateDefinition("tier_moves.promoted_pages_per_s/1", "promoted_pages", "pages_per_s", 1.0, needs_tiers=True)
@@ -47,21 +52,40 @@ FLOWS = (
     RateDefinition("tier_moves.demoted_bytes_per_s/1", "demoted_pages", "bytes_per_s", 1.0, needs_tiers=True),
     RateDefinition("swap.in_bytes_per_s/1", "swap_in_pages", "bytes_per_s", 1.0, needs_tiers=False),
     RateDefinition("swap.out_bytes_per_s/1", "swap_out_pages", "bytes_per_s", 1.0, needs_tiers=False),
+    RateDefinition(
+        "tier_moves.damon_promoted_bytes_per_s/1",
+        "damon_promoted_bytes",
+        "bytes_per_s",
+        1.0,
+        needs_tiers=True,
+        of_damon=True,
+    ),
+    RateDefinition(
+        "tier_moves.damon_demoted_bytes_per_s/1",
+        "damon_demoted_bytes",
+        "bytes_per_s",
+        1.0,
+        needs_tiers=True,
+        of_damon=True,
+    ),
 )
-"""What moves between tiers, and between memory and swap: bytes by the page size of each host."""
+"""What moves between tiers, and between memory and swap: bytes, of pages by the page size of each host."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierFlow:
     """Bytes per second between DRAM, slower tiers and swap, in both directions.
 
-    The kernel does not count which tier swapped pages left or came to.
+    The kernel does not count which tier swapped pages left or came to. Promotion and demotion leave out what DAMON's
+    schemes moved.
     """
 
     promotion_bytes_per_s: Figure
     demotion_bytes_per_s: Figure
     swap_in_bytes_per_s: Figure
     swap_out_bytes_per_s: Figure
+    damon_promotion_bytes_per_s: Figure
+    damon_demotion_bytes_per_s: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +137,8 @@ def rate_of(ledger: Ledger, what: RateDefinition) -> RateSum:
 def flow_of(ledger: Ledger, what: RateDefinition, page_bytes: int) -> RateSum:
     """A rate of one host over its newest rows in bytes; its ledger counts pages of `page_bytes`."""
     found = rate_of(ledger, what)
+    if what.of_damon:
+        return found
     return replace(found, per_s=found.per_s * page_bytes, total=found.total * page_bytes)
 
 
@@ -143,7 +169,8 @@ def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
     mean = found.total / found.seconds * what.factor
     value = min(max(mean, 0.0), 1.0) if what.unit == "ratio" else found.per_s
     start, end = found.start_s, found.end_s
-    grade: Grade = "good" if found.intervals >= GOOD_INTERVALS * found.n_known else "early"
+    enough: Grade = "partial" if what.of_damon else "good"
+    grade = enough if found.intervals >= GOOD_INTERVALS * found.n_known else "early"
     return Figure(
         what.definition,
         "ok",
@@ -160,6 +187,8 @@ def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
 
 
 def _unknown(found: RateSum, what: RateDefinition) -> Figure:
+    if what.of_damon:
+        return absent(what.definition, what.unit, "not_supported", NO_DAMON)
     if found.broken:
         return absent(what.definition, what.unit, "not_enough_data", "The counters restarted: no interval to compare.")
     return absent(what.definition, what.unit, "not_supported", "This kernel does not count it.")

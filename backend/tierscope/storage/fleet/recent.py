@@ -13,7 +13,8 @@ from tierscope.storage.tables import host_recent
 
 RATES = ("promoted", "demoted", "psi")
 """Columns begin with these: total, observed seconds and intervals of each."""
-FLOWS = ("promoted", "demoted", "swap_in", "swap_out")
+_IN_BYTES = ("damon_promoted", "damon_demoted")
+FLOWS = ("promoted", "demoted", "swap_in", "swap_out", *_IN_BYTES)
 """So do these, which are summed as bytes."""
 
 
@@ -45,6 +46,12 @@ class HostRecent:
     swap_out_total: float | None
     swap_out_seconds: float
     swap_out_intervals: int
+    damon_promoted_total: float | None
+    damon_promoted_seconds: float
+    damon_promoted_intervals: int
+    damon_demoted_total: float | None
+    damon_demoted_seconds: float
+    damon_demoted_intervals: int
     page_bytes: int | None
     verdict: str
     memory_bytes: int | None
@@ -143,7 +150,11 @@ def rate_cells() -> list[str]:
 
 def flow_cells() -> list[str]:
     """The same of each of FLOWS, in bytes."""
-    return [cell for name in FLOWS for cell in _cells(name, f"(r.{name}_total * r.page_bytes)")]
+    return [cell for name in FLOWS for cell in _cells(name, _bytes_of(name))]
+
+
+def _bytes_of(name: str) -> str:
+    return f"r.{name}_total" if name in _IN_BYTES else f"(r.{name}_total * r.page_bytes)"
 
 
 def _cells(name: str, total: str) -> list[str]:

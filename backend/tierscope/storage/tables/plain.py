@@ -226,7 +226,7 @@ host_recent = Table(
     ),
     *(
         column
-        for name in ("swap_in", "swap_out")
+        for name in ("swap_in", "swap_out", "damon_promoted", "damon_demoted")
         for column in (
             Column(f"{name}_total", Double),
             Column(f"{name}_seconds", Double, nullable=False, server_default=text("0")),

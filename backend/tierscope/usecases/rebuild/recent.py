@@ -28,7 +28,7 @@ def recent_row(
 ) -> HostRecent:
     """What the newest ledger rows of a host, the verdict on them and its newest inventory say."""
     facts, body = read_facts(inventory), inventory or {}
-    promoted, demoted, psi, swap_in, swap_out = (
+    promoted, demoted, psi, swap_in, swap_out, damon_promoted, damon_demoted = (
         RateSum() if ledger is None else rate_of(ledger, what) for what in (*RATES, *FLOWS[2:])
     )
     return HostRecent(
@@ -52,6 +52,12 @@ def recent_row(
         swap_out_total=_total(swap_out),
         swap_out_seconds=swap_out.seconds,
         swap_out_intervals=swap_out.intervals,
+        damon_promoted_total=_total(damon_promoted),
+        damon_promoted_seconds=damon_promoted.seconds,
+        damon_promoted_intervals=damon_promoted.intervals,
+        damon_demoted_total=_total(damon_demoted),
+        damon_demoted_seconds=damon_demoted.seconds,
+        damon_demoted_intervals=damon_demoted.intervals,
         page_bytes=facts.machine.page_bytes,
         verdict=verdict.word,
         memory_bytes=facts.memory_bytes,

@@ -12763,9 +12763,12 @@ export interface components {
          * TierFlow
          * @description Bytes per second between DRAM, slower tiers and swap, in both directions.
          *
-         *     The kernel does not count which tier swapped pages left or came to.
+         *     The kernel does not count which tier swapped pages left or came to. Promotion and demotion leave out what DAMON's
+         *     schemes moved.
          */
         TierFlow: {
+            damon_demotion_bytes_per_s: components["schemas"]["Figure"];
+            damon_promotion_bytes_per_s: components["schemas"]["Figure"];
             demotion_bytes_per_s: components["schemas"]["Figure"];
             promotion_bytes_per_s: components["schemas"]["Figure"];
             swap_in_bytes_per_s: components["schemas"]["Figure"];

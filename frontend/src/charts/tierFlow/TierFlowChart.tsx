@@ -42,9 +42,19 @@ export function TierFlowChart({ fleet, load, height }: TierFlowChartProps) {
       wrap={(plot) => (
         <>
           {plot}
-          <StatStrip label="Tier flow now" columns={4}>
+          <StatStrip label="Tier flow now" columns={6}>
             <Stat label="Promoted" name="Promoted bytes" figure={flow?.promotion_bytes_per_s} />
             <Stat label="Demoted" name="Demoted bytes" figure={flow?.demotion_bytes_per_s} />
+            <Stat
+              label="Up by DAMON"
+              name="Moved to the top tier by DAMON"
+              figure={flow?.damon_promotion_bytes_per_s}
+            />
+            <Stat
+              label="Down by DAMON"
+              name="Moved to slower tiers by DAMON"
+              figure={flow?.damon_demotion_bytes_per_s}
+            />
             <Stat label="Swapped in" name="Swapped in" figure={flow?.swap_in_bytes_per_s} />
             <Stat label="Swapped out" name="Swapped out" figure={flow?.swap_out_bytes_per_s} />
           </StatStrip>

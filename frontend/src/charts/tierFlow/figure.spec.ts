@@ -24,10 +24,12 @@ function widthOf(arrow: { path?: string | undefined } | undefined): number {
 it('draws arrows as wide as their rates, each with its rate and its hosts', () => {
   const { arrows, labels } = drawn({})
   const [promoted, demoted] = arrows
-  const ratio = (flow.promotion_bytes_per_s.value ?? 0) / (flow.demotion_bytes_per_s.value ?? 1)
+  const down = (flow.demotion_bytes_per_s.value ?? 0) + (flow.damon_demotion_bytes_per_s.value ?? 0)
+  const ratio = (flow.promotion_bytes_per_s.value ?? 0) / down
   expect(widthOf(promoted) / widthOf(demoted)).toBeCloseTo(ratio, 6)
   expect(labels[0]).toBe('↑ promoted<br><b>9.46 MB/s</b><br>14 of 18 hosts')
   expect(labels[1]).toContain('↓ demoted')
+  expect(labels[1]).toContain('<br>DAMON 1.5 MB/s')
 })
 
 it('tells a flow that nobody counts from one of zero', () => {
@@ -38,13 +40,15 @@ it('tells a flow that nobody counts from one of zero', () => {
   expect(arrows.slice(2).map((arrow) => arrow.line?.dash)).toEqual(['dot', 'dash'])
   expect(labels[2]).toContain('not counted')
   expect(labels[3]).toContain('0 B/s')
-  expect(table.rows.map((row) => row[3]).slice(2)).toEqual([null, 0])
-  expect(table.rows[2]?.at(-1)).toContain('does not')
+  expect(table.rows.map((row) => row[3]).slice(4)).toEqual([null, 0])
+  expect(table.rows[1]?.at(-1)).toContain('No scheme of DAMON')
+  expect(table.rows[4]?.at(-1)).toContain('does not')
   expect(hovers[2]).not.toContain('<b>count')
 })
 
 it('knows a flow as soon as one rate is known', () => {
   expect(hasFlow(flow)).toBe(true)
-  const none = { promotion_bytes_per_s: absent, demotion_bytes_per_s: absent }
-  expect(hasFlow({ ...none, swap_in_bytes_per_s: absent, swap_out_bytes_per_s: absent })).toBe(false)
+  const none = Object.fromEntries(Object.keys(flow).map((key) => [key, absent])) as unknown as TierFlow
+  expect(hasFlow(none)).toBe(false)
+  expect(hasFlow({ ...none, damon_demotion_bytes_per_s: flow.damon_demotion_bytes_per_s })).toBe(true)
 })

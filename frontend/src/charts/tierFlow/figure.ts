@@ -10,6 +10,8 @@ type Key = keyof TierFlow
 
 interface Flow {
   key: Key
+  /** What DAMON moves the same way, which `key` does not hold. */
+  damon?: Key
   name: string
   from: string
   to: string
@@ -26,6 +28,7 @@ const memory = 'DRAM or slower tiers'
 const flows: Flow[] = [
   {
     key: 'promotion_bytes_per_s',
+    damon: 'damon_promotion_bytes_per_s',
     name: 'promoted',
     from: slow,
     to: 'DRAM',
@@ -35,6 +38,7 @@ const flows: Flow[] = [
   },
   {
     key: 'demotion_bytes_per_s',
+    damon: 'damon_demotion_bytes_per_s',
     name: 'demoted',
     from: 'DRAM',
     to: slow,
@@ -67,9 +71,15 @@ const widest = 0.1
 const narrowest = 0.008
 const middle = { up: 0.42, down: 0.58 }
 
-/** Whether any of the four rates is known. */
+/** Whether any of the rates is known. */
 export function hasFlow(flow: TierFlow): boolean {
-  return flows.some(({ key }) => flow[key].status === 'ok')
+  return flows.some(({ key, damon = key }) => flow[key].status === 'ok' || flow[damon].status === 'ok')
+}
+
+/** What moves one way, by DAMON too; null where nobody counts it. */
+function wholeRate({ key, damon }: Flow, flow: TierFlow): number | null {
+  const known = [flow[key].value, damon === undefined ? null : flow[damon].value].filter((rate) => rate !== null)
+  return known.length === 0 ? null : known.reduce((sum, rate) => sum + rate, 0)
 }
 
 /**
@@ -77,7 +87,7 @@ export function hasFlow(flow: TierFlow): boolean {
  * rate. Swap stands below both tiers together: the kernel does not count which of them swapped pages left.
  */
 export function tierFlowFigure(flow: TierFlow, hosts: number, theme: ChartTheme): ChartFigure {
-  const most = Math.max(0, ...flows.map(({ key }) => flow[key].value ?? 0))
+  const most = Math.max(0, ...flows.map((one) => wholeRate(one, flow) ?? 0))
   return {
     data: [
       {
@@ -114,7 +124,7 @@ export function tierFlowFigure(flow: TierFlow, hosts: number, theme: ChartTheme)
           fillcolor: theme.absent,
           line: { color: tierColour(tier), width: 2 },
         })),
-        ...flows.map((one) => arrowOf(one, flow[one.key].value, most, theme)),
+        ...flows.map((one) => arrowOf(one, wholeRate(one, flow), most, theme)),
       ],
       annotations: [
         { text: 'DRAM', y: 91 },
@@ -133,10 +143,12 @@ export function tierFlowFigure(flow: TierFlow, hosts: number, theme: ChartTheme)
     },
     table: {
       columns: ['flow', 'from', 'to', 'rate (B/s)', 'hosts', 'of hosts', 'without a rate because'],
-      rows: flows.map(({ key, name, from, to }) => {
-        const { value, n_hosts, reason } = flow[key]
-        return [name, from, to, value, value === null ? 0 : n_hosts, hosts, reason]
-      }),
+      rows: flows.flatMap(({ key, damon, name, from, to }) =>
+        [{ key, name }, ...(damon === undefined ? [] : [{ key: damon, name: `${name} by DAMON` }])].map((row) => {
+          const { value, n_hosts, reason } = flow[row.key]
+          return [row.name, from, to, value, value === null ? 0 : n_hosts, hosts, reason]
+        }),
+      ),
     },
   }
 }
@@ -170,7 +182,8 @@ function arrowOf(one: Flow, rate: number | null, most: number, theme: ChartTheme
 function labelOf(one: Flow, flow: TierFlow, hosts: number, theme: ChartTheme) {
   const { value, n_hosts } = flow[one.key]
   const rate = rateText(one.key, flow)
-  const of = value === null ? '' : `<br>${n_hosts ?? 0} of ${hosts} hosts`
+  const damon = one.damon !== undefined && flow[one.damon].value !== null ? `<br>${damonText(one.damon, flow)}` : ''
+  const of = value === null ? damon : `<br>${n_hosts ?? 0} of ${hosts} hosts${damon}`
   return {
     text: `${one.up ? '↑' : '↓'} ${one.name}<br><b>${rate}</b>${of}`,
     x: one.up ? middle.up - widest / 2 - 0.03 : middle.down + widest / 2 + 0.03,
@@ -181,6 +194,10 @@ function labelOf(one: Flow, flow: TierFlow, hosts: number, theme: ChartTheme) {
     showarrow: false,
     font: { size: 12, color: theme.text },
   }
+}
+
+function damonText(key: Key, flow: TierFlow): string {
+  return `DAMON ${rateText(key, flow)}`
 }
 
 function rateText(key: Key, flow: TierFlow): string {
@@ -195,5 +212,6 @@ function hoverText(one: Flow, flow: TierFlow, hosts: number): string {
     `<b>${one.name}</b>: ${one.from} to ${one.to}`,
     rateText(one.key, flow),
     value === null ? plotText(reason ?? '') : `${methodName(method)}, ${n_hosts ?? 0} of ${hosts} hosts`,
+    ...(one.damon === undefined ? [] : [damonText(one.damon, flow)]),
   ].join('<br>')
 }

@@ -1,5 +1,5 @@
 import type { FleetDrift, FleetGrid, FleetOverview, ReclaimableDram } from '../../api/_generated/schema'
-import { figure, heatShare, mockWindow, timeAxis, wave } from '../figures'
+import { figure, heatShare, mockWindow, timeAxis, wave, nothing } from '../figures'
 import { prices } from '../tco'
 import { hosts } from './hosts'
 import { services } from './services'
@@ -114,6 +114,15 @@ export function fleet(): FleetOverview {
       demotion_bytes_per_s: figure('tier_moves.demoted_bytes_per_s/1', 2544 * 4096, 'bytes_per_s', { n_hosts: 14 }),
       swap_in_bytes_per_s: figure('swap.in_bytes_per_s/1', 21 * 4096, 'bytes_per_s', { n_hosts: 16 }),
       swap_out_bytes_per_s: figure('swap.out_bytes_per_s/1', 380 * 4096, 'bytes_per_s', { n_hosts: 16 }),
+      damon_promotion_bytes_per_s: nothing(
+        'tier_moves.damon_promoted_bytes_per_s/1',
+        'bytes_per_s',
+        'not_supported',
+        'No scheme of DAMON does this.',
+      ),
+      damon_demotion_bytes_per_s: figure('tier_moves.damon_demoted_bytes_per_s/1', 1.5e6, 'bytes_per_s', {
+        n_hosts: 2,
+      }),
     },
     services,
     hosts_in_need: 6,

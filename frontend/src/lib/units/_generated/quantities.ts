@@ -153,6 +153,8 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "tco.required_bytes/1": { says: "Memory that the work needs on one host, as the scenario states it.", page: "method/tco.md" },
   "tier_moves.bytes_per_s/1": { says: "Promotions and demotions together, in bytes of base pages.", page: "method/ping-pong.md" },
   "tier_moves.cpu_core_ratio/1": { says: "Processor time that moves and hint faults take, by the cost of one of each.", page: "method/ping-pong.md" },
+  "tier_moves.damon_demoted_bytes_per_s/1": { says: "Bytes a second that schemes of DAMON moved to slower tiers, summed over hosts; demotions leave them out.", page: "method/tier-moves.md" },
+  "tier_moves.damon_promoted_bytes_per_s/1": { says: "Bytes a second that schemes of DAMON moved to the top tier, summed over hosts; promotions leave them out.", page: "method/tier-moves.md" },
   "tier_moves.demoted_bytes_per_s/1": { says: "The same of demotions in bytes, by the page size of each host.", page: "method/tier-moves.md" },
   "tier_moves.demoted_pages_per_s/1": { says: "Pages a second that went to a slower tier, over the observed seconds, summed over hosts.", page: "method/tier-moves.md" },
   "tier_moves.promoted_bytes_per_s/1": { says: "The same of promotions in bytes, by the page size of each host.", page: "method/tier-moves.md" },
