@@ -17,6 +17,7 @@ from bench import (
     ingest,
     instance_idle,
     landing,
+    latency,
     memory,
     queries,
     recorded,
@@ -34,6 +35,7 @@ PARTS = (
     "idle",
     "collection",
     "heat",
+    "latency",
     "sampling",
     "fold",
     "simulate",
@@ -55,6 +57,7 @@ PARTS = (
 _OF_AGENT: dict[str, Callable[[Path], Section]] = {
     "collection": collection.measure,
     "heat": heat.measure,
+    "latency": latency.measure,
 }
 _ALONE: dict[str, Callable[[], Section]] = {
     "sampling": sampling.measure,
@@ -114,6 +117,7 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
         "collection": collection.unusable,
         "heat": heat.unusable,
         "landing": landing.unusable,
+        "latency": latency.unusable,
         "heatmap": heatmap.unusable,
         "sampling": sampling.unusable,
     }

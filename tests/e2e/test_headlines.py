@@ -11,28 +11,36 @@ from typing import Any
 import pytest
 
 from e2e.conftest import fetch
-from factories.figures import figures, unregistered
+from factories.figures import figures, routes_with_figures, unregistered
 
-PAGES = ("/v1/fleet", "/v1/services", "/v1/hosts", "/v1/capacity")
-SERVICE_PAGES = (
-    "",
-    "/heat",
-    "/curve",
-    "/ledger",
-    "/metrics",
-    "/ping-pong",
-    "/ratio",
-    "/revisit",
-    "/revisit/objectives",
-    "/sensitivity",
-)
-HOST_PAGES = ("", "/ledger", "/ping-pong", "/knob-advice")
+SUBJECTS = {"service_id": "services", "host_id": "hosts"}
+"""What a route may be about, with the list that names all of them."""
+OF_OTHER_THINGS = {
+    "/v1/alerts/{alert_id}/incident": "of the time around an alert",
+    "/v1/capacity/forecast": "lists have its figures",
+    "/v1/experiments/{experiment_id}": "of the time of the experiment",
+    "/v1/experiments/plan": "for an experiment that is planned",
+    "/v1/hosts/{host_id}/fairness/limits": "of limits that are tried",
+    "/v1/sweeps/{sweep_id}/results": "of runs of the simulator",
+    "/v1/sweeps/{sweep_id}/runs/{run_id}": "of runs of the simulator",
+    "/v1/tco/compare": "of scenarios",
+}
+"""Routes whose figures are not those of a service, a host or the fleet in the window that is asked about."""
+WITHOUT_FIGURES = {"/v1/services/{service_id}/metrics": {"service_id"}}
+"""Asked too: what a service tells of itself."""
 Quantity = tuple[str, str]
 """Subject and definition."""
 MISSING = ("not_collected", "not_enough_data")
 ANSWERED_SERVICES_MIN = 8
 """Of ten: the others may be honest refusals."""
 KNOWN: dict[str, str] = {
+    "/v1/advice/plan .stake_bytes": "advice was first judged before heat came; within the first hour it is again soon",
+    "/v1/data-quality .fleet.dropped": "there is no agent on a simulated host",
+    "/v1/data-quality .hosts.items[].dropped": "there is no agent on a simulated host",
+    "/v1/data-quality .hosts.items[].clock_skew_seconds": "history is sent without a clock",
+    "/v1/fleet/drift .missing": "a worker compares hosts some minutes after each hour",
+    "/v1/fleet/statistics .missing": "a worker sums up the fleet some minutes after each hour",
+    "services/lookalikes .missing": "a worker makes features every six hours",
     "/v1/capacity .subjects[].": "hourly counters of 14 days are left out here, to be quick",
     "services/curve .log2_density_anon_file": "redis has no file memory",
     "services/heat .beside.dirty.": "the twin's agents watch single pages; smaps is read by another collector",
@@ -49,6 +57,9 @@ KNOWN: dict[str, str] = {
     "hosts .agent": "there is no agent on a simulated host",
     "hosts .collectors[].cpu_ratio": "there is no agent on a simulated host",
     "hosts/ledger .ping_pong.ratio": "hosts on which nothing moves",
+    "hosts/fairness .held_bytes": "the agent of one host is silent",
+    "hosts/fairness .tenants[].fair[].": "tenants of the twin are neither protected nor limited",
+    "services/fairness .hosts[].tenant.fair[].": "tenants of the twin are neither protected nor limited",
     "hosts/ping-pong .ratio": "hosts on which nothing moves",
     "hosts/ping-pong .cost.slow_bandwidth_ratio": "hosts with one tier",
 }
@@ -83,11 +94,13 @@ def answers(demo_url: str) -> Asked:
     def ask(paths: Iterable[str]) -> dict[str, Any]:
         return {path: fetch(f"{demo_url}{path}?limit=100&from={start}&to={end}") for path in paths}
 
-    found = {page: ask([page]) for page in PAGES}
-    for noun, parts in (("services", SERVICE_PAGES), ("hosts", HOST_PAGES)):
-        (listed,) = found[f"/v1/{noun}"].values()
-        for part in parts:
-            found[f"{noun}{part}"] = ask(f"/v1/{noun}/{item['id']}{part}" for item in listed["items"])
+    routes = {path: needed for path, needed in routes_with_figures().items() if path not in OF_OTHER_THINGS}
+    routes |= WITHOUT_FIGURES
+    found = {path: ask([path]) for path, needed in routes.items() if not needed}
+    for path, (subject,) in ((path, needed) for path, needed in routes.items() if needed):
+        (listed,) = found[f"/v1/{SUBJECTS[subject]}"].values()
+        name = path.removeprefix("/v1/").replace(f"/{{{subject}}}", "")
+        found[name] = ask(path.replace(f"{{{subject}}}", item["id"]) for item in listed["items"])
     return Asked({"start": start, "end": end}, found)
 
 

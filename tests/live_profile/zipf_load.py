@@ -59,8 +59,7 @@ def run(server: Redis, load: Load, *, seconds: int, sleep: Callable[[float], Non
         centre = FIRST_CENTRE if second < seconds // 2 else SECOND_CENTRE
         done = 0
         while done < load.operations_per_s and time.monotonic() < started + second + 1:
-            ranks = np.searchsorted(cumulated, random.random(BATCH))
-            keys = keys_of(ranks, load, centre)
+            keys = keys_of(np.searchsorted(cumulated, random.random(BATCH)), load, centre)
             writes = random.random(BATCH) < load.set_ratio
             pipe = server.pipeline(transaction=False)
             for key, write in zip(keys.tolist(), writes.tolist(), strict=True):
@@ -77,6 +76,11 @@ def keys_of(ranks: np.ndarray, load: Load, centre: float) -> np.ndarray:
     side = np.where(ranks % 2 == 0, -1, 1)
     keys: np.ndarray = (int(centre * load.keys) + side * distance) % load.keys
     return keys
+
+
+def draw_keys(random: np.random.Generator, count: int, load: Load) -> np.ndarray:
+    """So many keys as they are asked for before the hot ones move."""
+    return keys_of(np.searchsorted(_zipf(load), random.random(count)), load, FIRST_CENTRE)
 
 
 def _zipf(load: Load) -> np.ndarray:

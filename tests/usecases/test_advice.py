@@ -200,11 +200,17 @@ def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> No
         judged.append(done.subjects)
     assert sum(judged) == 5, "each once"
     assert len(judged) > 1, "time was up in between"
+    with database.write() as transaction:
+        transaction.execute(text("UPDATE hosts SET enrolled_at = enrolled_at - interval '1 hour'"))
     Fleet(database, 1)
-    later[0] = timedelta(minutes=5)
-    done = run.run()
-    assert done is not None
-    assert done.subjects == 1, "the new one alone"
+    for minutes in (5, 10):
+        later[0] = timedelta(minutes=minutes)
+        done = run.run()
+        assert done is not None
+        assert done.subjects == 1, "the new one alone, whose heat may have come since"
+        done = run.run()
+        assert done is not None
+        assert done.subjects == 0, "not before the next look"
 
 
 def test_one_run_at_a_time(database: Database) -> None:

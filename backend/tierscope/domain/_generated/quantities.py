@@ -38,7 +38,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("capacity.untouched_bytes/1", "bytes", ("service", "fleet", ), "Memory that was not seen active in the 64 intervals that an agent remembers, on the newest day, made up likewise.", "method/capacity.md"),
         Quantity("curve.accesses_ratio/1", "ratio", ("service", ), "Share of a kind in the accesses that the curve is of.", "method/curve.md"),
         Quantity("curve.bytes_ratio/1", "ratio", ("service", ), "Share of a kind in the resident bytes that the curve is of.", "method/curve.md"),
-        Quantity("curve.density/1", "times", ("service", ), "Accesses per byte of a kind over accesses per byte of all memory.", "method/curve.md"),
+        Quantity("curve.density/1", "1", ("service", ), "Accesses per byte of a kind over accesses per byte of all memory.", "method/curve.md"),
         Quantity("curve.log2_density_anon_file/1", "log2_ratio", ("service", ), "Binary logarithm of the accesses per byte of anon memory over those of file memory.", "method/curve.md"),
         Quantity("curve.served_ratio/1", "ratio", ("service", ), "Share of accesses that the busiest part of memory of a given size serves.", "method/curve.md"),
         Quantity("data_quality.clock_skew_seconds/1", "s", ("host", ), "The host's clock less that of the service, when the newest batch came.", "method/data-quality.md"),

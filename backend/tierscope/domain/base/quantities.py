@@ -13,7 +13,7 @@ def _families() -> tuple[tuple[re.Pattern[str], Quantity], ...]:
     """Entries whose ids have a name that is one of many, such as a column of the ledger; the narrowest first."""
     entries = [one for one in QUANTITIES.values() if "{" in one.definition]
     entries.sort(key=lambda one: len(one.definition), reverse=True)
-    return tuple((re.compile(_NAME.sub("[a-z0-9_]+", re.escape(one.definition))), one) for one in entries)
+    return tuple((re.compile(_NAME.sub("[A-Za-z0-9_]+", re.escape(one.definition))), one) for one in entries)
 
 
 def find_quantity(definition: str) -> Quantity | None:

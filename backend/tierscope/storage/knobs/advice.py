@@ -289,6 +289,12 @@ def hosts_to_judge(session: ReadSession, *, since: datetime) -> list[int]:
     return [int(found) for found in session.execute(statement, {"since": since, "slow": _SLOW_NODE}).scalars()]
 
 
+def enrolled_since(session: ReadSession, host_ids: Sequence[int], since: datetime) -> set[int]:
+    """Those of the hosts that enrolled since."""
+    statement = text("SELECT id FROM hosts WHERE id = ANY(:ids) AND enrolled_at > :since")
+    return {int(found) for found in session.execute(statement, {"ids": list(host_ids), "since": since}).scalars()}
+
+
 def services_of_host(session: ReadSession, host_id: int) -> list[str]:
     """Ids of the services found on a host."""
     statement = text(

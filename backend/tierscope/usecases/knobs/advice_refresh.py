@@ -60,7 +60,8 @@ class RefreshAdvice:
         """Judge the subjects whose turn it is, until all are done or time is up; None while another run is on.
 
         A round goes through services and hosts in the order of their numbers, so that new ones are not left out; the
-        next one begins an hour later.
+        next one begins an hour later. Until then hosts that enrolled within the hour are judged again at each look, as
+        many as time allows: their heat and counters have only begun to come.
         """
         deadline = self._clock() + at_most
         done = Refreshed()
@@ -78,7 +79,7 @@ class RefreshAdvice:
                 if self._clock() >= deadline:
                     break
                 self._guarded(done, self._refresh_host, number)
-                now = replace(now, after_host=number)
+                now = replace(now, after_host=max(now.after_host, number))
             stored.write_round(lock, now)
         return done
 
@@ -91,8 +92,9 @@ class RefreshAdvice:
                 return [], [], present
             services = stored.services_to_judge(session, since=now - SPAN)
             hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
+            young = set() if present.ended_at is None else stored.enrolled_since(session, hosts, now - EVERY)
         new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
-        new_hosts = [number for number in hosts if number > present.after_host]
+        new_hosts = [number for number in hosts if number > present.after_host or number in young]
         if new_services or new_hosts:
             return new_services, new_hosts, replace(present, ended_at=None)
         if now - present.began_at < EVERY:

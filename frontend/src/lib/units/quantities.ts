@@ -17,5 +17,5 @@ export function findQuantity(definition: string): Quantity | undefined {
 function isOneOf(id: string, definition: string): boolean {
   if (!id.includes('{')) return false
   const parts = id.split(/\{[a-z]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[a-z0-9_]+')}$`).test(definition)
+  return new RegExp(`^${parts.join('[A-Za-z0-9_]+')}$`).test(definition)
 }

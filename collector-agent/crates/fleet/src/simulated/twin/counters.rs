@@ -30,12 +30,15 @@ struct Keyed<'a> {
 
 impl Keyed<'_> {
     fn put(&mut self, scope: &Scope, source: &str, name: &str, value: u64) {
+        self.put_option(scope, source, name, i64::try_from(value).ok());
+    }
+
+    fn put_option(&mut self, scope: &Scope, source: &str, name: &str, value: Option<i64>) {
         let place = self.values.len();
         if place == self.keys.len() {
             self.keys.push(Key::new(scope, source, name));
         }
-        self.values
-            .push((self.keys[place].clone(), i64::try_from(value).ok()));
+        self.values.push((self.keys[place].clone(), value));
     }
 
     fn put_all(&mut self, scope: &Scope, source: &str, values: &Values, unit: u64) {
@@ -117,6 +120,10 @@ fn put_work(keyed: &mut Keyed<'_>, work: &Work) {
 fn put_service(keyed: &mut Keyed<'_>, cgroup: &CgroupReading, own: &ServiceInterval) {
     let scope = Scope::Service(cgroup.service.clone());
     keyed.put(&scope, "memory.current", "current", cgroup.current_bytes);
+    // Services of the twin are neither protected nor limited: a limit of `max` has no value.
+    for (name, value) in [("min", Some(0)), ("low", Some(0)), ("high", None), ("max", None)] {
+        keyed.put_option(&scope, &format!("memory.{name}"), name, value);
+    }
     keyed.put_all(&scope, "memory.stat", &cgroup.stat, 1);
     for (name, by_node) in &cgroup.numa_stat {
         for (node, value) in by_node.iter().enumerate() {
