@@ -130,7 +130,7 @@ export const readings = {
   },
   ledger: {
     sentences: [
-      'Time runs to the right; promotions to DRAM are drawn up, demotions to CXL down, by cause.',
+      'Time runs to the right; promotions to DRAM are drawn up, demotions to CXL down, by cause. What DAMON moved is striped.',
       'Small bars in both directions are normal. Large bars up and down at once are ping-pong: pages move back and forth without benefit.',
       'Time without bars or lines had no data; a mark shows where counters were reset.',
     ],
