@@ -28,7 +28,7 @@ class Cluster:
     nodes: list[Enrolled]
     other: Enrolled
 
-    def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+    def get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - JSON
         """A JSON answer."""
         answer = self.client.get(path, params=query)
         assert answer.status_code == 200, answer.text

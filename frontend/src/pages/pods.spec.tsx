@@ -10,6 +10,7 @@ describe('pods', () => {
     expect(first?.textContent).toContain('StatefulSet redis-sessions')
     expect(first?.textContent).toContain('team=<b>=cmd()</b>')
     expect(within(panel).getByText('log-shipper (by name)')).toBeTruthy()
+    expect(within(panel).getByText('uid e0c2b7f4-66a1-4a0e-8c9b-7d1f6a2b9e44')).toBeTruthy()
     expect(panel.textContent).toContain('Not all is known: the API server refuses (403)')
   })
 

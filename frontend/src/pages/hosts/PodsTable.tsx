@@ -14,9 +14,9 @@ const unnamed = 'The node does not tell the pod’s name: the agent sees no log 
 const pod: Column<Pod> = {
   key: 'pod',
   header: 'Pod',
-  cell: (row) => (row.pod === null ? <Nothing status="not_collected" reason={unnamed} /> : row.pod),
+  cell: (row) => row.pod ?? `uid ${row.uid}`,
   sortBy: (row) => row.pod,
-  value: (row) => row.pod,
+  value: (row) => row.pod ?? row.uid,
 }
 
 const namespace: Column<Pod> = {
