@@ -29,6 +29,7 @@ from tierscope.usecases.promql.answers import (
 )
 from tierscope.usecases.promql.heat import ServiceHeat
 from tierscope.usecases.promql.ledgers import LedgerHistory
+from tierscope.usecases.promql.pod_counters import PodCounters
 from tierscope.usecases.promql.pods import PodInfo
 from tierscope.usecases.promql.sources import MetricHelp, Span, check_samples
 from tierscope.usecases.promql.written import WrittenSeries
@@ -48,7 +49,10 @@ class PromQueries:
         self._ledgers = LedgerHistory()
         self._heat = ServiceHeat()
         self._pods = PodInfo()
-        self._metrics: Mapping[str, MetricHelp] = self._ledgers.metrics | self._heat.metrics | self._pods.metrics
+        self._pod_counters = PodCounters()
+        self._metrics: Mapping[str, MetricHelp] = (
+            self._ledgers.metrics | self._heat.metrics | self._pods.metrics | self._pod_counters.metrics
+        )
         self._written = WrittenSeries(tuple(self._metrics))
 
     def instant(self, query: str, time: str | None) -> QueryAnswer:
@@ -185,6 +189,7 @@ class PromQueries:
             *self._ledgers.find(session, matchers, span),
             *self._heat.find(session, matchers, span, now=now),
             *self._pods.find(session, matchers, span),
+            *self._pod_counters.find(session, matchers, span, now=now),
         ]
 
     def _load(self, node: Node, steps: Steps) -> dict[Selector, list[Series]]:
@@ -207,6 +212,7 @@ class PromQueries:
             *self._ledgers.select(session, selector.matchers, demand, now=now),
             *self._heat.select(session, selector.matchers, demand, now=now),
             *self._pods.select(session, selector.matchers, demand, now=now),
+            *self._pod_counters.select(session, selector.matchers, demand, now=now),
             *self._written.select(session, selector.matchers, demand, now=now),
         ]
 
