@@ -18,8 +18,14 @@ suite() {
 set -m
 make agent >"$logs/agent.log" 2>&1 </dev/null &
 agent=$!
+# Test processes would each compile the same tests; beside Rust's linking, one does it for all of them.
+collection=$agent
+if [ -z "$(find tests -name '*-pytest-*.pyc' -print -quit)" ]; then
+    PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest --collect-only -qq >/dev/null 2>&1 </dev/null &
+    collection=$!
+fi
 set +m
-trap 'kill -- "-$agent" 2>/dev/null || true' EXIT
+trap 'kill -- "-$agent" "-$collection" 2>/dev/null || true' EXIT
 agent_is_built() {
     wait "$agent" || { cat "$logs/agent.log"; return 1; }
 }
