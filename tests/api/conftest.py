@@ -30,5 +30,7 @@ def whole_passwords() -> None:
 def quick_passwords(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Argon2id in one pass over 1 MiB."""
     if "whole_passwords" not in request.fixturenames:
+        defaults = PasswordWork.__init__.__kwdefaults__
+        assert defaults is not None
         monkeypatch.setattr(password_work, "TIME_COST", 1)
-        monkeypatch.setitem(PasswordWork.__init__.__kwdefaults__, "memory_kib", 1024)
+        monkeypatch.setitem(defaults, "memory_kib", 1024)
