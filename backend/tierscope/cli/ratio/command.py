@@ -1,7 +1,8 @@
-"""`tierscope recommend`: how small DRAM can be for a service at a stated loss."""
+"""`tierscope recommend`: how small DRAM can be at a stated loss, for a service or a recorded page trace."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +23,11 @@ def register(app: typer.Typer) -> None:
 
 
 def recommend(
-    service: Annotated[str, typer.Option(help="Service id, or namespace/name.")],
+    path: Annotated[
+        Path | None, typer.Argument(help="A page trace (Parquet), in place of a service; needs no database.")
+    ] = None,
+    *,
+    service: Annotated[str | None, typer.Option(help="Service id, or namespace/name.")] = None,
     loss_target: Annotated[float, typer.Option(help="Largest loss of throughput wanted, such as 0.01.")] = 0.05,
     hold_hot: Annotated[bool, typer.Option("--hold-hot", help="DRAM must hold 1.1 times the hot bytes.")] = False,
     growth: Annotated[float, typer.Option(help="Growth of memory that DRAM must bear, such as 0.2.")] = 0.0,
@@ -33,7 +38,7 @@ def recommend(
     demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/recommend-json.md).")] = False,
 ) -> None:
-    """Say which DRAM:CXL ratio of a service keeps a loss target, how firm that is, and what would firm it up."""
+    """Say which DRAM:CXL ratio keeps a loss target, for a service or a page trace, and what would firm that up."""
     if not 0.0 < loss_target <= MOST_LOSS or not 0.0 <= growth <= MOST_LOSS:
         fail(
             "a loss target is above 0 and at most 0.5, growth is at least 0 and at most 0.5",
@@ -42,7 +47,13 @@ def recommend(
         )
     from tierscope.cli.ratio.reports import describe_ratio
 
-    view = _ask(service, loss_target, hold_hot=hold_hot, growth=growth, to=to, replay=replay, demo=demo)
+    if (path is None) == (service is None):
+        fail("say whose ratio it is, once", next_step="name --service X, or a page trace", status=BAD_USAGE)
+    if service is not None:
+        view = _ask(service, loss_target, hold_hot=hold_hot, growth=growth, to=to, replay=replay, demo=demo)
+    else:
+        assert path is not None
+        view = _of_trace(path, loss_target, hold_hot=hold_hot, growth=growth)
     if as_json:
         print_json(_document(view))
     else:
@@ -67,6 +78,20 @@ def _ask(
         if replay:
             _replay(database, found)
         return reads.service(found, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=None, to=to)
+
+
+def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float) -> Ratio:
+    from tierscope.core.clock import utc_now
+    from tierscope.core.errors import TierscopeError
+    from tierscope.usecases.ratio.inputs import RatioQuery
+    from tierscope.usecases.recordings.ratio import recommend_recording
+
+    if not path.is_file():
+        fail(f"{path} is no file", next_step="name a page trace (Parquet), or --service X", status=BAD_USAGE)
+    try:
+        return recommend_recording(path, RatioQuery(loss_target, hold_hot=hold_hot, growth=growth), now=utc_now())
+    except TierscopeError as error:
+        fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
 
 
 def _replay(database: Database, service_id: str) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
     from tierscope.usecases.ratio.answers import Ratio, RatioCandidate, RatioOfKind, RatioStep
 
-_GIB = float(1 << 30)
+_GIB, _MIB = float(1 << 30), float(1 << 20)
 
 
 def describe_ratio(view: Ratio) -> str:
@@ -78,7 +78,7 @@ def _figure(figure: Figure) -> str:
     if figure.value is None:
         return f"{figure.status.replace('_', ' ')}: {figure.reason}"
     if figure.unit == "bytes":
-        return f"{figure.value / _GIB:.1f} GiB"
+        return f"{figure.value / _GIB:.1f} GiB" if figure.value >= _GIB else f"{figure.value / _MIB:.1f} MiB"
     if figure.unit == "ratio":
         return f"{figure.value:.3g}"
     return f"{figure.value:.4g} {figure.unit}"

@@ -69,6 +69,13 @@ def read_hardware_facts(
     )
 
 
+def unknown_hardware(window: Window) -> HardwareFacts:
+    """Where no host is known."""
+    return HardwareFacts(
+        model_memory([]), slow_elsewhere=False, demand=_demand([], window), stalls=_stalls([], window), subtracted=()
+    )
+
+
 def read_host_kinds(session: ReadSession, host_ids: Sequence[int]) -> list[tuple[HostKind, tuple[int, ...]]]:
     """The hosts by kind of hardware, the kind with the most hosts first."""
     bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}

@@ -28,7 +28,7 @@ UNTOUCHED_QUANTILE = 0.05
 LONG_IDLE_INTERVALS = 64
 RULE = make_rule("recency")
 _HOT = 0
-_REQUIRED = "ratio.required_bytes/1"
+_REQUIRED, _HOT_BYTES, _OBSERVED = "ratio.required_bytes/1", "ratio.hot_bytes/1", "ratio.observed_ratio/1"
 MAX_HOSTS = 200
 """Hosts that one answer reads a week of."""
 _NOTHING = "No heat was measured for this service in the window."
@@ -87,10 +87,35 @@ def weigh_heat(
     return HeatFacts(
         host_ids=tuple(source.host_ids),
         required=_over_hosts(base, _REQUIRED, peaks.required),
-        hot=_over_hosts(base, "ratio.hot_bytes/1", peaks.hot),
+        hot=_over_hosts(base, _HOT_BYTES, peaks.hot),
         untouched=_untouched(base, peaks.untouched),
-        observed=_ratio(base, "ratio.observed_ratio/1", observed),
+        observed=_ratio(base, _OBSERVED, observed),
         leading=leading,
+    )
+
+
+def heat_of_trace(required_bytes: float, hot_bytes: float, *, n_intervals: int, window: Window) -> HeatFacts:
+    """Facts from every page of one host's trace, which tells neither tiers nor what is idle for an hour."""
+    base = Figure(
+        _REQUIRED,
+        "ok",
+        required_bytes,
+        "bytes",
+        method="trace",
+        window=window,
+        n_hosts=1,
+        n_intervals=n_intervals,
+        coverage=1.0,
+        grade="early",
+        grounding="S hot within 2 intervals; A 95th percentile",
+    )
+    return HeatFacts(
+        host_ids=(),
+        required=base,
+        hot=replace(base, definition=_HOT_BYTES, value=hot_bytes),
+        untouched=_untouched(base, ()),
+        observed=_ratio(base, _OBSERVED, 1.0),
+        leading=RatioLeadingFigures(*gather_evidence(None, None, RULE, window, "page trace").misplaced(None)),
     )
 
 

@@ -18,6 +18,11 @@ _DEFINITION = "ratio.hot_set_jaccard/1"
 _NONE = "No hot sets were compared: the back end does not tell pages apart, or its history is shorter than the lag."
 
 
+def no_jaccard(window: Window) -> Figure:
+    """Where no hot sets were compared."""
+    return absent(_DEFINITION, "ratio", "not_collected", _NONE, window=window)
+
+
 def read_jaccard(
     session: ReadSession, service_id: int, host_ids: Sequence[int], window: Window, *, now: datetime
 ) -> Figure:
@@ -33,7 +38,7 @@ def read_jaccard(
             by_lag.setdefault(overlap.lag_intervals, {}).setdefault(overlap.host_id, []).append(value)
     longest = max((lag for lag in LAGS if lag in by_lag), default=None)
     if longest is None:
-        return absent(_DEFINITION, "ratio", "not_collected", _NONE, window=window)
+        return no_jaccard(window)
     hosts = by_lag[longest]
     middle = estimate_median([float(np.median(values)) for values in hosts.values()])
     interval = None

@@ -190,19 +190,7 @@ def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
 
 
 def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
-    """The replayed shares, interpolated; less DRAM never serves more. Nothing is away where DRAM holds everything."""
-    parts = np.array([0.0, *(share for share, _ in placement.shares), 1.0])
-
-    def column(name: str) -> tuple[float, ...]:
-        values = [1.0, *(float(getattr(away, name)) for _, away in placement.shares)]
-        return tuple(np.maximum.accumulate([*values, values[-1] if name == "hi" else 0.0][::-1])[::-1].tolist())
-
-    columns = {name: column(name) for name in ("value", "lo", "hi")}
-
-    def at(dram_ratio: float) -> ShareOnSlow:
-        value, lo, hi = (float(np.interp(dram_ratio, parts, columns[name])) for name in ("value", "lo", "hi"))
-        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
-
+    """The replayed shares with what they rest on."""
     running = found.running
     policy = (running.policy.stand_in() if placement.stand_in else None) or running.policy
     label = policy.label
@@ -213,19 +201,43 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         source=f"simulated:{policy.policy}",
         why=f"sampled pages replayed under {label}; {hosts}",
         grounding=f"A sampled pages replayed under {label}",
-        at=at,
+        at=interpolate_shares(placement.shares),
         n_hosts=placement.n_hosts,
         n_samples=placement.n_samples,
         n_intervals=placement.n_intervals,
         method=placement.method,
-        assumptions=(*_assume_replay(label, placement), *_assume_stand_in(policy, running.policy), *kept),
+        assumptions=(
+            *assume_replay(label, placement.warm_up_intervals),
+            *_assume_stand_in(policy, running.policy),
+            *kept,
+        ),
         seen=replace(best.seen, n_hosts=min(best.n_hosts, placement.n_hosts), share_days=placement.observed_days),
         made_at=found.made_at,
         beside=best,
     )
 
 
-def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[RatioAssumption, ...]:
+def interpolate_shares(shares: Sequence[tuple[float, ShareOnSlow]]) -> Placement:
+    """Replayed shares between parts of memory in DRAM, the smallest first; less DRAM never serves more.
+
+    Nothing is away where DRAM holds everything.
+    """
+    parts = np.array([0.0, *(share for share, _ in shares), 1.0])
+
+    def column(name: str) -> tuple[float, ...]:
+        values = [1.0, *(float(getattr(away, name)) for _, away in shares)]
+        return tuple(np.maximum.accumulate([*values, values[-1] if name == "hi" else 0.0][::-1])[::-1].tolist())
+
+    columns = {name: column(name) for name in ("value", "lo", "hi")}
+
+    def at(dram_ratio: float) -> ShareOnSlow:
+        value, lo, hi = (float(np.interp(dram_ratio, parts, columns[name])) for name in ("value", "lo", "hi"))
+        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
+
+    return at
+
+
+def assume_replay(label: str, warm_up_intervals: int) -> tuple[RatioAssumption, ...]:
     """What a replay takes to be so."""
     return (
         RatioAssumption(
@@ -242,7 +254,7 @@ def _assume_replay(label: str, placement: ReplayedPlacement) -> tuple[RatioAssum
             "",
             "A",
             "in which order memory was allocated before the samples begin is not known; the first"
-            f" {placement.warm_up_intervals} intervals are not counted",
+            f" {warm_up_intervals} intervals are not counted",
         ),
     )
 

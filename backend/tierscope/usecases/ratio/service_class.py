@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierscope.domain.base.figures import Figure, absent
+from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.ratio import classify_service
 from tierscope.usecases.counters.service_metrics import ServiceMetrics
 from tierscope.usecases.ratio.answers import NamedFigure, ServiceClass
@@ -13,6 +13,7 @@ from tierscope.usecases.ratio.hardware import HardwareFacts
 MICROSECONDS_NS = 1e6
 """A service whose p99 is below a millisecond feels single misses."""
 _GIGA = 1e9
+_LATENCY = "service.latency_p99_ns/1"
 _WHY = {
     "bandwidth": "DRAM runs at 70 % of its bandwidth or more, and its latency has risen by half or more",
     "latency": "DRAM runs below half of its bandwidth: latency is what slow memory costs",
@@ -55,16 +56,20 @@ def utilise(hardware: HardwareFacts) -> Figure:
     return replace(hardware.demand, definition=definition, unit="ratio", value=share)
 
 
+def no_latency(window: Window | None, reason: str) -> Figure:
+    """Where the service reports no latency."""
+    return absent(_LATENCY, "ns", "not_collected", reason, window=window)
+
+
 def latency_of(metrics: ServiceMetrics) -> Figure:
     """Median over the window of the p99 latency of the slowest host."""
-    definition = "service.latency_p99_ns/1"
     line = next((series for series in metrics.series if series.key == "latency_p99"), None)
     values = [] if line is None else [value for value in line.values if value is not None]
     if not values:
         reason = metrics.reason or "The service reports no latency."
-        return absent(definition, "ns", "not_collected", reason, window=metrics.window)
+        return no_latency(metrics.window, reason)
     return Figure(
-        definition,
+        _LATENCY,
         "ok",
         float(np.median(values)),
         "ns",
