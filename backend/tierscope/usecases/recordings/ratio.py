@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.core.errors import ConfigurationError, Unprocessable
 from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.facts import NUMA_BALANCING, Host
 from tierscope.domain.knobs.policy import policy_of_host
@@ -28,6 +27,7 @@ from tierscope.usecases.ratio.inputs import RatioInputs, RatioQuery
 from tierscope.usecases.ratio.overlap import no_jaccard
 from tierscope.usecases.ratio.placement import PlacementFacts, assume_replay, interpolate_shares
 from tierscope.usecases.ratio.service_class import no_latency
+from tierscope.usecases.recordings.replay import reading_page_traces
 from tierscope.usecases.simulate.placements import SHARES, WARM_UP_RATIO
 
 if TYPE_CHECKING:
@@ -52,15 +52,9 @@ def recommend_recording(path: Path, asked: RatioQuery, *, now: datetime) -> Rati
         Unprocessable: the file is no page trace; the message names the row.
         ConfigurationError: the compiled core is not built.
     """
-    try:
+    with reading_page_traces():
         recording = read_page_trace(path)
         trace = of_recording(recording)
-    except ValueError as error:
-        raise Unprocessable(
-            str(error), next_step="Give a page trace in Parquet, as docs/simulate-json.md describes it."
-        ) from error
-    except RuntimeError as error:
-        raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
     interval_s = recording.interval_seconds or INTERVAL_SECONDS
     end = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     window = Window(end - timedelta(seconds=interval_s * recording.intervals), end)

@@ -1,7 +1,8 @@
 """Replay a recorded page trace or a synthetic workload under placement policies, without a database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,6 +108,19 @@ class Replays:
         return float(self.oracle_accesses.sum()) / self.accesses if self.accesses else None
 
 
+@contextmanager
+def reading_page_traces() -> Iterator[None]:
+    """Says what a failure to read a page trace means to who gave it."""
+    try:
+        yield
+    except ValueError as error:
+        raise Unprocessable(
+            str(error), next_step="Give a page trace in Parquet, as docs/simulate-json.md describes it."
+        ) from error
+    except RuntimeError as error:
+        raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
+
+
 def simulate_recording(path: Path, wanted: Wanted) -> Replays:
     """Replay a page trace (Parquet).
 
@@ -115,15 +129,9 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
         Unprocessable: the file is no page trace; the message names the row.
         ConfigurationError: the compiled core is not built.
     """
-    try:
+    with reading_page_traces():
         recording = read_page_trace(path)
         trace = of_recording(recording)
-    except ValueError as error:
-        raise Unprocessable(
-            str(error), next_step="Give a page trace in Parquet, as docs/simulate-json.md describes it."
-        ) from error
-    except RuntimeError as error:
-        raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
     return replay_all(trace, recording.page_size_bytes, wanted)
 
 
