@@ -82,7 +82,7 @@ def _ask(
 
 def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float) -> Ratio:
     from tierscope.core.clock import utc_now
-    from tierscope.core.errors import TierscopeError
+    from tierscope.core.errors import Unprocessable
     from tierscope.usecases.ratio.inputs import RatioQuery
     from tierscope.usecases.recordings.ratio import recommend_recording
 
@@ -90,7 +90,7 @@ def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float) 
         fail(f"{path} is no file", next_step="name a page trace (Parquet), or --service X", status=BAD_USAGE)
     try:
         return recommend_recording(path, RatioQuery(loss_target, hold_hot=hold_hot, growth=growth), now=utc_now())
-    except TierscopeError as error:
+    except Unprocessable as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
 
 

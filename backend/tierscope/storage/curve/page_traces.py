@@ -41,7 +41,15 @@ def read_recorded(path: Path) -> RecordedTrace:
         ValueError: The file is no page trace; the message names the cause.
         RuntimeError: The compiled core is not built, or is older than this program.
     """
-    recording = read_page_trace(path)
+    return count_rows(read_page_trace(path))
+
+
+def count_rows(recording: "PageTrace") -> RecordedTrace:
+    """The pages and accesses of a trace that was read.
+
+    Raises:
+        RuntimeError: The compiled core is older than this program.
+    """
     if not hasattr(recording, "rows"):
         raise RuntimeError("the compiled core is older than this program: run `make simcore`")
     interval, kind, page, loads, stores = recording.rows()

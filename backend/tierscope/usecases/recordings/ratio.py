@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Window
+from tierscope.domain.curve.page_traces import count_active
+from tierscope.domain.heat.classes import CLASSES
 from tierscope.domain.knobs.facts import NUMA_BALANCING, Host
 from tierscope.domain.knobs.policy import policy_of_host
 from tierscope.domain.ratio import Seen
 from tierscope.domain.ratio.memory import HostKind
-from tierscope.domain.simulate import Costs, of_recording
+from tierscope.domain.simulate import of_recording
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
-from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
-from tierscope.domain.slowdown import ShareOnSlow
-from tierscope.storage.curve.page_traces import read_page_trace
+from tierscope.domain.simulate.sweep_replay import HostTrace
+from tierscope.storage.curve.page_traces import count_rows, read_page_trace
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answer import answer_kinds
 from tierscope.usecases.ratio.answers import Ratio, RatioStep
@@ -28,13 +29,14 @@ from tierscope.usecases.ratio.overlap import no_jaccard
 from tierscope.usecases.ratio.placement import PlacementFacts, assume_replay, interpolate_shares
 from tierscope.usecases.ratio.service_class import no_latency
 from tierscope.usecases.recordings.replay import reading_page_traces
-from tierscope.usecases.simulate.placements import SHARES, WARM_UP_RATIO
+from tierscope.usecases.simulate.placements import WARM_UP_RATIO, replay_shares
 
 if TYPE_CHECKING:
     from tierscope.domain.simulate.trace import SimulationTrace
 
 Ints = npt.NDArray[np.int64]
 METHOD = "trace"
+_HOT_INTERVALS = 2
 _UNTIERED = Host(knobs={NUMA_BALANCING: "0"}, has_slow_tier=False)
 """The host of the trace: what it is like is not recorded."""
 _OF_SERVICES = "--service"
@@ -54,16 +56,12 @@ def recommend_recording(path: Path, asked: RatioQuery, *, now: datetime) -> Rati
     """
     with reading_page_traces():
         recording = read_page_trace(path)
-        trace = of_recording(recording)
+        trace, counted = of_recording(recording), count_active(count_rows(recording).trace)
     interval_s = recording.interval_seconds or INTERVAL_SECONDS
     end = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     window = Window(end - timedelta(seconds=interval_s * recording.intervals), end)
-    interval, _, page, _, _ = recording.rows()
-    resident = recording.resident_pages.reshape(recording.intervals, -1).sum(axis=1)
-    required, hot = (
-        peak * recording.page_size_bytes
-        for peak in (_peak(resident), _peak(_hot_pages(interval, page, recording.intervals)))
-    )
+    hot_pages = counted.classes(_HOT_INTERVALS)[:, CLASSES.index("hot")]
+    required, hot = (_peak(pages) * recording.page_size_bytes for pages in (counted.resident, hot_pages))
     known = RatioInputs(
         service_id="",
         origin="import",
@@ -85,15 +83,9 @@ def _without_service(step: RatioStep) -> RatioStep:
     return replace(step, command=None) if _OF_SERVICES in (step.command or "") else step
 
 
-def _peak(values: Ints) -> float:
-    return float(np.quantile(values, PEAK_QUANTILE)) if len(values) else 0.0
-
-
-def _hot_pages(interval: Ints, page: Ints, intervals: int) -> Ints:
-    """Pages that were accessed within two intervals, at the end of each [intervals]."""
-    order = np.argsort(interval, kind="stable")
-    parts = np.split(page[order], np.searchsorted(interval[order], np.arange(1, intervals)))
-    return np.array([len(np.union1d(parts[max(at - 1, 0)], parts[at])) for at in range(intervals)], np.int64)
+def _peak(pages: Ints) -> float:
+    """95th percentile over the intervals of pages [t, kinds]."""
+    return float(np.quantile(pages.sum(axis=1), PEAK_QUANTILE)) if len(pages) else 0.0
 
 
 def _place(trace: "SimulationTrace", page_bytes: int, interval_s: float, window: Window) -> PlacementFacts | NoCurve:
@@ -101,13 +93,9 @@ def _place(trace: "SimulationTrace", page_bytes: int, interval_s: float, window:
     policy = policy_of_host(_UNTIERED)
     warm_up = int(trace.intervals * WARM_UP_RATIO)
     whole = HostTrace.of_whole(trace, page_bytes=page_bytes)
-    conditions = Conditions(Costs(), interval_s=interval_s, warm_up_intervals=warm_up)
-    shares: list[tuple[float, ShareOnSlow]] = []
-    for share in SHARES:
-        away = replay_run([whole], policy.at(share), conditions).away
-        if away is None:
-            return NoCurve("not_enough_data", _NO_ACCESSES)
-        shares.append((share, away))
+    shares = replay_shares([whole], policy, interval_s=interval_s, warm_up_intervals=warm_up)
+    if shares is None:
+        return NoCurve("not_enough_data", _NO_ACCESSES)
     length = window.end - window.start
     return PlacementFacts(
         source=f"simulated:{policy.policy}",

@@ -1,6 +1,6 @@
 """Placements by replay: what the policy of a service's hosts makes of its sampled pages, kept for ratio advice."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -174,6 +174,20 @@ def _read_newest(session: ReadSession, service_id: int) -> tuple[Window, ChosenS
     return chosen.missing() or (window, chosen)
 
 
+def replay_shares(
+    traces: Sequence[HostTrace], policy: HostPolicy, *, interval_s: float, warm_up_intervals: int
+) -> tuple[tuple[float, ShareOnSlow], ...] | None:
+    """Share of accesses outside DRAM at each of `SHARES` of the peak; None where no accesses are left to count."""
+    conditions = Conditions(Costs(), interval_s=interval_s, warm_up_intervals=warm_up_intervals)
+    found = []
+    for share in SHARES:
+        away = replay_run(traces, policy.at(share), conditions).away
+        if away is None:
+            return None
+        found.append((share, away))
+    return tuple(found)
+
+
 def replay_service(
     session: ReadSession, service_id: int, policy: HostPolicy, now: datetime
 ) -> ReplayedPlacement | None:
@@ -187,21 +201,19 @@ def replay_service(
         return None
     intervals = min(one.n_intervals for one in sampled.values())
     warm_up = int(intervals * WARM_UP_RATIO)
-    shares: list[tuple[float, ShareOnSlow]] = []
     stand_in = None if chosen.counts else policy.stand_in()
     traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
-    conditions = Conditions(Costs(), interval_s=chosen.interval_s, warm_up_intervals=warm_up)
-    for share in SHARES:
-        away = replay_run(traces, (stand_in or policy).at(share), conditions).away
-        if away is None:
-            return None
-        shares.append((share, away.widened(STAND_IN_SD) if stand_in else away))
+    shares = replay_shares(traces, stand_in or policy, interval_s=chosen.interval_s, warm_up_intervals=warm_up)
+    if shares is None:
+        return None
+    if stand_in is not None:
+        shares = tuple((share, away.widened(STAND_IN_SD)) for share, away in shares)
     return ReplayedPlacement(
         policy=policy.policy,
         settings=dict(policy.settings),
         start=window.start,
         end=window.end,
-        shares=tuple(shares),
+        shares=shares,
         n_hosts=len(sampled),
         n_samples=sum(one.n_samples for one in sampled.values()),
         n_intervals=max(one.n_intervals for one in sampled.values()),
