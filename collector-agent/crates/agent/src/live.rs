@@ -168,14 +168,13 @@ impl LiveSource {
 
     /// What is known of the cluster now.
     fn write_cluster(&self, inventory: &mut Inventory, pods: &FoundPods) {
+        let config = &self.config.kubernetes;
         let told = self.cluster.as_ref().map(Cluster::told);
-        let of_node = told.map(|told| told.node_labels.as_deref());
-        let mut labels: BTreeMap<String, String> =
-            of_node.flatten().unwrap_or_default().iter().cloned().collect();
-        labels.extend(kubernetes::read_labels_file(&self.config.kubernetes));
+        let of_node = told.and_then(|told| told.node_labels.as_ref());
+        let mut labels: BTreeMap<String, String> = of_node.into_iter().flatten().cloned().collect();
+        labels.extend(kubernetes::read_labels_file(config));
         inventory.kubernetes_labels = labels.into_iter().collect();
-        inventory.kubernetes_labels_partial =
-            of_node.is_some_and(|labels| labels.is_none()) && !self.config.kubernetes.labels.is_empty();
+        inventory.kubernetes_labels_partial = config.api && !config.labels.is_empty() && of_node.is_none();
         inventory.pods = kubernetes::running(&pods.by_uid, told);
         inventory
             .findings

@@ -11,9 +11,8 @@ use super::settings::{Config, is_interval};
 use crate::kubernetes;
 use crate::service_metrics;
 
-/// Most labels of a host, and most characters of one.
+/// Most labels of a host.
 const MAX_LABELS: usize = 64;
-const MAX_LABEL_CHARS: usize = kubernetes::MAX_CHARS;
 /// Most patterns of one list.
 const MAX_PATTERNS: usize = 1000;
 
@@ -94,7 +93,6 @@ fn check_sending(config: &Config) -> Checked {
 }
 
 fn check_labels(config: &Config) -> Checked {
-    let is_bad = |text: &str| text.chars().count() > MAX_LABEL_CHARS || text.chars().any(char::is_control);
     require(
         config.labels.len() <= MAX_LABELS,
         "labels",
@@ -104,7 +102,7 @@ fn check_labels(config: &Config) -> Checked {
         config
             .labels
             .iter()
-            .all(|(key, value)| !key.is_empty() && !is_bad(key) && !is_bad(value)),
+            .all(|(key, value)| !key.is_empty() && kubernetes::fits(key) && kubernetes::fits(value)),
         "labels",
         "keys and values have at most 200 printable characters",
     )?;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tierscope_sample::service::owner_of_pod;
+use tierscope_sample::service::cron_job_of;
 use ureq::Agent;
 
 use super::KubernetesConfig;
-use super::labels::MAX_CHARS;
+use super::labels::fits;
 
 /// Where the kubelet puts the token and the authority of a pod's service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -29,6 +29,9 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 /// The controllers of a deployment's pods name the hash of the template in this label of the pod.
 const TEMPLATE_HASH: &str = "pod-template-hash";
+/// Annotations of the server's mirrors of pods that the kubelet runs from files of its own.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+const FILE_HASH: &str = "kubernetes.io/config.hash";
 
 /// How the API server is reached.
 #[derive(Debug, Clone)]
@@ -65,8 +68,8 @@ pub(crate) struct ToldPod {
 
 #[derive(Deserialize)]
 struct List {
-    #[serde(default)]
-    items: Vec<Object>,
+    /// The server writes an empty list as null.
+    items: Option<Vec<Object>>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +84,7 @@ struct Metadata {
     namespace: String,
     uid: String,
     labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     owner_references: Vec<OwnerReference>,
 }
 
@@ -178,10 +182,14 @@ impl Question<'_> {
             self.node
         );
         let list: List = self.get(&path, METADATA_LIST, "list pods")?;
-        let told = list
-            .items
-            .into_iter()
-            .filter_map(|item| pod(item.metadata, listed));
+        let items = list.items.unwrap_or_default();
+        if items.is_empty() {
+            return Err(format!(
+                "{} knows no pod on a node {:?}: give the node's name with --hostname, as the DaemonSet does",
+                self.access.url, self.node
+            ));
+        }
+        let told = items.into_iter().filter_map(|item| pod(item.metadata, listed));
         Ok(told.take(MAX_PODS).collect())
     }
 
@@ -249,7 +257,13 @@ fn read_token(path: &Path) -> Result<String, String> {
     Ok(token.to_owned())
 }
 
-fn pod(metadata: Metadata, listed: &[String]) -> Option<(String, ToldPod)> {
+fn pod(mut metadata: Metadata, listed: &[String]) -> Option<(String, ToldPod)> {
+    // A pod of the kubelet's own files is known on the node by the hash of its file, and by a mirror's uid to the server.
+    if metadata.annotations.contains_key(MIRROR)
+        && let Some(hash) = metadata.annotations.remove(FILE_HASH)
+    {
+        metadata.uid = hash;
+    }
     let told = ToldPod {
         owner: owner(&metadata),
         namespace: metadata.namespace,
@@ -271,10 +285,9 @@ fn owner(metadata: &Metadata) -> Option<(String, String)> {
             hash.and_then(|hash| told.name.strip_suffix(hash.as_str())?.strip_suffix('-'))
                 .map(|name| ("Deployment", name))
         }
-        "Job" => {
-            let owner = owner_of_pod(&metadata.name);
-            (owner.kind == Some("CronJob")).then_some(("CronJob", owner.name))
-        }
+        "Job" => cron_job_of(&told.name).map(|name| ("CronJob", name)),
+        // Mirrors of files belong to their node.
+        "Node" => return None,
         _ => None,
     };
     let (kind, name) = parent.unwrap_or((&told.kind, &told.name));
@@ -286,8 +299,4 @@ fn listed_labels(labels: BTreeMap<String, String>, listed: &[String]) -> Vec<(St
         .into_iter()
         .filter(|(key, value)| listed.contains(key) && fits(key) && fits(value))
         .collect()
-}
-
-fn fits(text: &str) -> bool {
-    text.chars().count() <= MAX_CHARS && !text.chars().any(char::is_control)
 }

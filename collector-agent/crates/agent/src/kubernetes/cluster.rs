@@ -141,7 +141,7 @@ pub(crate) fn finding(problem: &str) -> Finding {
     Finding {
         id: "kubernetes-api".to_owned(),
         severity: "info".to_owned(),
-        cause: format!("The Kubernetes API does not say which pods run here: {problem}."),
+        cause: format!("The Kubernetes API does not answer in full: {problem}."),
         fix: "Until then owners are guessed from names of pods, and labels of pods and of the node are those told before."
             .to_owned(),
         confidence: "certain".to_owned(),

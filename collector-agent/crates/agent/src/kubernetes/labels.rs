@@ -9,7 +9,12 @@ use super::KubernetesConfig;
 /// A file of labels is far smaller; what lies beyond is not read.
 const MAX_BYTES: u64 = 1 << 20;
 /// Most characters of a label.
-pub(crate) const MAX_CHARS: usize = 200;
+const MAX_CHARS: usize = 200;
+
+/// Whether a text can be the key or the value of a label.
+pub(crate) fn fits(text: &str) -> bool {
+    text.chars().count() <= MAX_CHARS && !text.chars().any(char::is_control)
+}
 
 /// The listed labels, by key. Empty where no file is configured or it cannot be read: labels never stop an agent.
 pub(crate) fn read(config: &KubernetesConfig) -> Vec<(String, String)> {
@@ -37,7 +42,6 @@ fn text_of(path: &Path) -> Option<String> {
 fn parse_line(line: &str) -> Option<(String, String)> {
     let (key, quoted) = line.split_once('=')?;
     let value = unquote(quoted.trim_end())?;
-    let fits = |text: &str| text.chars().count() <= MAX_CHARS && !text.chars().any(char::is_control);
     (!key.is_empty() && fits(key) && fits(&value)).then(|| (key.to_owned(), value))
 }
 

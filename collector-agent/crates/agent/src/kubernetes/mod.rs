@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 pub(crate) use api::Access;
 pub(crate) use cluster::{COLLECTOR, Cluster, finding};
-pub(crate) use labels::{MAX_CHARS, read as read_labels_file};
+pub(crate) use labels::{fits, read as read_labels_file};
 pub(crate) use pods::{describe, running};
 
 /// What of the cluster travels. Labels do only where they are listed.

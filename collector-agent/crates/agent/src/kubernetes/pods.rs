@@ -73,7 +73,9 @@ pub(crate) fn running(found: &BTreeMap<String, Pod>, told: Option<&Told>) -> Opt
     if all.is_empty() {
         return None;
     }
+    // What failed is another matter where the answer before still tells of every pod.
     let problem = told.and_then(|told| told.problem.clone());
+    let problem = problem.filter(|_| all.iter().any(|pod| !pod.labels_known));
     let unavailable = problem.or_else(|| {
         let is_nameless = all.iter().all(|pod| pod.name.is_empty());
         is_nameless.then(|| NO_LOGS.to_owned())

@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tierscope_host::services::{Rules, discover};
 use tierscope_host::{names::NamePolicy, pods as kubelet};
 use tierscope_rootfs::Reader;
+use tierscope_sample::inventory::Pod;
 
 use super::*;
 use crate::fake_root::FakeRoot;
@@ -191,6 +192,63 @@ fn a_cluster_tells_owners_and_listed_labels_over_tls() {
         list.to_lowercase().contains("authorization: bearer ey.to.ken"),
         "{list}"
     );
+}
+
+#[test]
+fn a_mirror_is_the_pod_that_the_node_knows_by_its_file() {
+    let annotated = |uid: &str, more: &str| {
+        format!(r#"{{"metadata":{{"name":"etcd-node-7","namespace":"kube-system","uid":"{uid}"{more}}}}}"#)
+    };
+    let mirror =
+        r#","annotations":{"kubernetes.io/config.mirror":"ab12","kubernetes.io/config.hash":"ab12"}"#;
+    let body = format!(
+        r#"{{"items":[{},{},{}]}}"#,
+        annotated("mm-1", &format!("{mirror}{}", owned("Node", "node-7"))),
+        annotated("nn-1", ""),
+        pod(
+            "ii-1",
+            "nightly-28391040-0-x2k9z",
+            "",
+            &owned("Job", "nightly-28391040")
+        ),
+    );
+    let (url, _) = plain_server(vec![answer("200 OK", &body), answer("200 OK", NODE)]);
+    let (_folder, access) = access(url);
+    let told = access.ask("node-7", &config());
+    let uids: Vec<&String> = told.pods.as_ref().unwrap().keys().collect();
+    assert_eq!(uids, ["ab12", "ii-1", "nn-1"]);
+    assert_eq!(owner_of(&told, "ab12"), None, "a node owns no pods");
+    assert_eq!(owner_of(&told, "ii-1").unwrap().0, "CronJob");
+}
+
+#[test]
+fn no_pods_mean_another_name_of_the_node() {
+    for body in [r#"{"items":null}"#, r#"{"items":[]}"#, "{}"] {
+        let (url, _) = plain_server(vec![answer("200 OK", body)]);
+        let (_folder, access) = access(url);
+        let problem = access.ask("node-7", &config()).problem.unwrap();
+        assert!(problem.contains("--hostname"), "{problem}");
+    }
+}
+
+#[test]
+fn pods_that_are_known_whole_are_not_unavailable_where_labels_of_the_node_are() {
+    let (url, _) = plain_server(vec![answer("200 OK", &pod_list()), answer("403 Forbidden", "")]);
+    let (_folder, access) = access(url);
+    let told = access.ask("node-7", &config());
+    assert!(told.problem.is_some());
+    let unknown = Pod {
+        service: "cart".to_owned(),
+        name: "cart-1".to_owned(),
+        ..Pod::default()
+    };
+    let known = Pod {
+        labels_known: true,
+        ..unknown.clone()
+    };
+    let list = |pod: &Pod| running(&[("aa-1".to_owned(), pod.clone())].into(), Some(&told)).unwrap();
+    assert_eq!(list(&known).unavailable, "");
+    assert!(list(&unknown).unavailable.contains("may not get nodes"));
 }
 
 #[test]

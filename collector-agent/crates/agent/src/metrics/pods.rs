@@ -65,11 +65,11 @@ pub(super) fn write(page: &mut Page, node: &Node<'_>) {
 fn write_memory(page: &mut Page, node: &Node<'_>) {
     let mut sums: BTreeMap<(String, &str, &str), i64> = BTreeMap::new();
     for (scope, source, name, bytes) in node.readings.iter() {
-        let (Some(uid), "memory.numa_stat") = (scope.strip_prefix("cgroup:").and_then(pod_uid), source)
-        else {
+        // Reading a path takes longest, so it comes last.
+        let (Some((number, kinds)), "memory.numa_stat") = (placed(name), source) else {
             continue;
         };
-        let Some((number, kinds)) = placed(name) else {
+        let Some(uid) = scope.strip_prefix("cgroup:").and_then(pod_uid) else {
             continue;
         };
         let found = node.inventory.node(number);
@@ -97,12 +97,17 @@ fn write_moves(page: &mut Page, node: &Node<'_>) {
         "Memory of a container of a pod that the kernel moved between tiers, by who moved it.",
     );
     let page_bytes = f64::from(node.inventory.page_size_bytes);
-    for (scope, source, name, pages) in node.readings.iter().filter(|_| page_bytes > 0.0) {
-        let group = scope.strip_prefix("cgroup:").and_then(pod_and_container);
+    if page_bytes == 0.0 {
+        return;
+    }
+    for (scope, source, name, pages) in node.readings.iter() {
         let moves = MOVES
             .iter()
             .find(|moves| moves.dialect == "mainline" && moves.counter == name);
-        let (Some((uid, container)), "memory.stat", Some(moves)) = (group, source, moves) else {
+        let (Some(moves), "memory.stat") = (moves, source) else {
+            continue;
+        };
+        let Some((uid, container)) = scope.strip_prefix("cgroup:").and_then(pod_and_container) else {
             continue;
         };
         let more = [

@@ -92,6 +92,19 @@ fn is_generated(text: &str) -> bool {
         .all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte))
 }
 
+/// The cron job whose run a job is, by the job's name.
+///
+/// ```
+/// # use tierscope_sample::service::cron_job_of;
+/// assert_eq!(cron_job_of("nightly-28391040"), Some("nightly"));
+/// assert_eq!(cron_job_of("once"), None);
+/// ```
+#[must_use]
+pub fn cron_job_of(job: &str) -> Option<&str> {
+    let (name, at) = job.rsplit_once('-')?;
+    is_time_stamp(at).then_some(name)
+}
+
 /// The time of a cron job's run, in minutes since 1970.
 fn is_time_stamp(text: &str) -> bool {
     text.len() >= 8 && is_number(text)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-pub use cgroup_names::{PodOwner, owner_of_pod, pod_and_container, pod_uid};
+pub use cgroup_names::{PodOwner, cron_job_of, owner_of_pod, pod_and_container, pod_uid};
 pub use glob::matches_glob;
 
 /// Namespace of services that have none of their own.
