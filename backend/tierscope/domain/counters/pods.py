@@ -46,9 +46,9 @@ def pod_and_container(scope: str) -> tuple[str, str] | None:
     >>> pod_and_container("cgroup:/kubepods.slice/kubepods-burstable-podaa_1.slice/cri-1.scope")
     ('aa-1', 'cri-1.scope')
     """
-    parts = scope.removeprefix("cgroup:").split("/")
     if "kubepods" not in scope:
         return None
+    parts = scope.removeprefix("cgroup:").split("/")
     for place, part in enumerate(parts):
         found = _PART.search(part)
         if found is not None:
@@ -62,16 +62,18 @@ def pod_terms(keys: Iterable[str], classes: Mapping[int, str], *, page_bytes: in
         if not key.startswith("cgroup:/"):
             continue
         parsed = parse_key(key)
-        found = pod_and_container(parsed.scope)
+        # Few lines of a control group are told, and a path is read last.
+        placed = _ON_NODE.fullmatch(parsed.name) if parsed.source == "memory.numa_stat" else None
+        moved = _MOVES.get(parsed.name) if parsed.source == "memory.stat" else None
+        found = None if placed is None and moved is None else pod_and_container(parsed.scope)
         if found is None:
             continue
         uid, container = found
-        placed = _ON_NODE.fullmatch(parsed.name)
-        if parsed.source == "memory.numa_stat" and placed is not None:
+        if placed is not None:
             tier = classes.get(int(placed[2]), "unknown")
             for kind, sign in _KINDS[placed[1]]:
                 yield PodTerm(MEMORY, uid, (("tier", tier), ("kind", kind)), key, float(sign))
-        elif parsed.source == "memory.stat" and parsed.name in _MOVES:
-            direction, by = _MOVES[parsed.name]
+        elif moved is not None:
+            direction, by = moved
             labels = (("container_cgroup", container), ("direction", direction), ("by", by))
             yield PodTerm(MOVES, uid, labels, key, float(page_bytes))

@@ -1,12 +1,12 @@
 """Pods of hosts that are nodes of a Kubernetes cluster, as their newest inventories list them."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Select, case, func, select, text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.pods import Pod, PodOwner, PodsState
+from tierscope.storage.fleet.reporting import IN_SERVICE
 from tierscope.storage.tables import host_pods, hosts, services
 
 _SERVICE_NAME = case((services.c.id.is_(None), None), else_=services.c.namespace + "/" + services.c.name)
@@ -41,7 +41,7 @@ def list_pods(
             hosts.c.id.label("number"),
         )
         .select_from(host_pods.join(hosts).outerjoin(services))
-        .where(hosts.c.revoked_at.is_(None))
+        .where(hosts.c.revoked_at.is_(None), hosts.c.retired_at.is_(None))
         .order_by(*_KEY)
     )
     if host is not None:
@@ -73,18 +73,22 @@ def read_pods_state(session: ReadSession, host_id: int) -> PodsState | None:
 
 
 def count_pods(session: ReadSession, service_id: int) -> int:
-    """Pods of a service on all its hosts."""
-    statement = text("SELECT count(*) FROM host_pods WHERE service_id = :service")
+    """Pods of a service on all its hosts in service."""
+    statement = text(
+        "SELECT count(*) FROM host_pods p JOIN hosts h ON h.id = p.host_id"  # noqa: S608 - a constant
+        f" WHERE p.service_id = :service AND {IN_SERVICE}"
+    )
     return int(session.execute(statement, {"service": service_id}).scalar_one())
 
 
-def owners_of(session: ReadSession, service_ids: Sequence[int]) -> Mapping[int, PodOwner]:
-    """The owner of most pods of each service; what the cluster says comes before what names say."""
+def owner_of(session: ReadSession, service_id: int) -> PodOwner | None:
+    """The owner of most pods of a service; what the cluster says comes before what names say."""
     statement = text(
-        "SELECT DISTINCT ON (service_id) service_id, owner_kind AS kind, owner AS name, owner_source AS source"
-        " FROM host_pods WHERE service_id = ANY(:services) AND owner IS NOT NULL"
-        " GROUP BY service_id, owner_kind, owner, owner_source"
-        " ORDER BY service_id, owner_source = 'api' DESC, count(*) DESC, owner_kind, owner"
+        "SELECT p.owner_kind AS kind, p.owner AS name, p.owner_source AS source"  # noqa: S608 - a constant
+        " FROM host_pods p JOIN hosts h ON h.id = p.host_id"
+        f" WHERE p.service_id = :service AND p.owner IS NOT NULL AND {IN_SERVICE}"
+        " GROUP BY p.owner_kind, p.owner, p.owner_source"
+        " ORDER BY p.owner_source = 'api' DESC, count(*) DESC, p.owner_kind, p.owner LIMIT 1"
     )
-    rows = session.execute(statement, {"services": list(service_ids)})
-    return {int(row.service_id): PodOwner(row.kind, row.name, row.source) for row in rows}
+    row = session.execute(statement, {"service": service_id}).mappings().one_or_none()
+    return None if row is None else PodOwner(**row)

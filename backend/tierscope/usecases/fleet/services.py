@@ -10,7 +10,7 @@ from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.pods import PodOwner
 from tierscope.storage.fleet.events import list_events
-from tierscope.storage.fleet.pods import count_pods, owners_of
+from tierscope.storage.fleet.pods import count_pods, owner_of
 from tierscope.storage.fleet.services import find_service, hosts_with_service, list_services, read_aliases
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
@@ -94,7 +94,7 @@ class ServiceReads:
             heats = read_heat_now(session, now=now, service_id=row.id)
             service = summarise_services(session, [row], heats, now=now)[0]
             aliases = read_aliases(session, row.id)
-            n_pods, owner = count_pods(session, row.id), owners_of(session, [row.id]).get(row.id)
+            n_pods, owner = count_pods(session, row.id), owner_of(session, row.id)
             marks = list_events(
                 session,
                 start=window.start,

@@ -152,7 +152,7 @@ def gather_evidence(
     if source is None or not observed:
         what = "No heat" if wanted is None else f"No heat by {wanted}"
         nothing = f"{what} was measured for this service in the window."
-        return Evidence(family, window, 0, 0, None, None, (), nothing, ())
+        return no_evidence(window, nothing, family)
     coverage = sum(host.coverage for host in observed) / len(observed)
     enough = _judge(observed, coverage, rule)
     notes = [_VMA_NOTE if method is not None and method.granularity == _VMA else _PAGE_NOTE]
@@ -174,6 +174,11 @@ def gather_evidence(
         nothing=None,
         notes=tuple(notes),
     )
+
+
+def no_evidence(window: Window, reason: str, method: str | None = None) -> Evidence:
+    """The evidence of figures that nobody measured, and why."""
+    return Evidence(method, window, 0, 0, None, None, (), reason, ())
 
 
 def host_evidence(host: Observed, whole: Evidence, rule: Rule) -> Evidence:

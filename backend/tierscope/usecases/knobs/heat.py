@@ -15,7 +15,7 @@ from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.summary import mean_fold, misplaced, observed_share
 from tierscope.domain.knobs import Heat
 from tierscope.storage.base.subjects import SubjectHost, service_scopes
-from tierscope.usecases.heat.figures import Evidence, gather_evidence
+from tierscope.usecases.heat.figures import gather_evidence, no_evidence
 from tierscope.usecases.heat.sources import read_heat
 
 MIN_INTERVALS = 60
@@ -40,8 +40,7 @@ def read_host_heat(session: ReadSession, host: SubjectHost, window: Window, *, n
             found.setdefault(method, []).extend(hosts.values())
     if not found:
         reason = "No heat was measured on this host in the window: it comes from a few hosts of each service."
-        nothing = Evidence(None, window, 0, 0, None, None, (), reason, ())
-        return HostHeat(*nothing.misplaced(None), None)
+        return HostHeat(*no_evidence(window, reason).misplaced(None), None)
     chosen = max(found, key=lambda method: (_intervals(found[method]), -method.backend))
     series, rule = found[chosen], make_rule("recency", None)
     evidence = gather_evidence(series, chosen, rule, window, None)

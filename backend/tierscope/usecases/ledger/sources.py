@@ -66,7 +66,7 @@ def read_known(session: ReadSession, hosts: Sequence[SubjectHost], window: Windo
     for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
         pending[host_id] = min(bucket, pending.get(host_id, bucket))
     return [
-        KnownHost(host, read_machine(inventories.get(host.id)), _keys_in(session, host, window), pending.get(host.id))
+        KnownHost(host, read_machine(inventories.get(host.id)), keys_in(session, host, window), pending.get(host.id))
         for host in hosts
     ]
 
@@ -99,7 +99,7 @@ def ledgers_of(
     return found
 
 
-def _keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
+def keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
     """All counters that the host sent in the window; without any, those that it sent last."""
     ids = layouts_in(session, host.id, window.start, window.end)
     if not ids and host.layout_id is not None:

@@ -11,6 +11,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.pods import MEMORY, MOVES, PodTerm, pod_terms
+from tierscope.domain.ledger.machine import read_machine
 from tierscope.domain.promql.evaluate import Demand
 from tierscope.domain.promql.matching import fits, meets, name_fits
 from tierscope.domain.promql.nodes import Matcher
@@ -19,7 +20,7 @@ from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.promql.pods import PodSpan, list_pod_spans
 from tierscope.usecases.counters.sources import RAW_KEPT, RAW_SPAN, read_samples
-from tierscope.usecases.ledger.sources import read_known
+from tierscope.usecases.ledger.sources import keys_in
 from tierscope.usecases.promql.sources import MetricHelp, Span, check_samples, check_series, host_labels, lookback_ms
 
 BACK = timedelta(minutes=10)
@@ -96,12 +97,12 @@ def _wanted(session: ReadSession, matchers: Sequence[Matcher], span: Span, *, no
     inventories = newest_inventories(session, list(hosts), span.end)
     found = []
     n_series = 0
-    for known_host in read_known(session, list(hosts.values()), Window(span.start, span.end)):
-        host = known_host.host
-        nodes = inventories.get(host.id, {}).get("nodes", ())
-        classes = {int(node["id"]): str(node.get("tier_class") or "unknown") for node in nodes}
+    for host in hosts.values():
+        body = inventories.get(host.id, {})
+        classes = {int(node["id"]): str(node.get("tier_class") or "unknown") for node in body.get("nodes", ())}
+        keys = keys_in(session, host, Window(span.start, span.end))
         series: dict[Labels, list[PodTerm]] = defaultdict(list)
-        for term in pod_terms(known_host.keys, classes, page_bytes=known_host.machine.page_bytes):
+        for term in pod_terms(keys, classes, page_bytes=read_machine(body).page_bytes):
             pod = pods[host.id].get(term.uid)
             if pod is not None:
                 labels = make_labels({NAME: term.metric} | _own(pod) | dict(term.labels))

@@ -17,7 +17,7 @@ from tierscope.domain.heat.source import SeriesSource
 from tierscope.storage.base.subjects import SubjectHost
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_sources
-from tierscope.usecases.heat.figures import gather_evidence
+from tierscope.usecases.heat.figures import gather_evidence, no_evidence
 from tierscope.usecases.heat.reads import choose_source
 from tierscope.usecases.ratio.answers import RatioLeadingFigures
 
@@ -31,6 +31,7 @@ _HOT = 0
 _REQUIRED, _HOT_BYTES, _OBSERVED = "ratio.required_bytes/1", "ratio.hot_bytes/1", "ratio.observed_ratio/1"
 MAX_HOSTS = 200
 """Hosts that one answer reads a week of."""
+_NO_TIERS = "A page trace does not tell in which tier pages lie."
 _NOTHING = "No heat was measured for this service in the window."
 
 
@@ -115,7 +116,7 @@ def heat_of_trace(required_bytes: float, hot_bytes: float, *, n_intervals: int, 
         hot=replace(base, definition=_HOT_BYTES, value=hot_bytes),
         untouched=_untouched(base, ()),
         observed=_ratio(base, _OBSERVED, 1.0),
-        leading=RatioLeadingFigures(*gather_evidence(None, None, RULE, window, "page trace").misplaced(None)),
+        leading=RatioLeadingFigures(*no_evidence(window, _NO_TIERS).misplaced(None)),
     )
 
 

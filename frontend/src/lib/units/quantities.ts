@@ -8,9 +8,10 @@ export interface Quantity {
 
 /** What a definition such as `heat.hot_ratio/1` is; undefined where it is none. Of several names the narrowest. */
 export function findQuantity(definition: string): Quantity | undefined {
+  if (definition in quantities) return quantities[definition]
   const ids = Object.keys(quantities).filter((id) => isOneOf(id, definition))
   const narrowest = ids.sort((one, other) => other.length - one.length)[0]
-  return quantities[definition] ?? (narrowest === undefined ? undefined : quantities[narrowest])
+  return narrowest === undefined ? undefined : quantities[narrowest]
 }
 
 /** Whether an id with a name that is one of many, such as `tier_moves.{column}/1`, is that of the definition. */

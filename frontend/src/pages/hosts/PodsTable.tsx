@@ -50,7 +50,10 @@ const labels: Column<Pod> = {
   header: 'Labels',
   cell: (row) =>
     row.labels === null ? (
-      <Nothing status="not_collected" reason="The agent does not ask the cluster: set api = true under [kubernetes]." />
+      <Nothing
+        status="not_collected"
+        reason="The cluster was not asked for labels, or did not answer: see api under [kubernetes] of the agent."
+      />
     ) : (
       <div className={classes.labels}>
         {Object.entries(row.labels).map(([key, value]) => (
@@ -121,7 +124,7 @@ export function PodsTable({ of, pods, load, note = null }: PodsTableProps) {
         empty={
           <EmptyState
             title="No pods"
-            next="Pods are told by agents on nodes of a Kubernetes cluster; none of them runs this service."
+            next={`Pods are told by agents on nodes of a Kubernetes cluster; ${of === 'host' ? 'none runs here' : 'none of them runs this service'}.`}
           />
         }
       />
