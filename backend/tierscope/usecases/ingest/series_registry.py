@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 KNOWN_SERIES_MAX = 4_000_000
 _COUNT_SECONDS = 600.0
+_SERIES_AT_ONCE = 4096
+"""New series that are named and stored together: a request may bring many times as many, each some 2 kB meanwhile."""
 
 
 class SampleRegistry:
@@ -47,9 +49,12 @@ class SampleRegistry:
         unknown = request.unknown()
         if not unknown:
             return
-        named = [self._name(labels) for labels in unknown]
-        found = self._find_or_store(named)
-        request.resolve(self.index, [found.get(series.digest) for series in named])
+        ids: list[tuple[int, int] | None] = []
+        for start in range(0, len(unknown), _SERIES_AT_ONCE):
+            named = [self._name(labels) for labels in unknown[start : start + _SERIES_AT_ONCE]]
+            found = self._find_or_store(named)
+            ids += [found.get(series.digest) for series in named]
+        request.resolve(self.index, ids)
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
         target = find_target(
