@@ -16,7 +16,6 @@ from tierscope.domain.alerts.files import read_rules, write_rules
 from tierscope.domain.alerts.frame import Frame, Rows, gather, lay_out
 from tierscope.domain.alerts.inputs import uncovered
 from tierscope.domain.alerts.machine import Timing, follow, start_states, step
-from tierscope.domain.alerts.packs import pack_column, unpack_column
 from tierscope.domain.alerts.problems import RuleError
 from tierscope.domain.alerts.prometheus import export_rules
 from tierscope.domain.alerts.rule_tests import read_tests, run_test
@@ -312,26 +311,6 @@ def test_rows_of_one_minute_add_up_and_hosts_make_a_fleet() -> None:
     fleet = gather(hosts, [np.array([0, 1])], np.array([9]))
     assert (fleet.values["promoted_pages"][0, 0], fleet.values["top_free_bytes"][0, 0]) == (360.0, 8.0)
     assert fleet.values["psi_some_us"][0, 0] == 6e6
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        [1.0, 2.0, 3.0],
-        [5.0] * 4,
-        [HOLE] * 3,
-        [HOLE, 7.0, 300.0, HOLE],
-        [2.0**40, 2.0**40 + 5, 2.0**33],
-        [0.1, 0.2, HOLE, math.inf],
-        [-0.0, 1.0, 2.0**60],
-        [],
-    ],
-)
-def test_packed_columns_come_back_exactly(column: list[float]) -> None:
-    found = unpack_column(pack_column(np.array(column)))
-    given = np.array(column, np.float64)
-    assert (np.isnan(found) == np.isnan(given)).all()
-    assert found[~np.isnan(found)].tobytes() == given[~np.isnan(given)].tobytes()
 
 
 def test_late_intervals_never_take_the_place_of_stored_ones() -> None:

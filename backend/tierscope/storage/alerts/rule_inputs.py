@@ -6,25 +6,29 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.frame import Rows
-from tierscope.domain.alerts.packs import pack_column, unpack_column
+from tierscope.domain.base.blocks import pack_floats
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import copy_out
+from tierscope.storage.base.blocks import (
+    Block,
+    Days,
+    Unpacker,
+    read_parts,
+    replace_blocks,
+    start_seconds,
+    stored_layouts,
+)
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
+from tierscope.storage.tables import rule_days
 
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
 _SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")
 _HEADS = 3
-"""Packed columns before those of the names: ends, lengths, lags."""
-_JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
-_JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
-_LEVEL = 3
-_SMALL_BYTES = 64
-"""Columns that are packed so small are regular: many are the same."""
+"""Parts of a packed day before those of the names: ends, lengths, lags."""
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -164,52 +168,27 @@ def replace_packed_day(
     transaction: WriteTransaction, host_id: int, day: datetime, parts: Iterable[tuple[int, InputRows]]
 ) -> None:
     """Store a host's day, packed, in place of what was there; `parts` are (service, rows)."""
-    statement = text("DELETE FROM rule_days WHERE host_id = :host AND ts = :day")
-    transaction.execute(statement, {"host": host_id, "day": day})
-    deflate = zstandard.ZstdCompressor(level=_LEVEL)
-    rows = []
-    for service_id, part in parts:
-        bodies = [deflate.compress(pack_column(column)) for column in (part.ends_s, part.seconds, part.lags_s)]
-        bodies += [deflate.compress(pack_column(column)) for column in part.values.T]
-        offsets = np.cumsum([0, *(len(body) for body in bodies)])
-        fields = [copy.int8(host_id), copy.int8(service_id), copy.instant(int(day.timestamp()) * 10**9)]
-        fields += [copy.int8(ensure_layout(transaction, part.names)), copy.int4(len(part.ends_s))]
-        rows.append(copy.row([*fields, copy.int4_array(offsets), copy.blob(b"".join(bodies))]))
-    columns = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
-    copy.copy_rows(transaction, "rule_days", columns, rows)
+    blocks = []
+    for service_id, rows in parts:
+        columns = [rows.ends_s, rows.seconds, rows.lags_s, *rows.values.T]
+        packed = tuple(pack_floats(column[None]) for column in columns)
+        layout = ensure_layout(transaction, rows.names)
+        blocks.append(Block(host_id, service_id, start_seconds(day), layout, len(rows.ends_s), packed))
+    replace_blocks(transaction, rule_days, host_id, [day], blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedDay:
-    """A packed day of one subject: `columns` are ends, lengths, lags and then the picked names, still packed."""
+    """A packed day of one subject: ends, lengths, lags and then the picked names, still packed."""
 
-    host_id: int
-    service_id: int
-    day_s: int
-    layout_id: int
+    block: Block
     names: tuple[str, ...]
-    columns: tuple[bytes, ...]
 
 
-class Unpacker:
-    """Unpacks days. Ends and lengths are the same arrays for most subjects of a day, and are unpacked once."""
-
-    def __init__(self) -> None:
-        self._inflate = zstandard.ZstdDecompressor()
-        self._known: dict[bytes, Floats] = {}
-
-    def unpack(self, day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
-        """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
-        ends_s, seconds, lags_s, *values = (self._column(column) for column in day.columns)
-        return ends_s, seconds, lags_s, values
-
-    def _column(self, packed: bytes) -> Floats:
-        if len(packed) > _SMALL_BYTES:
-            return unpack_column(self._inflate.decompress(packed))
-        found = self._known.get(packed)
-        if found is None:
-            found = self._known[packed] = unpack_column(self._inflate.decompress(packed))
-        return found
+def unpack_day(unpacker: Unpacker, day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
+    """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
+    ends_s, seconds, lags_s, *values = (unpacker.floats(part, day.block.n)[0] for part in day.block.parts)
+    return ends_s, seconds, lags_s, values
 
 
 def read_packed_days(
@@ -226,40 +205,15 @@ def read_packed_days(
     `names` None = all; `services` None = of hosts and of services on them.
     """
     wanted = None if names is None else set(names)
-    hosts = ", ".join(str(int(host)) for host in host_ids) or "NULL"
-    whose = "" if services is None else f" AND service_id {'> 0' if services else '= 0'}"
-    condition = f"ts >= '{first_day.isoformat()}' AND ts < '{end.isoformat()}' AND host_id IN ({hosts}){whose}"
-    found = session.execute(text(f"SELECT DISTINCT layout_id FROM rule_days WHERE {condition}"))  # noqa: S608
-    layouts = read_layouts(session, [int(layout) for layout in found.scalars()])
-    days = []
+    days = Days(first_day, end, host_ids, "any" if services is None else "each" if services else 0)
+    layouts = read_layouts(session, stored_layouts(session, rule_days, days))
+    found = []
     for layout_id, held in sorted(layouts.items()):
         places = [place for place, name in enumerate(held) if wanted is None or name in wanted]
-        at = [*range(1, _HEADS + 1), *(_HEADS + 1 + place for place in places)]
-        whats = ["host_id", "service_id", "extract(epoch FROM ts)::bigint"]
-        joined = [_JOIN_NUMBERS.format(what) for what in whats]
-        for i in at:
-            length = f"offsets[{i + 1}] - offsets[{i}]"
-            joined.append(_JOIN_NUMBERS.format(f"({length})::bigint"))
-            joined.append(_JOIN_BYTES.format(f"substring(body FROM offsets[{i}] + 1 FOR {length})"))
-        query = (
-            f"SELECT {', '.join(joined)} FROM (SELECT * FROM rule_days WHERE {condition}"  # noqa: S608 - names of ours
-            f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts) AS d"
-        )
         picked = tuple(held[place] for place in places)
-        days += _split_days(next(copy_out(session, query)), layout_id, picked)
-    return days
-
-
-def _split_days(fields: list[bytes | None], layout_id: int, names: tuple[str, ...]) -> list[PackedDay]:
-    """Days from columns that the server joined: three of numbers, then for each part its lengths and its bytes."""
-    hosts, services, starts = (np.frombuffer(field or b"", ">i8").tolist() for field in fields[:_HEADS])
-    parts = []
-    for lengths, joined in zip(fields[_HEADS::2], fields[_HEADS + 1 :: 2], strict=True):
-        ends = np.cumsum(np.frombuffer(lengths or b"", ">i8")).tolist()
-        body = joined or b""
-        parts.append([body[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)])
-    rows = zip(hosts, services, starts, zip(*parts, strict=True), strict=True)
-    return [PackedDay(host, service, start, layout_id, names, columns) for host, service, start, columns in rows]
+        at = [*range(_HEADS), *(_HEADS + place for place in places)]
+        found += [PackedDay(block, picked) for block in read_parts(session, rule_days, days, layout_id, at)]
+    return found
 
 
 def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
@@ -267,11 +221,11 @@ def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
     found = {}
     unpacker = Unpacker()
     for day in days:
-        ends_s, seconds, lags_s, values = unpacker.unpack(day)
-        n = len(ends_s)
-        subject = np.full(n, day.host_id), np.full(n, day.service_id)
-        matrix = np.stack(values, axis=1) if values else np.zeros((n, 0))
-        found[day.service_id, day.layout_id] = InputRows(*subject, ends_s, seconds, lags_s, day.names, matrix)
+        block = day.block
+        ends_s, seconds, lags_s, values = unpack_day(unpacker, day)
+        subject = np.full(block.n, block.host_id), np.full(block.n, block.service_id)
+        matrix = np.stack(values, axis=1) if values else np.zeros((block.n, 0))
+        found[block.service_id, block.layout_id] = InputRows(*subject, ends_s, seconds, lags_s, day.names, matrix)
     return found
 
 

@@ -74,6 +74,18 @@ def _bytes(name: str) -> Column[bytes]:
     return Column(name, LargeBinary, nullable=False)
 
 
+def blocks_table(name: str) -> Table:
+    """A table of closed days, packed: storage/base/blocks.py. ts = the day's start."""
+    return _table(
+        name,
+        _int("layout_id"),  # layouts.id: what the parts are
+        Column("n", Integer, nullable=False),  # rows
+        _array("offsets", Integer),  # of the parts in body, and its end
+        _bytes("body"),
+        service=True,
+    )
+
+
 def _over_time() -> Index:
     """For reads of a stretch of time over all hosts. Rows come nearly in its order, so that such an index is tiny."""
     return Index(None, "ts", postgresql_using="brin", postgresql_with={"pages_per_range": 32, "autosummarize": True})
@@ -319,15 +331,7 @@ rule_inputs = _table(
     service=True,
 )
 
-rule_days = _table(
-    # The same, packed per day: a part for each name, so that a read takes only those that it needs.
-    "rule_days",
-    _int("layout_id"),
-    Column("n", Integer, nullable=False),
-    _array("offsets", Integer),  # of the parts in body: times, lengths, lags, then the names; and the end
-    _bytes("body"),
-    service=True,
-)
+rule_days = blocks_table("rule_days")  # The same, packed per day: times, lengths, lags, then a part for each name.
 
 CAPACITY_BYTES = (
     "capacity_bytes",

@@ -9,7 +9,8 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
-from tierscope.storage.alerts.rule_inputs import PackedDay, Unpacker, pair_id, read_inputs, read_packed_days
+from tierscope.storage.alerts.rule_inputs import PackedDay, read_inputs, read_packed_days, unpack_day
+from tierscope.storage.base.blocks import Unpacker
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
@@ -84,14 +85,15 @@ def _in_time(live: Ints) -> InTime:
 
 def _not_packed(part: Rows, days: Sequence[PackedDay], *, services: bool) -> Rows:
     """Rows whose day is not packed. A day is (midnight, midnight], so that its last minute ends on the next day."""
-    packed = {(_subject_of(day, services=services), day.day_s // 86_400) for day in days}
+    packed = {(_subject_of(day, services=services), day.block.start_s // 86_400) for day in days}
     own_day = np.ceil(np.round(part.ends_s / 86_400, 9)).astype(np.int64) - 1
     keep = [(int(s), int(d)) not in packed for s, d in zip(part.subjects, own_day, strict=True)]
     return part.kept(np.array(keep, bool))
 
 
 def _subject_of(day: PackedDay, *, services: bool) -> int:
-    return int(pair_id(np.int64(day.service_id), np.int64(day.host_id))) if services else day.host_id  # type: ignore[arg-type]
+    block = day.block
+    return (block.service_id << 32) | block.host_id if services else block.host_id
 
 
 class _Placing:
@@ -114,7 +116,7 @@ class _Placing:
 
     def _place(self, day: PackedDay, row: int) -> None:
         frame = self._frame
-        ends_s, seconds, lags_s, values = self._unpacker.unpack(day)
+        ends_s, seconds, lags_s, values = unpack_day(self._unpacker, day)
         at = self._span_of(ends_s)
         subject = int(frame.subject_ids[row])
         if at is None or (self._in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS):
@@ -141,7 +143,7 @@ class _Placing:
     def _place_some(self, day: PackedDay, row: int, subject: int) -> None:
         """The minutes of a day that has holes, late minutes, or several intervals in a minute."""
         frame = self._frame
-        ends_s, seconds, lags_s, values = self._unpacker.unpack(day)
+        ends_s, seconds, lags_s, values = unpack_day(self._unpacker, day)
         matrix = np.stack(values, axis=1) if values else np.zeros((len(ends_s), 0))
         subjects = np.full(len(ends_s), subject)
         part = Rows(subjects, ends_s, seconds, lags_s, day.names, matrix)

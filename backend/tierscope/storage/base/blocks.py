@@ -1,0 +1,174 @@
+"""Blocks as stored: one row for each host, service, day and layout. Their parts: domain/base/blocks.py.
+
+A table of blocks has the columns of `tables.time.blocks_table`. A read names the parts that it needs, and the server
+cuts them out of the body, so that one column of a thousand days is not sent with all others.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import zstandard
+from sqlalchemy import Table, text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.blocks import Bools, Floats, Ints, unpack_floats, unpack_ints, unpack_words
+from tierscope.storage.base import copy
+from tierscope.storage.base.binary import EPOCH, copy_out, parse_int, parse_small_array
+
+_COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
+_HEADS = ("host_id", "service_id", "extract(epoch FROM ts)::bigint", "layout_id", "n::bigint")
+_JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
+_JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
+_LEVEL = 3
+_FRAME = b"\x28\xb5\x2f\xfd"
+"""How a Zstandard frame begins. No part begins so."""
+_SMALL_BYTES = 64
+"""Parts that are packed so small are regular: many are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """n rows of a host, or of a service on it, in one day. `parts` are those that were read, as stored."""
+
+    host_id: int
+    service_id: int
+    start_s: int
+    """The day's start, in seconds of the Unix epoch."""
+    layout_id: int
+    n: int
+    parts: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Which blocks: those that begin in [first, end)."""
+
+    first: datetime
+    end: datetime
+    host_ids: Sequence[int] | None
+    """None = of all hosts."""
+    services: int | Literal["each", "any"] = 0
+    """Of one service, 0 = of whole hosts; of `each` service; or of `any`, which are both."""
+
+    def condition(self) -> str:
+        """The same in SQL, made of numbers and times alone."""
+        said = [f"ts >= '{self.first.isoformat()}'", f"ts < '{self.end.isoformat()}'"]
+        if self.host_ids is not None:
+            said.append(f"host_id IN ({', '.join(str(int(host)) for host in self.host_ids) or 'NULL'})")
+        if self.services == "each":
+            said.append("service_id > 0")
+        elif self.services != "any":
+            said.append(f"service_id = {int(self.services)}")
+        return " AND ".join(said)
+
+
+def replace_blocks(
+    transaction: WriteTransaction, table: Table, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
+) -> None:
+    """Store the blocks of a host's days, in place of all that were there. Their parts are compressed here."""
+    statement = text(f"DELETE FROM {table.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
+    transaction.execute(statement, {"host": host_id, "starts": list(starts)})
+    deflate = zstandard.ZstdCompressor(level=_LEVEL)
+    rows = []
+    for block in blocks:
+        parts = [_squeezed(deflate, part) for part in block.parts]
+        offsets = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+        fields = [copy.int8(block.host_id), copy.int8(block.service_id), copy.instant(block.start_s * 10**9)]
+        fields += [copy.int8(block.layout_id), copy.int4(block.n), copy.int4_array(offsets), copy.blob(b"".join(parts))]
+        rows.append(copy.row(fields))
+    if rows:
+        copy.copy_rows(transaction, table.name, _COLUMNS, rows)
+
+
+def _squeezed(deflate: zstandard.ZstdCompressor, part: bytes) -> bytes:
+    if len(part) <= len(_FRAME) or part.startswith(_FRAME):
+        return part
+    small = deflate.compress(part)
+    return small if len(small) < len(part) else part
+
+
+def stored_layouts(session: ReadSession, table: Table, days: Days) -> list[int]:
+    """The layouts of blocks, in order."""
+    found = session.execute(text(f"SELECT DISTINCT layout_id FROM {table.name} WHERE {days.condition()}"))  # noqa: S608
+    return sorted(int(layout) for layout in found.scalars())
+
+
+def read_blocks(session: ReadSession, table: Table, days: Days) -> list[Block]:
+    """Blocks with all of their parts, by host, service and time."""
+    query = (
+        f"SELECT {', '.join(_HEADS)}, offsets, body FROM {table.name} WHERE {days.condition()}"  # noqa: S608
+        " ORDER BY host_id, service_id, ts, layout_id"
+    )
+    blocks = []
+    for *heads, offsets, body in copy_out(session, query):
+        host, service, start, layout, n = (parse_int(head) or 0 for head in heads)
+        ends = parse_small_array(offsets)
+        parts = tuple((body or b"")[at:end] for at, end in pairwise(ends))
+        blocks.append(Block(host, service, start, layout, n, parts))
+    return blocks
+
+
+def read_parts(session: ReadSession, table: Table, days: Days, layout_id: int, places: Sequence[int]) -> list[Block]:
+    """Blocks of one layout by host, service and time, with the parts at these places alone, in the order given.
+
+    The server joins what it cuts out by part, so that one row is sent for all blocks.
+    """
+    joined = [_JOIN_NUMBERS.format(head) for head in _HEADS]
+    for place in places:
+        length = f"offsets[{place + 2}] - offsets[{place + 1}]"
+        joined.append(_JOIN_NUMBERS.format(f"({length})::bigint"))
+        joined.append(_JOIN_BYTES.format(f"substring(body FROM offsets[{place + 1}] + 1 FOR {length})"))
+    query = (
+        f"SELECT {', '.join(joined)} FROM (SELECT * FROM {table.name} WHERE {days.condition()}"  # noqa: S608
+        f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts) AS d"
+    )
+    fields = next(copy_out(session, query))
+    heads = [np.frombuffer(field or b"", ">i8").tolist() for field in fields[: len(_HEADS)]]
+    columns = []
+    for lengths, body in zip(fields[len(_HEADS) :: 2], fields[len(_HEADS) + 1 :: 2], strict=True):
+        ends = np.cumsum([0, *np.frombuffer(lengths or b"", ">i8").tolist()]).tolist()
+        columns.append([(body or b"")[start:end] for start, end in pairwise(ends)])
+    parts = zip(*columns, strict=True) if columns else [()] * len(heads[0])
+    return [
+        Block(host, service, start, layout, n, cut)
+        for (host, service, start, layout, n), cut in zip(zip(*heads, strict=True), parts, strict=True)
+    ]
+
+
+def start_seconds(day: datetime) -> int:
+    """The start of a day as a block has it."""
+    return round((day - EPOCH).total_seconds())
+
+
+class Unpacker:
+    """Unpacks parts of blocks. Small ones are the same in many blocks, and are unpacked once; not to be written to."""
+
+    def __init__(self) -> None:
+        self._inflate = zstandard.ZstdDecompressor()
+        self._known: dict[tuple[bytes, int], Floats] = {}
+
+    def raw(self, part: bytes) -> bytes:
+        """A part as it was packed, from how it is stored."""
+        return self._inflate.decompress(part) if part.startswith(_FRAME) else part
+
+    def floats(self, part: bytes, n: int) -> Floats:
+        """The columns [c, n] of a part of n rows, NaN where missing."""
+        if len(part) > _SMALL_BYTES:
+            return unpack_floats(self.raw(part), n)
+        found = self._known.get((part, n))
+        if found is None:
+            found = self._known[part, n] = unpack_floats(self.raw(part), n)
+            found.flags.writeable = False
+        return found
+
+    def ints(self, part: bytes, n: int) -> tuple[Ints, Bools]:
+        """The columns [c, n] of a part of n integer rows, 0 where missing, and which are present."""
+        return unpack_ints(self.raw(part), n)
+
+    def words(self, part: bytes) -> tuple[str, ...]:
+        """The texts of a part of words."""
+        return unpack_words(self.raw(part))
