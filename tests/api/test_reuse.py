@@ -1,10 +1,12 @@
 """Answers over long windows are computed once for a while, and by one of those who ask at once."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tierscope.api.base.kept_answers import Answers
+from factories.waiting import DEADLINE_SECONDS, until
+from tierscope.api.base.kept_answers import Answers, AtOnce
 from tierscope.api.base.reuse import LONGEST_SECONDS, reuse_seconds
 
 
@@ -61,3 +63,37 @@ def test_one_that_failed_is_made_again() -> None:
 @pytest.mark.parametrize(("start", "seconds"), [("-6h", 21.6), ("-1d", 86.4), ("-7d", LONGEST_SECONDS), (None, 21.6)])
 def test_a_longer_window_is_used_for_longer(start: str | None, seconds: float) -> None:
     assert reuse_seconds(start, None) == pytest.approx(seconds, rel=1e-3)
+
+
+def test_who_asks_while_an_answer_is_made_gets_the_next_one_with_all_others() -> None:
+    answers, made = AtOnce[bytes](), Made()
+    began, go_on = threading.Event(), threading.Event()
+
+    def make() -> bytes:
+        found = made()
+        if made.count == 1:
+            began.set()
+            assert go_on.wait(DEADLINE_SECONDS)
+        return found
+
+    with ThreadPoolExecutor(5) as pool:
+        first = pool.submit(answers.get, "a", make)
+        assert began.wait(DEADLINE_SECONDS)
+        later = [pool.submit(answers.get, "a", make) for _ in range(4)]
+        assert answers.get("b", lambda: b"another") == b"another"
+        until(lambda: len(answers) == 1 + len(later), "all ask")
+        go_on.set()
+        assert first.result() == b"answer 1"
+        assert [one.result() for one in later] == [b"answer 2"] * 4
+    assert answers.get("a", make) == b"answer 3"
+
+
+def test_an_answer_that_fails_fails_for_those_who_share_it_alone() -> None:
+    answers = AtOnce[bytes]()
+
+    def fail() -> bytes:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        answers.get("a", fail)
+    assert answers.get("a", lambda: b"yes") == b"yes"

@@ -128,6 +128,8 @@ ROUTERS = (
     frontend.router,
 )
 GZIP_FROM_BYTES = 1024
+GZIP_LEVEL = 5
+"""A week's ledger is compressed in 4 ms to 34 kB; the highest level takes 30 ms for 31 kB."""
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -148,7 +150,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     app = _assemble(_lifespan(settings, url, clock, meters))
     app.add_middleware(JsonBoundsMiddleware)
     app.add_middleware(BodyLimitMiddleware, settings=settings, meters=meters.ingest)
-    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES)
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(RateLimitMiddleware, settings=settings)
     app.add_middleware(SecurityMiddleware, settings=settings)
     app.add_middleware(OtlpStatusMiddleware)

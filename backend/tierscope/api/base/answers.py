@@ -66,10 +66,25 @@ def answer_bytes(request: Request, body: bytes, media_type: str, *, status_code:
     """Answer a finished body with a strong ETag over its bytes; what was made now is never one that the client has."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    sent = request.headers.get("if-none-match", "")
-    if status_code == OK and etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+    if status_code == OK and _has(request, etag):
         return Answer(status_code=304, headers=headers)
     return Answer(content=body, status_code=status_code, media_type=media_type, headers=headers)
+
+
+def answer_again(request: Request, found: Answer[T]) -> Answer[T]:
+    """Answer with a finished answer that others get, too: an answer of its own, 304 if this client has it already."""
+    etag = found.headers.get("etag")
+    if found.status_code == OK and etag is not None and _has(request, etag):
+        return Answer(status_code=304, headers={"ETag": etag, "Cache-Control": found.headers["cache-control"]})
+    own: Answer[T] = Answer(content=found.body, status_code=found.status_code)
+    own.raw_headers = list(found.raw_headers)
+    return own
+
+
+def _has(request: Request, etag: str) -> bool:
+    """Whether the client says that it has the answer of this ETag."""
+    sent = request.headers.get("if-none-match", "")
+    return etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}
 
 
 def answer_file(body: bytes, name: str, media_type: str, headers: Mapping[str, str] | None = None) -> Answer[Never]:

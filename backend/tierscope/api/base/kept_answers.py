@@ -1,10 +1,14 @@
-"""Finished answers that are used again for a while."""
+"""Finished answers that are used again for a while, and answers that those who ask at once share."""
 
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
 
 from tierscope.core.cache import Cache
+
+T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
 _MAKERS = 64
@@ -27,3 +31,52 @@ class Answers:
             body = make()
             self._kept.put(key, (self._clock(), body))
             return body
+
+
+class AtOnce(Generic[T]):
+    """One answer for all who ask the same at once, never older than their question.
+
+    While one is made, those who ask for the same wait for the next one, which begins when it ends, and share it: what
+    anybody gets was read after they asked. So many viewers of a page cost what two do. Safe between threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Future[T]] = {}
+        self._running: dict[str, Future[T]] = {}
+        self._asking = 0
+
+    def __len__(self) -> int:
+        """How many ask now."""
+        return self._asking
+
+    def get(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` returns, or that of another thread that began after this call. Raises what it raised."""
+        with self._lock:
+            self._asking += 1
+            joined, before = self._waiting.get(key), self._running.get(key)
+            if joined is None:
+                own = self._waiting[key] = Future[T]()
+        try:
+            if joined is not None:
+                return joined.result()
+            if before is not None:
+                before.exception()
+            return self._make(key, own, make)
+        finally:
+            with self._lock:
+                self._asking -= 1
+
+    def _make(self, key: str, own: Future[T], make: Callable[[], T]) -> T:
+        with self._lock:
+            del self._waiting[key]
+            self._running[key] = own
+        try:
+            own.set_result(make())
+        except BaseException as error:  # noqa: BLE001 - raised below, and by those who wait
+            own.set_exception(error)
+        finally:
+            with self._lock:
+                if self._running.get(key) is own:
+                    del self._running[key]
+        return own.result()

@@ -24,7 +24,7 @@ import orjson
 from fastapi import Query, Request
 from pydantic import AfterValidator, TypeAdapter
 
-from tierscope.api.base.answers import OK, Answer
+from tierscope.api.base.answers import OK, Answer, answer_again
 from tierscope.api.base.table_columns import Shape, shape_of
 from tierscope.api.base.table_files import (
     NEXT_CURSOR,
@@ -37,7 +37,9 @@ from tierscope.api.base.table_files import (
     next_cursor_of,
     wanted_format,
 )
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.tabular import Cell, Column, FileFormat, TableFile
+from tierscope.usecases.access.tokens import Caller
 
 T = TypeVar("T")
 MAX_FILE_ROWS = 50_000
@@ -57,13 +59,14 @@ def tabular(*parts: str) -> Callable[[Callable[..., Answer[T]]], Callable[..., A
         signature = inspect.signature(handler)
         (model,) = get_args(signature.return_annotation)
         first = parts[0] if parts else None
+        is_shared = not any(Caller in get_args(one.annotation) for one in signature.parameters.values())
 
         @wraps(handler)
         def answer_as_asked(*, format: Wanted, table: str | None = first, **given: Any) -> Answer[T]:  # noqa: ANN401
             request: Request = given["request"]
             wanted = wanted_format(request, format)
             if wanted == "json":
-                return chosen_by_accept(handler(**given))
+                return chosen_by_accept(_share(handler, given) if is_shared else handler(**given))
             return _answer_table(request, wanted, model, table, _documents(handler, given))
 
         added = [inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default="json", annotation=Format)]
@@ -75,6 +78,17 @@ def tabular(*parts: str) -> Callable[[Callable[..., Answer[T]]], Callable[..., A
         return answer_as_asked
 
     return declare
+
+
+def _share(handler: Callable[..., Answer[T]], given: dict[str, Any]) -> Answer[T]:
+    """The answer for whoever asks; those who ask for the same at once share one."""
+    request: Request = given["request"]
+    if request.method != "GET":
+        return handler(**given)
+    found = use_cases(request).at_once.get(
+        f"{request.url.path}?{request.url.query}", lambda: handler(**given | {"request": _unconditional(request)})
+    )
+    return answer_again(request, found)
 
 
 def _table_parameter(parts: Sequence[str]) -> inspect.Parameter:

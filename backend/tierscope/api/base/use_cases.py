@@ -1,12 +1,13 @@
 """The use cases of an application, each made once, on one database and one clock; and how a request gets at them."""
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 from prometheus_client import CollectorRegistry
 
-from tierscope.api.base.kept_answers import Answers
+from tierscope.api.base.answers import Answer
+from tierscope.api.base.kept_answers import Answers, AtOnce
 from tierscope.api.base.meters import Meters
 from tierscope.api.base.rate_limits import RateLimiter
 from tierscope.core.clock import Clock
@@ -179,6 +180,7 @@ class UseCases(_Reads, _Stores):
         self.settings = settings
         self.database = database
         self.answers = Answers()
+        self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         self.fleet_metrics = CollectorRegistry()
         self.fleet_metrics.register(FleetCollector(context, limit=settings.fleet_metrics_limit))

@@ -4,7 +4,6 @@ A number that could not be had is `not_collected` (nobody measured it), `not_sup
 `not_enough_data`; it is never zero.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -106,4 +105,8 @@ def absent(
 
 def gaps_to_none(values: npt.NDArray[np.float64] | Sequence[float]) -> tuple[float | None, ...]:
     """NaN and infinities as None, the others as Python floats."""
-    return tuple(float(value) if math.isfinite(value) else None for value in values)
+    table = np.asarray(values, np.float64)
+    found: list[float | None] = table.tolist()
+    for place in np.flatnonzero(~np.isfinite(table)).tolist():
+        found[place] = None
+    return tuple(found)

@@ -25,6 +25,7 @@ HELD_MIN = 0.20
 WHOLE = 0.995
 MOSTLY = 0.5
 """Share of its host's moves from which what the host's counters say holds for a service [A]."""
+Judge = Callable[[Ledger, Context], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +61,19 @@ def follow(
     *,
     around: Ledger | None = None,
     most_parts: int = MOST_PARTS,
+    judging: Judge = judge,
 ) -> Course:
     """Judge a window of a ledger part by part.
 
     `context_of` says what else is known of a part. `around`: of a service's ledger that of its host, whose counters
     tell more; what they say of a cause holds for a service that makes most of the host's moves, or whose moves are not
     counted. The service's own share of slow accesses decides where it is measured.
+    `judging`: `judge`, or what remembers its verdicts.
     Parts begin at multiples of their length on the clock, so that two windows agree on what they share; a part with
     too few intervals goes to the one before it.
     """
     parts = [ledger.rows(rows) for rows in _parts(ledger, most_parts)]
-    judged = [_judge(part, context_of, around) for part in parts or [ledger]]
+    judged = [_judge(part, context_of, around, judging) for part in parts or [ledger]]
     spans = [
         Span(float(part.times_s[0] - part.dt_seconds[0]), float(part.times_s[-1]), verdict.word)
         for part, verdict in zip(parts, judged, strict=False)
@@ -102,8 +105,8 @@ def join_courses(courses: Sequence[Course]) -> Course:
     return Course(replace(gravest, explanation=text), held, _gravest_spans([course.spans for course in courses]))
 
 
-def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger | None) -> Verdict:
-    own = judge(part, context_of(part))
+def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger | None, judging: Judge) -> Verdict:
+    own = judging(part, context_of(part))
     if around is None or not len(part.times_s):
         return own
     host = around.during(part)
@@ -111,7 +114,7 @@ def _judge(part: Ledger, context_of: Callable[[Ledger], Context], around: Ledger
     if counted and own.word != "not_known" and _weight(part) < MOSTLY * _weight(host):
         return own
     context = context_of(host)
-    found = judge(host, replace(context, outcome=sampled_outcome(part) or context.outcome))
+    found = judging(host, replace(context, outcome=sampled_outcome(part) or context.outcome))
     return own if found.word == "not_known" else found
 
 

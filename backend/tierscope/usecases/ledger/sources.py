@@ -16,6 +16,7 @@ from tierscope.storage.base.subjects import SubjectHost, SubjectService, layouts
 from tierscope.storage.counters.rows import find_before, read_live_keys
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.ledger.rows import read_ledger
+from tierscope.usecases.ledger.judged import judge_again
 
 _DIALECT_MARKS = ("host|vmstat|pgpromote", "host|vmstat|pgdemote", "host|vmstat|pgmigrate")
 
@@ -35,7 +36,7 @@ class HostLedger:
 
     def course(self, *, most_parts: int = MOST_PARTS) -> Course:
         """Which state held when over the window, and its verdict."""
-        return follow(self.ledger, self.context, around=self.around, most_parts=most_parts)
+        return follow(self.ledger, self.context, around=self.around, most_parts=most_parts, judging=judge_again)
 
     @property
     def counts(self) -> bool:
