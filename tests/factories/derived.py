@@ -10,6 +10,7 @@ from factories.installations import Enrolled, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.storage.base.subjects import find_host
+from tierscope.usecases.operate.retention import KeepPartitions
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
 
 KEYS = (
@@ -72,6 +73,11 @@ def drain(database: Database, at: datetime | None = None) -> Drained:
     done = DrainMarks(database, lambda: moment).run()
     assert done.failures == {}
     return done
+
+
+def leave(database: Database) -> dict[str, int]:
+    """Let live rows leave that are packed, as retention does; chunks by table."""
+    return KeepPartitions(database, utc_now).run().dropped
 
 
 def dump(database: Database, tables: Sequence[str] = TABLES) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Live samples of some keys: as many as a host has, though a statement has fewer columns."""
+"""Samples of some keys: as many as a host has, though a statement has fewer columns."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -9,8 +9,7 @@ from factories import batches
 from factories.installations import enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.storage.base.subjects import layouts_in
-from tierscope.storage.counters.rows import read_live_keys
+from tierscope.storage.counters.rows import layouts_in, read_keys
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -28,7 +27,7 @@ def test_more_keys_are_read_than_a_statement_has_columns(database_url: str) -> N
         start = now - timedelta(hours=1)
         with database.read() as session:
             layouts = layouts_in(session, host.identity.id, start, now)
-            block = read_live_keys(session, host.identity.id, KEYS, layouts, start, now)
+            block = read_keys(session, host.identity.id, KEYS, layouts, start, now)
     assert block.keys == KEYS
     assert block.present[0].tolist() == [value is not None for value in values]
     assert block.values[0].tolist() == [value or 0 for value in values]

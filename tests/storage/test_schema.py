@@ -122,9 +122,10 @@ def test_the_audit_trail_cannot_be_changed(database: Database) -> None:
 def test_partitions_are_made_once_and_old_ones_dropped(database: Database, storage_mode: str) -> None:
     now = utc_now()
     insert = text(
-        "INSERT INTO counters_live (host_id, ts, layout_id, boot_ref, flags, vals) VALUES (1, :ts, 1, 1, 0, '{1}')"
+        "INSERT INTO metrics_10m (host_id, ts, keys_layout_id, first, last, min, max, sum, n)"
+        " VALUES (1, :ts, 1, '{}', '{}', '{}', '{}', '{}', '{}')"
     )
-    old = now - timedelta(days=12)
+    old = now - timedelta(days=40)
     with database.write() as transaction:
         ensure_usual_partitions(transaction, now)  # the schema may have been made on the day before
         assert ensure_usual_partitions(transaction, now) == 0
@@ -134,16 +135,16 @@ def test_partitions_are_made_once_and_old_ones_dropped(database: Database, stora
             transaction.execute(insert, {"ts": at})
     with database.write() as transaction:
         dropped = drop_old(transaction, now)
-        assert dropped["counters_live"] == 1
-        left = transaction.execute(text("SELECT count(*) FROM counters_live")).scalar_one()
+        assert dropped["metrics_10m"] == 1
+        left = transaction.execute(text("SELECT count(*) FROM metrics_10m")).scalar_one()
         assert left == 2
-        assert drop_old(transaction, now)["counters_live"] == 0
+        assert drop_old(transaction, now)["metrics_10m"] == 0
 
 
-@pytest.mark.parametrize("chunk_days", [1, 10, 90])
-def test_a_partition_holds_the_days_from_its_start(chunk_days: int) -> None:
-    day = datetime(2026, 11, 21, tzinfo=UTC).date()
-    start = partition_start(day, chunk_days)
-    assert timedelta(0) <= day - start < timedelta(days=chunk_days)
-    assert partition_start(start, chunk_days) == start
-    assert partition_start(start + timedelta(days=chunk_days), chunk_days) == start + timedelta(days=chunk_days)
+@pytest.mark.parametrize("hours", [6, 24, 240, 2160])
+def test_a_partition_holds_the_time_from_its_start(hours: int) -> None:
+    at, length = datetime(2026, 11, 21, 17, 30, tzinfo=UTC), timedelta(hours=hours)
+    start = partition_start(at, length)
+    assert timedelta(0) <= at - start < length
+    assert partition_start(start, length) == start
+    assert partition_start(start + length, length) == start + length

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from factories.derived import PROMOTED, day_before, drain, dump, internal_id, sample, send_counters
+from factories.derived import PROMOTED, day_before, drain, dump, internal_id, leave, sample, send_counters
 from factories.installations import Enrolled, enrol
 from tierscope.core.database import Database
 from tierscope.domain.base.buckets import DAY_US, HOUR_US
@@ -16,7 +16,7 @@ from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup, merge_rollups
 from tierscope.domain.ledger import Ledger
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics
-from tierscope.storage.counters.rows import read_block, read_live, read_packed
+from tierscope.storage.counters.rows import read_block, read_packed
 from tierscope.storage.ledger.rows import read_ledger
 
 HOURS = 3
@@ -192,11 +192,11 @@ def test_packed_hours_hold_exactly_what_was_live(database: Database) -> None:
     drain(database)
     host_id = internal_id(database, host)
     with database.read() as session:
-        live = read_live(session, host_id, start, start + DAY)
+        live = read_block(session, host_id, start, start + DAY)
         assert [len(block) for block in read_packed(session, host_id, start, start + DAY)] == [60] * HOURS
-    with database.write() as transaction:
-        transaction.execute(text("DELETE FROM counters_live"))
+    assert leave(database)["counters_live"] > 0
     with database.read() as session:
+        assert session.execute(text("SELECT count(*) FROM counters_live")).scalar_one() == 0
         packed = read_block(session, host_id, start, start + DAY)
     assert packed.keys == live.keys
     for name in ("times_us", "boots", "boottimes_ns", "flags", "values", "present"):

@@ -17,7 +17,7 @@ from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
 from tierscope.domain.heat.source import SeriesSource
 from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
-from tierscope.storage.heat.rows import RollupTable, read_live, read_packs, read_rollups
+from tierscope.storage.heat.rows import RollupTable, read_packs, read_rollups, read_rows
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
 
 DAY = timedelta(days=1)
@@ -50,7 +50,7 @@ def the_service(database: Database) -> int:
 def live_rows(database: Database, host: Enrolled, start: datetime) -> list[HeatRow]:
     """All intervals of the day as they came."""
     with database.read() as session:
-        return read_live(session, the_service(database), start, start + DAY)[internal_id(database, host)]
+        return read_rows(session, the_service(database), start, start + DAY)[internal_id(database, host)]
 
 
 def rollups(database: Database, table: RollupTable, start: datetime) -> list[HeatSeries]:

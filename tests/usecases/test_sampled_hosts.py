@@ -17,7 +17,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.counters.packing import Block
 from tierscope.storage.base.partitions import drop_old, ensure_usual_partitions
-from tierscope.storage.counters.rows import read_live
+from tierscope.storage.counters.rows import read_block
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
@@ -75,7 +75,7 @@ def rows(database: Database, host_id: int = 1) -> Block:
     """All rows of counters of a host."""
     with database.read() as session:
         now = utc_now()
-        return read_live(session, host_id, now - timedelta(days=40), now + timedelta(days=1))
+        return read_block(session, host_id, now - timedelta(days=40), now + timedelta(days=1))
 
 
 def column(block: Block, key: str) -> list[int]:

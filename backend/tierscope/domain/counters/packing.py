@@ -5,7 +5,7 @@ a bitmap, so that slow counters become runs of zeros. Unpacking gives back exact
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,9 +113,7 @@ def unpack_block(body: bytes, keys: Sequence[str]) -> Block:
     Raises:
         ValueError: the body is not a packed block of as many keys.
     """
-    magic, n, k = _HEAD.unpack_from(body)
-    if magic != _MAGIC or k != len(keys):
-        raise ValueError("not a packed block of this layout")
+    n, k = _read_head(body, keys)
     at = _HEAD.size
     heads = _summed(body, at, 4, n)
     at += 4 * n * 8
@@ -126,6 +124,35 @@ def unpack_block(body: bytes, keys: Sequence[str]) -> Block:
         missing = np.unpackbits(np.frombuffer(body, np.uint8, offset=at), count=n * k).astype(bool)
         present = ~missing.reshape(k, n).T
     return Block(heads[0], heads[1], heads[2], heads[3], tuple(keys), values, present)
+
+
+def unpack_keys(body: bytes, keys: Sequence[str], wanted: Collection[str]) -> Block:
+    """Some columns of a packed block of `keys`, in their order, without making the others.
+
+    Raises:
+        ValueError: the body is not a packed block of as many keys.
+    """
+    n, k = _read_head(body, keys)
+    places = [place for place, key in enumerate(keys) if key in wanted]
+    heads = _summed(body, _HEAD.size, 4, n)
+    at = _HEAD.size + 4 * n * 8
+    raw = np.frombuffer(body, np.uint8, count=k * n * 8, offset=at).reshape(8, k, n)[:, places]
+    steps = np.ascontiguousarray(raw.transpose(1, 2, 0)).view("<i8").reshape(len(places), n)
+    values = np.cumsum(steps, axis=1, dtype=np.int64)
+    present = np.ones((len(places), n), bool)
+    at += k * n * 8
+    if at < len(body):
+        missing = np.unpackbits(np.frombuffer(body, np.uint8, offset=at), count=n * k).astype(bool)
+        present = ~missing.reshape(k, n)[places]
+    names = tuple(keys[place] for place in places)
+    return Block(heads[0], heads[1], heads[2], heads[3], names, values.T.copy(), present.T.copy())
+
+
+def _read_head(body: bytes, keys: Sequence[str]) -> tuple[int, int]:
+    magic, n, k = _HEAD.unpack_from(body)
+    if magic != _MAGIC or k != len(keys):
+        raise ValueError("not a packed block of this layout")
+    return n, k
 
 
 def _differenced(columns: Ints) -> bytes:

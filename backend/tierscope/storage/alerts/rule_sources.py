@@ -10,6 +10,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.inputs import Placed, Report
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.heat.placement import FAST_TIERS
+from tierscope.storage.heat.rows import read_rows_of_hosts, split_rows
 
 
 def read_reports(
@@ -32,6 +33,10 @@ def read_placed_loads(
     session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
 ) -> dict[int, list[Placed]]:
     """Sampled loads of all services on hosts in the intervals of (start, end], by tier; -1 stands for not sampled."""
+    older, newer = split_rows(session, start, end)
+    found = {} if older is None else _packed_loads(session, host_ids, *older)
+    if newer is None:
+        return found
     statement = text(
         "SELECT h.host_id, extract(epoch FROM h.ts)::float8 AS end_s,"
         " sum(l.loads) FILTER (WHERE NOT l.tier = ANY(:fast))::float8 AS slow, sum(l.loads)::float8 AS known"
@@ -39,10 +44,27 @@ def read_placed_loads(
         " WHERE h.host_id = ANY(:hosts) AND h.ts > :start AND h.ts <= :end AND h.load_samples IS NOT NULL"
         " AND l.tier <> '' AND l.loads >= 0 GROUP BY h.host_id, h.ts ORDER BY h.host_id, h.ts"
     )
-    values = {"hosts": list(host_ids), "start": start, "end": end, "fast": sorted(FAST_TIERS)}
-    found: dict[int, list[Placed]] = {}
+    values = {"hosts": list(host_ids), "start": newer[0], "end": newer[1], "fast": sorted(FAST_TIERS)}
     for row in session.execute(statement, values):
         found.setdefault(row.host_id, []).append(Placed(row.end_s, row.slow or 0.0, row.known))
+    return found
+
+
+def _packed_loads(
+    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[int, list[Placed]]:
+    sums: dict[tuple[int, int], tuple[float, float]] = {}
+    for (host_id, _), rows in read_rows_of_hosts(session, host_ids, start, end).items():
+        for row in rows:
+            loads = () if row.load_samples is None else row.load_samples.tolist()
+            known = [(load, tier) for load, tier in zip(loads, row.tiers, strict=False) if tier and load >= 0]
+            if known:
+                slow, total = sums.get((host_id, row.end_us), (0.0, 0.0))
+                slow += sum(load for load, tier in known if tier not in FAST_TIERS)
+                sums[host_id, row.end_us] = slow, total + sum(load for load, _ in known)
+    found: dict[int, list[Placed]] = {}
+    for (host_id, end_us), (slow, total) in sorted(sums.items()):
+        found.setdefault(host_id, []).append(Placed(end_us / 1e6, slow, total))
     return found
 
 

@@ -1,12 +1,17 @@
 """Chunks of time tables: made ahead of the data, dropped when old. The two storage modes meet here and nowhere else.
 
 Mode `timescaledb`: time tables are hypertables and the extension makes chunks by itself. Mode `native`: they are range
-partitioned on `ts`, in whole multiples of a day counted from the Unix epoch, named `<table>_p<first day>`. A partition
-is made as a table of its own and attached, because attaching does not lock readers and writers of the parent out.
+partitioned on `ts`, in whole multiples of their length counted from the Unix epoch, named `<table>_p<first day>`, and
+`<table>_p<first day>_<hour>` where they are shorter than a day. Partitions of another length stay what they are until
+they are dropped. A partition is made as a table of its own and attached, because attaching does not lock readers and
+writers of the parent out.
+
+Rows of `PACKED` tables go once they stand in packs (`storage/base/live_rows.py`); all others by their age alone.
 """
 
+import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from sqlalchemy import bindparam, select, text
@@ -17,15 +22,20 @@ from tierscope.storage import tables
 from tierscope.storage.tables import TIME_TABLES, TimeTable
 
 Mode = Literal["timescaledb", "native"]
+Span = tuple[datetime, datetime]
+"""[start, end) of a chunk."""
 
 AHEAD_DAYS = 2
 BEHIND_DAYS = 8
-_EPOCH = date(1970, 1, 1)
-_NEEDED = {
-    "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
-    "counters_live": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed')",
-}
+PACKED = frozenset({"counters_live", "heat_live"})
+"""Tables whose rows are packed, and leave after hours."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+_NEEDED = {"samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')"}
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
+_BOUNDS = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")
+_LOCK_TIMEOUT = "500ms"
+"""Less than the server takes to look for deadlocks: who drops gives way, and nobody waits behind it for long."""
 
 
 def storage_mode(session: ReadSession) -> Mode:
@@ -39,27 +49,29 @@ def storage_mode(session: ReadSession) -> Mode:
     raise ConfigurationError("the database has no schema yet", next_step="Run `tierscope migrate`.")
 
 
-def partition_start(day: date, chunk_days: int) -> date:
-    """Returns the first day of the partition that holds `day`."""
-    number = (day - _EPOCH).days
-    return _EPOCH + timedelta(days=number - number % chunk_days)
+def partition_start(at: datetime, length: timedelta) -> datetime:
+    """Returns the start of the partition of this length that holds `at`."""
+    return at - (at - _EPOCH) % length
 
 
-def partition_name(table: str, start: date) -> str:
-    """Returns the name of the partition of `table` whose first day is `start`."""
-    return f"{table}_p{start:%Y%m%d}"
+def partition_name(table: str, start: datetime, length: timedelta) -> str:
+    """Returns the name of the partition of `table` that begins at `start`."""
+    return f"{table}_p{start:%Y%m%d}" if length % _DAY == timedelta(0) else f"{table}_p{start:%Y%m%d_%H}"
 
 
-def wanted_partitions(time_table: TimeTable, first: datetime, last: datetime) -> list[date]:
-    """Returns the first days of all partitions that cover [first, last]."""
-    step = timedelta(days=time_table.chunk_days)
-    day = partition_start(first.astimezone(UTC).date(), time_table.chunk_days)
-    end = last.astimezone(UTC).date()
+def wanted_partitions(entry: TimeTable, first: datetime, last: datetime) -> list[datetime]:
+    """Returns the starts of all partitions that cover [first, last]."""
+    start = partition_start(first.astimezone(UTC), entry.partition)
     starts = []
-    while day <= end:
-        starts.append(day)
-        day += step
+    while start <= last:
+        starts.append(start)
+        start += entry.partition
     return starts
+
+
+def lock_partitions(transaction: WriteTransaction) -> None:
+    """Wait until no other process makes or drops partitions; held until the transaction ends."""
+    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
 
 
 def ensure_partitions(
@@ -68,58 +80,96 @@ def ensure_partitions(
     """Makes the partitions that [first, last] needs; returns how many were made. Does nothing for hypertables."""
     if storage_mode(transaction) == "timescaledb":
         return 0
-    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    lock_partitions(transaction)
     existing = _all_partitions(transaction)
     made = 0
-    for time_table in only:
-        parent = time_table.table.name
-        for start in wanted_partitions(time_table, first, last):
-            name = partition_name(parent, start)
-            if name not in existing:
-                _attach(transaction, parent, name, start, start + timedelta(days=time_table.chunk_days))
-                made += 1
+    for entry in only:
+        parent = entry.table.name
+        spans = [span for _, span in existing.get(parent, [])]
+        for start in wanted_partitions(entry, first, last):
+            end = start + entry.partition
+            # One of another length, made by an earlier release, may hold this stretch.
+            if any(known < end and start < until for known, until in spans):
+                continue
+            _attach(transaction, parent, partition_name(parent, start, entry.partition), start, end)
+            made += 1
     return made
 
 
 def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int:
     """Makes the partitions of the accept window, as far as a table keeps it, and of the days ahead."""
     made = 0
-    for behind_days in {min(BEHIND_DAYS, entry.keep_days) for entry in TIME_TABLES}:
-        tables = [entry for entry in TIME_TABLES if min(BEHIND_DAYS, entry.keep_days) == behind_days]
-        first, last = now - timedelta(days=behind_days), now + timedelta(days=AHEAD_DAYS)
-        made += ensure_partitions(transaction, first, last, tables)
+    usual = timedelta(days=BEHIND_DAYS)
+    for behind in {min(usual, entry.keep) for entry in TIME_TABLES}:
+        entries = [entry for entry in TIME_TABLES if min(usual, entry.keep) == behind]
+        made += ensure_partitions(transaction, now - behind, now + timedelta(days=AHEAD_DAYS), entries)
     return made
 
 
 def drop_old(transaction: WriteTransaction, now: datetime) -> dict[str, int]:
-    """Drops all chunks that lie wholly before a table's retention; returns how many per table."""
+    """Drops all chunks that lie wholly before a table's retention; returns how many per table.
+
+    `PACKED` tables are left out: what decides about their chunks is not their age alone.
+    """
     mode = storage_mode(transaction)
-    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
-    return {entry.table.name: _drop_old_of(transaction, entry, now, mode) for entry in TIME_TABLES}
+    lock_partitions(transaction)
+    return {
+        entry.table.name: _drop_old_of(transaction, entry, now, mode)
+        for entry in TIME_TABLES
+        if entry.table.name not in PACKED
+    }
+
+
+def lock_chunks(transaction: WriteTransaction, entry: TimeTable) -> None:
+    """Shut readers and writers of a time table out until the transaction ends: none of them is within it now.
+
+    Raises:
+        Unavailable: one of them did not end soon; nothing was waited for after that.
+    """
+    transaction.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"))
+    transaction.execute(text(f'LOCK TABLE ONLY "{entry.table.name}" IN ACCESS EXCLUSIVE MODE'))
+
+
+def drop_chunk(transaction: WriteTransaction, entry: TimeTable, span: Span) -> None:
+    """Drops one chunk of a table. `lock_partitions` and `lock_chunks` were called before."""
+    if storage_mode(transaction) == "timescaledb":
+        _drop_chunks(transaction, entry, span[1], newer_than=span[0])
+        return
+    for name, known in _partitions_of(transaction, entry.table.name):
+        if known == span:
+            transaction.execute(text(f'DROP TABLE "{name}"'))
 
 
 def _needed_from(session: ReadSession, table: str, now: datetime) -> datetime:
-    """Rows from here on are still to be worked: history that was imported is old before its ledger is built."""
+    """Rows from here on are still to be worked: history that was imported is old before it is packed."""
     oldest = _NEEDED.get(table)
     return now if oldest is None else session.execute(text(oldest)).scalar_one() or now
 
 
 def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime, mode: Mode) -> int:
-    cutoff = min(now - timedelta(days=entry.keep_days), _needed_from(transaction, entry.table.name, now))
+    cutoff = min(now - entry.keep, _needed_from(transaction, entry.table.name, now))
     if mode == "timescaledb":
-        statement = text(
-            "SELECT count(*) FROM drop_chunks(CAST(:table AS regclass), older_than => :cutoff)"
-        ).bindparams(bindparam("cutoff", type_=tables.hosts.c.enrolled_at.type))
-        return int(transaction.execute(statement, {"table": entry.table.name, "cutoff": cutoff}).scalar_one())
+        return _drop_chunks(transaction, entry, cutoff)
     dropped = 0
-    for name, start in _partitions_of(transaction, entry.table.name):
-        if start + timedelta(days=entry.chunk_days) <= cutoff.astimezone(UTC).date():
+    for name, (_, end) in _partitions_of(transaction, entry.table.name):
+        if end <= cutoff:
             transaction.execute(text(f'DROP TABLE "{name}"'))
             dropped += 1
     return dropped
 
 
-def chunk_spans(session: ReadSession, entry: TimeTable) -> list[tuple[datetime, datetime]]:
+def _drop_chunks(
+    transaction: WriteTransaction, entry: TimeTable, older_than: datetime, *, newer_than: datetime | None = None
+) -> int:
+    values = {"older": older_than} | ({} if newer_than is None else {"newer": newer_than})
+    bounds = ", ".join(f"{name}_than => :{name}" for name in values)
+    statement = text(
+        f"SELECT count(*) FROM drop_chunks(CAST(:table AS regclass), {bounds})"  # noqa: S608 - words of our own
+    ).bindparams(*(bindparam(name, type_=tables.hosts.c.enrolled_at.type) for name in values))
+    return int(transaction.execute(statement, {"table": entry.table.name} | values).scalar_one())
+
+
+def chunk_spans(session: ReadSession, entry: TimeTable) -> list[Span]:
     """Returns start and end of every chunk of a time table, oldest first."""
     if storage_mode(session) == "timescaledb":
         statement = text(
@@ -127,30 +177,33 @@ def chunk_spans(session: ReadSession, entry: TimeTable) -> list[tuple[datetime, 
             " WHERE hypertable_schema = current_schema() AND hypertable_name = :table ORDER BY range_start"
         )
         return [(row.range_start, row.range_end) for row in session.execute(statement, {"table": entry.table.name})]
-    width = timedelta(days=entry.chunk_days)
-    starts = [datetime.combine(day, datetime.min.time(), UTC) for _, day in _partitions_of(session, entry.table.name)]
-    return [(start, start + width) for start in starts]
+    return [span for _, span in _partitions_of(session, entry.table.name)]
 
 
-def _attach(transaction: WriteTransaction, parent: str, name: str, start: date, end: date) -> None:
+def _attach(transaction: WriteTransaction, parent: str, name: str, start: datetime, end: datetime) -> None:
     like = "INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION"
     transaction.execute(text(f'CREATE TABLE "{name}" (LIKE "{parent}" {like})'))
-    bounds = f"FROM ('{start:%Y-%m-%d} 00:00:00+00') TO ('{end:%Y-%m-%d} 00:00:00+00')"
+    bounds = f"FROM ('{start:%Y-%m-%d %H}:00:00+00') TO ('{end:%Y-%m-%d %H}:00:00+00')"
     transaction.execute(text(f'ALTER TABLE "{parent}" ATTACH PARTITION "{name}" FOR VALUES {bounds}'))
 
 
-def _all_partitions(session: ReadSession) -> set[str]:
-    rows = session.execute(
-        text("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relkind = 'r'")
-    )
-    return set(rows.scalars())
-
-
-def _partitions_of(session: ReadSession, parent: str) -> list[tuple[str, date]]:
-    """Returns name and first day of every partition of `parent`, oldest first."""
+def _all_partitions(session: ReadSession, parent: str | None = None) -> dict[str, list[tuple[str, Span]]]:
+    """Name and span of all partitions by parent, oldest first."""
+    only = "" if parent is None else " AND i.inhparent = CAST(:parent AS regclass)"
     statement = text(
-        "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
-        " WHERE i.inhparent = CAST(:parent AS regclass) ORDER BY c.relname"
+        "SELECT p.relname AS parent, c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds"  # noqa: S608
+        " FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent"
+        f" WHERE c.relkind = 'r' AND c.relispartition{only}"
     )
-    names = session.execute(statement, {"parent": parent}).scalars()
-    return [(name, date.fromisoformat(name[-8:])) for name in names]
+    found: dict[str, list[tuple[str, Span]]] = {}
+    for row in session.execute(statement, {} if parent is None else {"parent": parent}):
+        bounds = _BOUNDS.search(row.bounds)
+        if bounds is not None:
+            start, end = (datetime.fromisoformat(bound).astimezone(UTC) for bound in bounds.groups())
+            found.setdefault(row.parent, []).append((row.name, (start, end)))
+    return {name: sorted(parts, key=lambda part: part[1]) for name, parts in found.items()}
+
+
+def _partitions_of(session: ReadSession, parent: str) -> list[tuple[str, Span]]:
+    """Returns name and span of every partition of `parent`, oldest first."""
+    return _all_partitions(session, parent).get(parent, [])

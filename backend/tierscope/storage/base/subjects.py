@@ -118,15 +118,6 @@ def newest_inventories(session: ReadSession, host_ids: Sequence[int], before: da
     return {row.host_id: row.body for row in rows}
 
 
-def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[int]:
-    """The layouts of a host's live counters in (start, end]."""
-    statement = text(
-        "SELECT DISTINCT layout_id FROM counters_live WHERE host_id = :host AND ts > :start AND ts <= :end"
-    )
-    values = {"host": host_id, "start": start, "end": end}
-    return [int(found) for found in session.execute(statement, values).scalars()]
-
-
 def services_of_host(session: ReadSession, host_id: int) -> list[SubjectService]:
     """The services that were found on a host, by name."""
     statement = text(

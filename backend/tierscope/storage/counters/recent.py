@@ -9,16 +9,20 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.counters.packing import NO_BOOTTIME, Block, join_blocks
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.live_rows import live_from
+from tierscope.storage.counters.rows import hosts_packed_since, read_keys
 from tierscope.storage.counters.schemas import read_layouts
 
 
 def read_recent(
     session: ReadSession, by_layout: Mapping[int, Mapping[int, datetime]], keys: Mapping[int, Sequence[str]]
 ) -> dict[int, Block]:
-    """Live samples of hosts after a time of each: `by_layout` gives {layout: {host: after}}, `keys` those wanted of it.
+    """Samples of hosts after a time of each: `by_layout` gives {layout: {host: after}}, `keys` those wanted of it.
 
-    One statement per layout. Samples of other layouts in the window are left out.
+    One statement per layout, and one for each host that has been silent since its rows were packed. Samples of other
+    layouts in the window are left out.
     """
+    edge = live_from(session, "counters_live")
     names = read_layouts(session, by_layout)
     found: dict[int, list[Block]] = {}
     for layout_id, host_ids in by_layout.items():
@@ -36,6 +40,11 @@ def read_recent(
         values = {"hosts": list(host_ids), "after": list(host_ids.values()), "layout": layout_id}
         for row in session.execute(statement, values):
             rows.setdefault(row.host_id, []).append((row.ts, row.boot_ref, row.flags, row.picked))
+        older = {} if edge is None else {host: after for host, after in host_ids.items() if after < edge}
+        for host_id in sorted(hosts_packed_since(session, older)):
+            block = read_keys(session, host_id, held, [layout_id], older[host_id], edge or older[host_id])
+            if len(block):
+                found.setdefault(host_id, []).append(block)
         for host_id, samples in rows.items():
             found.setdefault(host_id, []).append(_to_block(samples, held))
     return {host_id: join_blocks(blocks) for host_id, blocks in found.items()}

@@ -1,7 +1,11 @@
-"""Counters as stored: live rows, packed hours, and the samples of a window from both."""
+"""Counters as stored: live rows, packed hours, and the samples of a window from both.
 
-from collections.abc import Sequence
-from datetime import datetime
+Live rows are whole from some moment on; older samples are in packs, and live rows beside them came late.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import cast
 
 import numpy as np
@@ -9,28 +13,68 @@ import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.counters.packing import NO_BOOTTIME, Block, empty_block, join_blocks, pack_block, unpack_block
+from tierscope.domain.base.buckets import HOUR_US, bucket_start
+from tierscope.domain.base.jobs import COUNTERS_PACK
+from tierscope.domain.counters.packing import (
+    NO_BOOTTIME,
+    Block,
+    Bools,
+    empty_block,
+    join_blocks,
+    pack_block,
+    unpack_block,
+    unpack_keys,
+)
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import MISSING, copy_out, from_us, parse_int, parse_int8_array, parse_us, to_us
+from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
 
 ZSTD_LEVEL = 3
+_HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 _LIVE = (
     "SELECT ts, layout_id, boot_ref, boottime_ns, flags, array_replace(vals, NULL, {missing})"
-    " FROM counters_live WHERE host_id = {host} AND ts > '{start}' AND ts <= '{end}' ORDER BY ts"
+    " FROM counters_live WHERE host_id = {host} AND ts > '{start}' AND ts <= '{end}' ORDER BY ts, ctid"
 )
 
 
-def read_live(session: ReadSession, host_id: int, start: datetime, end: datetime) -> Block:
-    """Live samples of (start, end], over the union of their layouts' keys."""
+def read_parts(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Block]:
+    """All samples of (start, end], those of each layout in a block of its keys; no time twice.
+
+    Of samples with one time the last stored counts: live rows before packs.
+    """
+    edge = live_from(session, "counters_live")
+    parts = _live_parts(session, host_id, start, end)
+    if edge is None or start >= edge:
+        return parts
+    taken = np.concatenate([np.zeros(0, np.int64), *(part.times_us for part in parts)])
+    for packed in reversed(read_packed(session, host_id, start, end)):
+        inside = _inside(packed, start, end) & ~np.isin(packed.times_us, taken)
+        if inside.any():
+            part = packed if inside.all() else packed.rows(inside)
+            parts.append(part)
+            taken = np.concatenate([taken, part.times_us])
+    return parts
+
+
+def read_block(session: ReadSession, host_id: int, start: datetime, end: datetime) -> Block:
+    """All samples of (start, end], over the union of their layouts' keys."""
+    return join_blocks(read_parts(session, host_id, start, end))
+
+
+def _live_parts(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Block]:
     query = _LIVE.format(missing=f"({MISSING + 1} - 1)::bigint", host=int(host_id), start=_iso(start), end=_iso(end))
+    last = {bytes(row[0] or b""): row for row in copy_out(session, query)}
     by_layout: dict[int, list[list[bytes | None]]] = {}
-    for row in copy_out(session, query):
-        layout_id = parse_int(row[1])
-        assert layout_id is not None
-        by_layout.setdefault(layout_id, []).append(row)
+    for row in last.values():
+        by_layout.setdefault(parse_int(row[1]) or 0, []).append(row)
     keys = read_layouts(session, by_layout)
-    return join_blocks([_to_block(rows, keys[layout_id]) for layout_id, rows in by_layout.items() if layout_id in keys])
+    return [_to_block(rows, keys[layout_id]) for layout_id, rows in by_layout.items() if layout_id in keys]
+
+
+def _inside(block: Block, start: datetime, end: datetime) -> Bools:
+    return (block.times_us > to_us(start)) & (block.times_us <= to_us(end))
 
 
 def _to_block(rows: Sequence[Sequence[bytes | None]], keys: Sequence[str]) -> Block:
@@ -47,15 +91,17 @@ def _to_block(rows: Sequence[Sequence[bytes | None]], keys: Sequence[str]) -> Bl
     )
 
 
-def read_live_keys(
+def read_keys(
     session: ReadSession, host_id: int, keys: Sequence[str], layout_ids: Sequence[int], start: datetime, end: datetime
 ) -> Block:
-    """Live samples of (start, end] of some keys alone: the server picks the places, so that little is sent.
+    """Samples of (start, end] of some keys alone, of those layouts that hold any of them.
 
-    As one array, because the columns of a statement are fewer than the counters of a large host.
+    The server picks the places in live rows, so that little is sent: as one array, because the columns of a statement
+    are fewer than the counters of a large host.
     """
+    edge = live_from(session, "counters_live")
     layouts = read_layouts(session, layout_ids)
-    blocks = []
+    blocks = [] if edge is None or start >= edge else _packed_keys(session, host_id, keys, layouts, (start, end))
     for layout_id, names in layouts.items():
         place = {name: i for i, name in enumerate(names)}
         held = [key for key in keys if key in place]
@@ -73,6 +119,31 @@ def read_live_keys(
     return join_blocks(blocks) if blocks else empty_block(keys)
 
 
+def _packed_keys(
+    session: ReadSession,
+    host_id: int,
+    keys: Sequence[str],
+    layouts: Mapping[int, Sequence[str]],
+    span: tuple[datetime, datetime],
+) -> list[Block]:
+    """The same from packs, in the order of `keys`."""
+    inflate = zstandard.ZstdDecompressor()
+    found = []
+    for layout_id, body in _packed_bodies(session, host_id, *span):
+        held = [key for key in keys if key in set(layouts.get(layout_id, ()))]
+        if not held:
+            continue
+        block = unpack_keys(inflate.decompress(body), layouts[layout_id], set(held))
+        inside = _inside(block, *span)
+        if inside.any():
+            places = [block.keys.index(key) for key in held]
+            block = block.rows(inside)
+            found.append(
+                replace(block, keys=tuple(held), values=block.values[:, places], present=block.present[:, places])
+            )
+    return found
+
+
 def _picked(rows: Sequence[Sequence[object]], held: Sequence[str]) -> Block:
     cells = [cast("list[int | None]", row[4]) for row in rows]
     present = np.array([[cell is not None for cell in row] for row in cells], bool)
@@ -88,60 +159,144 @@ def _picked(rows: Sequence[Sequence[object]], held: Sequence[str]) -> Block:
     )
 
 
-def read_packed(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Block]:
-    """Packed hours that touch (start, end], each a whole hour."""
+def _packed_bodies(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[tuple[int, bytes]]:
+    """Layout and body of packed hours that touch (start, end]."""
     statement = text(
-        "SELECT ts, layout_id, body FROM counters_packed"
+        "SELECT layout_id, body FROM counters_packed"
         " WHERE host_id = :host AND ts > CAST(:start AS timestamptz) - interval '1 hour' AND ts < :end ORDER BY ts"
     )
-    rows = session.execute(statement, {"host": host_id, "start": start, "end": end}).all()
-    keys = read_layouts(session, {row.layout_id for row in rows})
+    rows = session.execute(statement, {"host": host_id, "start": start, "end": end})
+    return [(row.layout_id, bytes(row.body)) for row in rows]
+
+
+def read_packed(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Block]:
+    """Packed hours that touch (start, end], each a whole hour of one layout."""
+    found = _packed_bodies(session, host_id, start, end)
+    keys = read_layouts(session, {layout_id for layout_id, _ in found})
     inflate = zstandard.ZstdDecompressor()
-    return [unpack_block(inflate.decompress(bytes(row.body)), keys[row.layout_id]) for row in rows]
+    return [unpack_block(inflate.decompress(body), keys[layout_id]) for layout_id, body in found]
 
 
-def read_block(session: ReadSession, host_id: int, start: datetime, end: datetime) -> Block:
-    """All samples of (start, end]: packed hours first, live rows over them."""
-    parts = [*read_packed(session, host_id, start, end), read_live(session, host_id, start, end)]
-    block = join_blocks(parts)
-    lo, hi = to_us(start), to_us(end)
-    inside = (block.times_us > lo) & (block.times_us <= hi)
-    return block if inside.all() else block.rows(inside)
+def packed_layouts(session: ReadSession, host_id: int, start: datetime, end: datetime) -> set[int]:
+    """The layouts of the packed samples of (start, end]."""
+    found: set[int] = set()
+    inflate = zstandard.ZstdDecompressor()
+    statement = text(
+        "SELECT ts, layout_id FROM counters_packed"
+        " WHERE host_id = :host AND ts > CAST(:start AS timestamptz) - interval '1 hour' AND ts < :end"
+    )
+    edges = set()
+    for row in session.execute(statement, {"host": host_id, "start": start, "end": end}):
+        if row.ts >= start and row.ts + _HOUR <= end:
+            found.add(row.layout_id)
+        else:
+            edges.add((row.ts, row.layout_id))
+    for hour, layout_id in sorted(edges):
+        if layout_id in found:
+            continue
+        names = read_layouts(session, [layout_id])[layout_id]
+        bodies = [body for known, body in _packed_bodies(session, host_id, hour, hour + _HOUR) if known == layout_id]
+        if any(_inside(unpack_keys(inflate.decompress(body), names, ()), start, end).any() for body in bodies):
+            found.add(layout_id)
+    return found
+
+
+def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[int]:
+    """The layouts of a host's samples in (start, end]."""
+    edge = live_from(session, "counters_live")
+    statement = text(
+        "SELECT DISTINCT layout_id FROM counters_live WHERE host_id = :host AND ts > :start AND ts <= :end"
+    )
+    values = {"host": host_id, "start": start, "end": end}
+    found = {int(layout_id) for layout_id in session.execute(statement, values).scalars()}
+    if edge is not None and start < edge:
+        found |= packed_layouts(session, host_id, start, end)
+    return sorted(found)
 
 
 def find_before(session: ReadSession, host_id: int, at: datetime) -> datetime | None:
     """The newest sample at or before `at`, within a day: what the first difference after it needs."""
+    edge = live_from(session, "counters_live")
     statement = text(
         "SELECT max(ts) FROM counters_live WHERE host_id = :host AND ts <= :at"
         " AND ts > CAST(:at AS timestamptz) - interval '1 day'"
     )
     found: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
-    if found is not None:
+    since = at - _DAY if found is None else found
+    if edge is None or since >= edge:
         return found
-    statement = text(
-        "SELECT max(ts) FROM counters_packed WHERE host_id = :host AND ts < :at"
-        " AND ts > CAST(:at AS timestamptz) - interval '1 day'"
-    )
-    hour: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
-    if hour is None:
-        return None
-    blocks = [block for block in read_packed(session, host_id, hour, at) if len(block)]
-    times = [int(t) for block in blocks for t in block.times_us if t <= to_us(at)]
-    return from_us(max(times)) if times else None
+    times = _packed_times(session, host_id, since, at, newest=True)
+    return found if times is None else times
 
 
 def find_after(session: ReadSession, host_id: int, at: datetime) -> datetime | None:
     """The oldest sample after `at`, within a day: whose difference ends on what comes before it."""
+    edge = live_from(session, "counters_live")
     statement = text(
         "SELECT min(ts) FROM counters_live WHERE host_id = :host AND ts > :at"
         " AND ts <= CAST(:at AS timestamptz) + interval '1 day'"
     )
     found: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
-    return found
+    if edge is None or at >= edge:
+        return found
+    times = _packed_times(session, host_id, at, at + _DAY if found is None else found, newest=False)
+    return found if times is None else times
 
 
-def replace_packed(transaction: WriteTransaction, host_id: int, hours: Sequence[tuple[datetime, Block]]) -> None:
-    """Store packed hours in place of what was there."""
+def _packed_times(
+    session: ReadSession, host_id: int, start: datetime, end: datetime, *, newest: bool
+) -> datetime | None:
+    """The newest or the oldest packed sample of (start, end]: hours are opened one by one until one has any."""
+    statement = text(
+        "SELECT DISTINCT ts FROM counters_packed WHERE host_id = :host"
+        " AND ts > CAST(:start AS timestamptz) - interval '1 hour' AND ts < :end"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    hours = session.execute(statement, {"host": host_id, "start": start, "end": end}).scalars().all()
+    for hour in sorted(hours, reverse=newest):
+        bodies = _packed_bodies(session, host_id, hour, hour + _HOUR)
+        keys = read_layouts(session, {layout_id for layout_id, _ in bodies})
+        blocks = [unpack_keys(inflate.decompress(body), keys[layout_id], ()) for layout_id, body in bodies]
+        times = [int(at) for block in blocks for at in block.times_us[_inside(block, start, end)]]
+        if times:
+            return from_us(max(times) if newest else min(times))
+    return None
+
+
+def hosts_packed_since(session: ReadSession, since: Mapping[int, datetime]) -> set[int]:
+    """Those hosts of which packs hold samples that have left the live rows, from an hour before a moment of each on."""
+    edge = live_from(session, "counters_live")
+    older = {} if edge is None else {host: at for host, at in since.items() if at < edge}
+    if not older:
+        return set()
+    statement = text(
+        "SELECT h.id FROM unnest(CAST(:hosts AS bigint[]), CAST(:since AS timestamptz[])) AS h (id, since)"
+        " WHERE EXISTS (SELECT FROM counters_packed WHERE host_id = h.id AND ts > h.since - interval '1 hour'"
+        " AND ts < :edge)"
+    )
+    values = {"hosts": list(older), "since": list(older.values()), "edge": edge}
+    return set(session.execute(statement, values).scalars())
+
+
+def remove_packed(transaction: WriteTransaction, host_id: int, times_us: Sequence[int]) -> None:
+    """Take samples that are no longer true out of the packs of a host."""
+    # As the claim of a worker that packs: it must not write back what it read before.
+    lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 7))")
+    transaction.execute(lock, {"key": f"{COUNTERS_PACK.kind}:{host_id}:0"})
+    hours = []
+    for start_us in sorted({bucket_start(at, HOUR_US) for at in times_us}):
+        hour = from_us(start_us)
+        blocks = read_packed(transaction, host_id, hour, hour + _HOUR)
+        kept = [block.rows(~np.isin(block.times_us, times_us)) for block in blocks]
+        if sum(map(len, kept)) < sum(map(len, blocks)):
+            hours.append((hour, [block for block in kept if len(block)]))
+    replace_packed(transaction, host_id, hours)
+
+
+def replace_packed(
+    transaction: WriteTransaction, host_id: int, hours: Sequence[tuple[datetime, Sequence[Block]]]
+) -> None:
+    """Store packed hours, one row per layout, in place of what was there. An hour without samples loses its rows."""
     if not hours:
         return
     statement = text("DELETE FROM counters_packed WHERE host_id = :host AND ts = ANY(CAST(:hours AS timestamptz[]))")
@@ -149,12 +304,13 @@ def replace_packed(transaction: WriteTransaction, host_id: int, hours: Sequence[
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     rows = []
     known: dict[tuple[str, ...], int] = {}
-    for hour, block in hours:
-        if block.keys not in known:
-            known[block.keys] = ensure_layout(transaction, block.keys)
-        body = deflate.compress(pack_block(block))
-        fields = (copy.int8(host_id), copy.instant(to_us(hour) * 1000), copy.int8(known[block.keys]))
-        rows.append(copy.row([*fields, copy.int4(len(block)), copy.blob(body)]))
+    for hour, blocks in hours:
+        for block in blocks:
+            if block.keys not in known:
+                known[block.keys] = ensure_layout(transaction, block.keys)
+            body = deflate.compress(pack_block(block))
+            fields = (copy.int8(host_id), copy.instant(to_us(hour) * 1000), copy.int8(known[block.keys]))
+            rows.append(copy.row([*fields, copy.int4(len(block)), copy.blob(body)]))
     copy.copy_rows(transaction, "counters_packed", ("host_id", "ts", "layout_id", "n", "body"), rows)
 
 

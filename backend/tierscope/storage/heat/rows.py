@@ -1,7 +1,7 @@
 """Heat as stored: live rows, exact packs of ten minutes, and sums per hour and day."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Literal
 
 import numpy as np
@@ -25,12 +25,17 @@ from tierscope.storage.base.binary import (
     parse_small_array,
     parse_text_array,
     parse_us,
+    to_us,
 )
 from tierscope.storage.base.bucket_rows import delete_buckets
+from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.tables.time import METHOD_COLUMNS, SUMMED_COLUMNS, heat_live
 
 RollupTable = Literal["heat_1h", "heat_1d"]
+Stretch = tuple[datetime, datetime]
 ZSTD_LEVEL = 3
+_BLOCK = timedelta(minutes=10)
+"""Of a pack."""
 
 _LIVE = tuple(column.name for column in heat_live.columns if column.name != "service_id")
 LIVE_COLUMNS = ", ".join(_LIVE)
@@ -42,24 +47,105 @@ ROLLUP_COLUMNS = ", ".join(_READ)
 _ROLLUP = ("host_id", "service_id", *_KEY)
 
 
-def read_live(
+def read_rows(
     session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
 ) -> dict[int, list[HeatRow]]:
-    """Live rows of (start, end] by host."""
+    """Rows of (start, end] by host, in order of time: live ones, and those that are in packs alone.
+
+    Of rows of one time and method the last stored counts.
+    """
+    found = _read(session, f"service_id = {int(service_id)}{_hosts(host_ids)}", start, end)
+    return {host_id: rows for (host_id, _), rows in found.items()}
+
+
+def read_rows_of_hosts(
+    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[tuple[int, int], list[HeatRow]]:
+    """The same of all services on hosts, by host and service."""
+    return _read(session, f"TRUE{_hosts(host_ids)}", start, end)
+
+
+def _read(session: ReadSession, of: str, start: datetime, end: datetime) -> dict[tuple[int, int], list[HeatRow]]:
+    edge = live_from(session, "heat_live")
+    found: dict[tuple[int, int], dict[tuple[int, Method], HeatRow]] = {}
+    if edge is not None and start < edge:
+        first_us, last_us = to_us(start), to_us(end)
+        for key, row in _packed_rows(session, of, start - _BLOCK, min(end, edge)):
+            if first_us < row.end_us <= last_us:
+                found.setdefault(key, {})[row.end_us, row.method] = row
     query = (
-        f"SELECT {LIVE_COLUMNS} FROM heat_live WHERE service_id = {int(service_id)}{_hosts(host_ids)}"  # noqa: S608
-        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
+        f"SELECT service_id, {LIVE_COLUMNS} FROM heat_live WHERE {of}"  # noqa: S608 - integers and times
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, service_id, ts, ctid"
     )
-    found: dict[int, list[HeatRow]] = {}
-    for row in copy_out(session, query):
-        found.setdefault(parse_int(row[0]) or 0, []).append(live_row(row))
+    for cells in copy_out(session, query):
+        row = live_row(cells[1:])
+        rows = found.setdefault((parse_int(cells[1]) or 0, parse_int(cells[0]) or 0), {})
+        rows[row.end_us, row.method] = row
+    return {key: sorted(found[key].values(), key=lambda row: row.end_us) for key in sorted(found)}
+
+
+def split_rows(session: ReadSession, start: datetime, end: datetime) -> tuple[Stretch | None, Stretch | None]:
+    """(start, end] in two: of which rows may be in packs, for `read_rows`, and of which all are live."""
+    edge = live_from(session, "heat_live")
+    if edge is None or start >= edge:
+        return None, (start, end)
+    return (start, min(end, edge)), (edge, end) if end > edge else None
+
+
+def _packed_rows(
+    session: ReadSession, of: str, first: datetime, end: datetime
+) -> Iterator[tuple[tuple[int, int], HeatRow]]:
+    """Rows of the packs whose block starts in (first, end), each by host and service."""
+    statement = text(
+        "SELECT host_id, service_id, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers alone
+        f" WHERE {of} AND ts > :first AND ts < :end"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    for row in session.execute(statement, {"first": first, "end": end}):
+        method = Method(row.backend, row.granularity, row.interval_ns)
+        for one in unpack_rows(inflate.decompress(bytes(row.body)), method):
+            yield (row.host_id, row.service_id), one
+
+
+def read_last_packed(
+    session: ReadSession, start: datetime, end: datetime, every: timedelta
+) -> list[tuple[int, int, HeatRow]]:
+    """The last packed rows of (start, end] in each stretch of length `every` of each service on each host.
+
+    With the service and the host; of a stretch some earlier ones may come too.
+    """
+    # Where a stretch is made of whole blocks its last block has the last row, but for the block that `end` cuts.
+    blocks = "SELECT DISTINCT host_id, service_id, ts FROM heat WHERE ts > :first AND ts < :end"
+    if every % _BLOCK == timedelta(0):
+        stretch = f"ceil(extract(epoch FROM ts + interval '10 minutes') / {int(every.total_seconds())})"
+        cut = "ts > CAST(:end AS timestamptz) - interval '10 minutes'"
+        blocks = (
+            "SELECT host_id, service_id, max(ts) AS ts FROM heat WHERE ts > :first AND ts < :end"  # noqa: S608
+            f" GROUP BY host_id, service_id, {stretch}, {cut}"
+        )
+    statement = text(
+        "SELECT h.service_id, h.host_id, h.backend, h.granularity, h.interval_ns, h.body"  # noqa: S608 - own words
+        f" FROM ({blocks}) AS k JOIN heat h ON h.host_id = k.host_id AND h.service_id = k.service_id AND h.ts = k.ts"
+        " AND h.ts > :first AND h.ts < :end"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    found = []
+    for row in session.execute(statement, {"first": start - _BLOCK, "end": end}):
+        rows = unpack_rows(inflate.decompress(bytes(row.body)), Method(row.backend, row.granularity, row.interval_ns))
+        inside = [one for one in rows if to_us(start) < one.end_us <= to_us(end)]
+        if every % _BLOCK == timedelta(0):
+            inside = inside[-1:]
+        found += [(row.service_id, row.host_id, one) for one in inside]
     return found
 
 
-def count_live(
+def count_rows(
     session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
 ) -> int:
-    """How many live rows (start, end] has."""
+    """How many rows (start, end] has."""
+    edge = live_from(session, "heat_live")
+    if edge is not None and start < edge:
+        return sum(map(len, read_rows(session, service_id, start, end, host_ids).values()))
     statement = text(
         f"SELECT count(*) FROM heat_live WHERE service_id = :service{_hosts(host_ids)}"  # noqa: S608 - integers alone
         " AND ts > :start AND ts <= :end"

@@ -1,14 +1,20 @@
-"""Sums over stored intervals of heat, made where they lie: overlaps of hot sets, and sampled loads by kind and tier."""
+"""Sums over stored intervals of heat: overlaps of hot sets, and sampled loads by kind and tier.
 
-from collections.abc import Sequence
+Those of live rows are made where they lie; what is in packs is summed here.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import SECOND_US
 from tierscope.domain.heat.placement import FAST_TIERS
-from tierscope.domain.heat.rows import BACKENDS, KINDS, SAMPLERS, Method
+from tierscope.domain.heat.rows import BACKENDS, KINDS, SAMPLERS, HeatRow, Method
+from tierscope.storage.heat.rows import read_rows, split_rows
 
 LAGS = (10, 30, 60)
 """In intervals, in the order of the stored columns."""
@@ -29,6 +35,32 @@ def read_overlaps(
     session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime
 ) -> list[Overlap]:
     """All overlaps of (start, end] that were measured: summed over groups, kinds and tiers of an interval."""
+    older, newer = split_rows(session, start, end)
+    found = [] if older is None else _packed_overlaps(read_rows(session, service_id, *older, host_ids))
+    if newer is not None:
+        found += _live_overlaps(session, service_id, host_ids, *newer)
+    return sorted(found, key=lambda overlap: overlap.host_id)
+
+
+def _packed_overlaps(hosts: Mapping[int, Sequence[HeatRow]]) -> list[Overlap]:
+    found = []
+    for host_id, rows in hosts.items():
+        for row in rows:
+            if row.hot_union_bytes is None or row.hot_intersection_bytes is None:
+                continue
+            shared = row.hot_intersection_bytes.reshape(-1, len(LAGS)).sum(axis=0)
+            united = row.hot_union_bytes.reshape(-1, len(LAGS)).sum(axis=0)
+            found += [
+                Overlap(host_id, row.method, lag, float(shared[place]), float(united[place]))
+                for place, lag in enumerate(LAGS)
+                if united[place] > 0
+            ]
+    return found
+
+
+def _live_overlaps(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime
+) -> list[Overlap]:
     statement = text(
         "SELECT h.host_id, h.backend, h.granularity, h.interval_ns, (u.place - 1) % 3 AS lag,"
         " sum(u.shared)::float8 AS intersection, sum(u.united)::float8 AS total FROM heat_live h,"
@@ -55,7 +87,27 @@ def read_loads(
     session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, start: datetime, end: datetime
 ) -> dict[int, tuple[float, float]]:
     """Sampled loads of (start, end] by host: on anon memory, and on all other memory."""
+    older, newer = split_rows(session, start, end)
+    found: dict[int, tuple[float, float]] = {}
+    hosts = {} if older is None else read_rows(session, service_id, *older, host_ids)
     anon = KINDS.index("anon")
+    for host_id, rows in hosts.items():
+        for row in rows:
+            if row.method == method and row.load_samples is not None:
+                on_anon = float(row.load_samples[row.kinds == anon].sum())
+                total = float(row.load_samples.sum())
+                before = found.get(host_id, (0.0, 0.0))
+                found[host_id] = (before[0] + on_anon, before[1] + total - on_anon)
+    if newer is not None:
+        for host_id, loads in _live_loads(session, service_id, host_ids, method, *newer).items():
+            before = found.get(host_id, (0.0, 0.0))
+            found[host_id] = (before[0] + loads[0], before[1] + loads[1])
+    return found
+
+
+def _live_loads(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, start: datetime, end: datetime
+) -> dict[int, tuple[float, float]]:
     statement = text(
         "SELECT h.host_id, coalesce(sum(u.loads) FILTER (WHERE u.kind = :anon), 0)::float8 AS anon,"
         " coalesce(sum(u.loads) FILTER (WHERE u.kind <> :anon), 0)::float8 AS other FROM heat_live h,"
@@ -69,7 +121,7 @@ def read_loads(
         "hosts": list(host_ids),
         "start": start,
         "end": end,
-        "anon": anon,
+        "anon": KINDS.index("anon"),
         "backend": method.backend,
         "granularity": method.granularity,
         "interval": method.interval_ns,
@@ -88,10 +140,50 @@ class LoadsByTier:
     known_samples: int
 
 
+_TIER_BACKENDS = tuple(BACKENDS.index(name) for name in sorted(SAMPLERS))
+
+
 def read_loads_by_tier(
     session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime, *, step_s: int
 ) -> list[LoadsByTier]:
     """Sampled loads of (start, end] by host and bucket of `step_s` seconds, of hardware samplers alone."""
+    older, newer = split_rows(session, start, end)
+    found = [] if older is None else _packed_tiers(read_rows(session, service_id, *older, host_ids), step_s)
+    if newer is not None:
+        found += _live_tiers(session, service_id, host_ids, *newer, step_s=step_s)
+    summed: dict[tuple[int, int], LoadsByTier] = {}
+    for part in found:
+        key = (part.host_id, part.end_s)
+        before = summed.get(key, LoadsByTier(*key, 0.0, 0.0, 0))
+        summed[key] = LoadsByTier(
+            *key,
+            before.slow_events + part.slow_events,
+            before.known_events + part.known_events,
+            before.known_samples + part.known_samples,
+        )
+    return [summed[key] for key in sorted(summed)]
+
+
+def _packed_tiers(hosts: Mapping[int, Sequence[HeatRow]], step_s: int) -> list[LoadsByTier]:
+    found = []
+    for host_id, rows in hosts.items():
+        for row in rows:
+            if row.method.backend not in _TIER_BACKENDS or row.load_samples is None or row.period_events is None:
+                continue
+            known = np.array([tier != "" for tier in row.tiers], bool)
+            slow = known & np.array([tier not in FAST_TIERS for tier in row.tiers], bool)
+            samples = int(row.load_samples[known].sum())
+            if samples > 0:
+                weight = row.period_events / (1.0 if row.duty_ratio is None else row.duty_ratio)
+                end_s = -(-row.end_us // (step_s * SECOND_US)) * step_s
+                slow_events = float(row.load_samples[slow].sum()) * weight
+                found.append(LoadsByTier(host_id, end_s, slow_events, samples * weight, samples))
+    return found
+
+
+def _live_tiers(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime, *, step_s: int
+) -> list[LoadsByTier]:
     statement = text(
         "SELECT h.host_id, (ceil(extract(epoch FROM h.ts) / :step) * :step)::bigint AS end_s,"
         " coalesce(sum(u.loads * h.period_events / coalesce(h.duty_ratio, 1))"
@@ -109,7 +201,7 @@ def read_loads_by_tier(
         "end": end,
         "step": step_s,
         "fast": sorted(FAST_TIERS),
-        "backends": [BACKENDS.index(name) for name in sorted(SAMPLERS)],
+        "backends": list(_TIER_BACKENDS),
     }
     return [
         LoadsByTier(row.host_id, row.end_s, row.slow, row.known, row.samples)

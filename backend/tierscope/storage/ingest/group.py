@@ -104,7 +104,7 @@ class _Group:
                 refused_services=refused_services[host],
                 epochs=known,
             )
-        rows.write(self._transaction)
+        rows.write(self._transaction, self._now)
         for item in items:
             refused, inventory = refused_services[item.host.id], item.batch.inventory
             facts.write_host_services(self._transaction, item, self._registry, refused)

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from tierscope.domain.ingest.arrival import Int64, Placed, boottime_of, place_ti
 from tierscope.domain.ingest.batch import CounterBlock, HeatBlock, SelfReport
 from tierscope.storage import tables
 from tierscope.storage.base import copy
+from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.live_rows import make_room
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row, trace_row
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits
@@ -55,6 +58,8 @@ class Rows:
         self._registry = registry
         self._limits = limits
         self._parts: dict[str, list[bytes]] = defaultdict(list)
+        self._ends_us: list[int] = []
+        """First and last ends of what goes to tables that are packed."""
         self.marks: set[Mark] = set()
 
     def add(
@@ -78,8 +83,10 @@ class Rows:
         if item.batch.self_report is not None:
             self._add_self(item, tally, item.batch.self_report)
 
-    def write(self, transaction: WriteTransaction) -> None:
+    def write(self, transaction: WriteTransaction, now: datetime) -> None:
         """Sends everything."""
+        if self._ends_us:
+            make_room(transaction, from_us(min(self._ends_us)), from_us(max(self._ends_us)), now=now)
         for name, parts in self._parts.items():
             copy.copy_rows(transaction, name, tables.metadata.tables[name].columns.keys(), parts)
         if self.marks:
@@ -117,6 +124,7 @@ class Rows:
         ]
         present = None if block.present is None else block.present[keep]
         self._parts["counters_live"].append(copy.int8_matrix_rows(leading, block.values[keep], present))
+        self._ends_us += [int(ends_us.min()), int(ends_us.max())]
         self._mark("counters", item.host.id, 0, ends_us, TEN_MINUTES_US)
         tally.ends_us.append(ends_us)
         tally.rows["counters"] += kept
@@ -136,6 +144,7 @@ class Rows:
                 tally.set_aside += len(places)
                 continue
             self._parts["heat_live"].append(heat_row(item.host.id, service, end_ns, block, places))
+            self._ends_us.append(end_ns // 1000)
             self.marks.add(("heat", item.host.id, service, bucket_start(end_ns // 1000, TEN_MINUTES_US)))
             tally.rows["heat"] += 1
 

@@ -17,6 +17,7 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.domain.ingest.prometheus.containers import POD_RULE
 from tierscope.storage.base import copy
+from tierscope.storage.counters.rows import remove_packed
 from tierscope.storage.counters.schemas import ensure_layout
 from tierscope.storage.fleet.agents import NewHost, insert_host
 from tierscope.storage.ingest.facts import admit_services
@@ -74,6 +75,8 @@ def replace_rows(
     gone = sorted(set(stored.times_us.tolist()) - set(rows.times_us.tolist()))
     if not changed and not gone:
         return []
+    if gone:
+        remove_packed(transaction, host_id, gone)
     statement = text(
         "DELETE FROM counters_live WHERE host_id = :host AND ts > :start AND ts <= :end"
         " AND ts = ANY(SELECT to_timestamp(0) + us * interval '1 microsecond' FROM unnest(CAST(:times AS bigint[])) us)"

@@ -229,13 +229,14 @@ def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datet
 
 
 def recorded_seconds(session: ReadSession, host_ids: Sequence[int]) -> dict[int, float]:
-    """From the first to the last sample or row of a host that is still stored, whatever window is asked for."""
+    """From the first to the last sample of a host that is stored or in its ledger, whatever window is asked for."""
     statement = text(
         "SELECT h.id, extract(epoch FROM greatest("
         "(SELECT max(ts) FROM counters_live WHERE host_id = h.id),"
         " (SELECT max(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0))"
         " - least((SELECT min(ts) FROM counters_live WHERE host_id = h.id),"
-        " (SELECT min(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0)))::float8 AS seconds"
+        " (SELECT ts - dt_seconds * interval '1 second' FROM tier_moves WHERE host_id = h.id AND service_id = 0"
+        " ORDER BY ts LIMIT 1)))::float8 AS seconds"
         " FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
     )
     return {row.id: row.seconds or 0.0 for row in session.execute(statement, {"hosts": list(host_ids)})}

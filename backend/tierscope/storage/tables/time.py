@@ -6,6 +6,7 @@ docs/decisions/0001-storage-shapes.md.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, LargeBinary, SmallInteger, Table, Text
@@ -34,11 +35,22 @@ class TimeTable:
     """How a time table is cut and how long it is kept."""
 
     table: Table
-    chunk_days: int
-    """Length of a native partition."""
+    chunk_days: float
+    """Length of a native partition, in whole hours."""
     chunk_hours: int
     """Length of a TimescaleDB chunk."""
-    keep_days: int
+    keep_days: float
+    """How old a row is at least when it goes: with its chunk, so that it stays for up to a chunk longer."""
+
+    @property
+    def keep(self) -> timedelta:
+        """`keep_days`."""
+        return timedelta(days=self.keep_days)
+
+    @property
+    def partition(self) -> timedelta:
+        """`chunk_days`."""
+        return timedelta(days=self.chunk_days)
 
 
 def _table(name: str, *columns: Column[Any] | Index, service: bool) -> Table:
@@ -382,9 +394,12 @@ quality_1h = Table(
     Index("ux_quality_1h_host_id_ts", "host_id", "ts", unique=True),
 )
 
-# Live tables are kept for the whole window in which late data is taken, so that a bucket is rebuilt from all its rows.
+_SIX_HOURS_DAYS = 0.25
+
+# Rows that are packed leave after hours. Packs are kept for the whole window in which late data is taken, and a day
+# more: a bucket is rebuilt from them and from what came late.
 TIME_TABLES = (
-    TimeTable(counters_live, chunk_days=1, chunk_hours=6, keep_days=8),
+    TimeTable(counters_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30),
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400),
@@ -392,7 +407,7 @@ TIME_TABLES = (
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35),
     TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36),
-    TimeTable(heat_live, chunk_days=1, chunk_hours=6, keep_days=8),
+    TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),

@@ -7,13 +7,12 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.figures import TimeAxis, Window
 from tierscope.domain.counters.names import KnownCounter
-from tierscope.domain.counters.packing import Block, join_blocks
+from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.counters.series import Lines, rollup_lines
 from tierscope.storage.base.retention import kept
-from tierscope.storage.base.subjects import layouts_in
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics
-from tierscope.storage.counters.rows import read_live_keys, read_packed
+from tierscope.storage.counters.rows import layouts_in, read_keys
 
 RAW_SPAN = timedelta(days=2)
 RAW_KEPT = kept("counters_packed")
@@ -31,25 +30,9 @@ def samples_fit(window: Window, now: datetime) -> bool:
 
 
 def read_samples(session: ReadSession, host_id: int, keys: Sequence[str], window: Window) -> Block:
-    """The samples of these keys in the window: live rows, else packed hours."""
+    """The samples of these keys in the window."""
     layout_ids = layouts_in(session, host_id, window.start, window.end)
-    block = read_live_keys(session, host_id, keys, layout_ids, window.start, window.end)
-    if len(block):
-        return block
-    packed = join_blocks(read_packed(session, host_id, window.start, window.end))
-    inside = (packed.times_us > window.start.timestamp() * 1e6) & (packed.times_us <= window.end.timestamp() * 1e6)
-    wanted = set(keys)
-    picks = [i for i, key in enumerate(packed.keys) if key in wanted]
-    packed = packed.rows(inside)
-    return Block(
-        packed.times_us,
-        packed.boots,
-        packed.boottimes_ns,
-        packed.flags,
-        tuple(packed.keys[i] for i in picks),
-        packed.values[:, picks],
-        packed.present[:, picks],
-    )
+    return read_keys(session, host_id, keys, layout_ids, window.start, window.end)
 
 
 def read_rollup_lines(

@@ -14,7 +14,7 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.fleet.host_facts import late_before, silent_before
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.domain.fleet.pods import PodsState
-from tierscope.storage.counters.rows import read_live
+from tierscope.storage.counters.rows import read_block
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
 from tierscope.storage.fleet.pods import read_pods_state
 from tierscope.usecases.base.context import ReadContext
@@ -181,7 +181,7 @@ def _filter(
 def _newest(session: ReadSession, row: HostRow) -> Block | None:
     if row.last_end_at is None:
         return None
-    block = read_live(session, row.id, row.last_end_at - NEWEST_SAMPLE_SPAN, row.last_end_at)
+    block = read_block(session, row.id, row.last_end_at - NEWEST_SAMPLE_SPAN, row.last_end_at)
     return block.rows(slice(len(block) - 1, None)) if len(block) else None
 
 

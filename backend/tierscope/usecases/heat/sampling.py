@@ -11,7 +11,7 @@ from tierscope.domain.heat.rows import Method
 from tierscope.domain.heat.sampler import Events, Sampled, TouchedBytes, read_samples
 from tierscope.domain.heat.unseen import COVERAGE_LOWER, LEVEL, MIN_SAMPLES
 from tierscope.storage.base.binary import from_us
-from tierscope.storage.heat.rows import read_live
+from tierscope.storage.heat.rows import read_rows
 
 _DEFINITION = "heat.touched_bytes/1"
 _FEW = (
@@ -57,7 +57,7 @@ def read_sampling(
     found = []
     for host_id, end_us in newest_us.items():
         end = min(from_us(end_us), window.end)
-        rows = read_live(session, service_id, end - span, end, [host_id]).get(host_id, [])
+        rows = read_rows(session, service_id, end - span, end, [host_id]).get(host_id, [])
         found.append([row for row in rows if row.method == method])
     return read_samples(found)
 

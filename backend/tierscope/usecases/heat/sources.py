@@ -9,7 +9,7 @@ from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.base.figures import Window
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
 from tierscope.storage.base.retention import kept
-from tierscope.storage.heat.rows import RollupTable, count_live, read_live, read_rollups
+from tierscope.storage.heat.rows import RollupTable, count_rows, read_rollups, read_rows
 
 MAX_ROWS = 12_000
 """Rows of single intervals that one request unpacks."""
@@ -60,7 +60,7 @@ def plan_intervals(
     live_start = max(window.start, now - LIVE_KEPT)
     if live_start > window.start or minutes * len(host_ids) > MAX_ROWS:
         return IntervalPlan(enough=False, live_start=live_start, rows_per_minute=max(float(len(host_ids)), 1.0))
-    probed = count_live(session, service_id, window.end - PROBE, window.end, host_ids)
+    probed = count_rows(session, service_id, window.end - PROBE, window.end, host_ids)
     per_minute = max(probed / (PROBE.total_seconds() / 60), float(len(host_ids)), 1.0)
     return IntervalPlan(minutes * per_minute <= MAX_ROWS, live_start, per_minute)
 
@@ -69,7 +69,7 @@ def _read_intervals(
     session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime
 ) -> list[HeatSeries]:
     found = []
-    for host_id, rows in read_live(session, service_id, start, end, host_ids).items():
+    for host_id, rows in read_rows(session, service_id, start, end, host_ids).items():
         for method in {row.method for row in rows}:
             folded = fold_rows(host_id, [row for row in rows if row.method == method])
             if folded is not None:

@@ -16,8 +16,8 @@ from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
 from tierscope.domain.ledger import steady_intervals
-from tierscope.storage.base.subjects import SubjectHost, layouts_in, newest_inventories
-from tierscope.storage.counters.rows import read_live_keys
+from tierscope.storage.base.subjects import SubjectHost, newest_inventories
+from tierscope.storage.counters.rows import layouts_in, read_keys
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.knobs.advice import Subject, read_stored
 from tierscope.usecases.base.context import ReadContext
@@ -138,7 +138,7 @@ def _read_samples(session: ReadSession, host: SubjectHost, window: Window) -> Sa
     keys = sorted({key for names in layouts for key in (*wanted_keys(names), *bandwidth_keys(names))})
     if not keys:
         return None
-    block = read_live_keys(session, host.id, keys, layout_ids, window.start, window.end)
+    block = read_keys(session, host.id, keys, layout_ids, window.start, window.end)
     if not len(block):
         return None
     times_s = block.times_us.astype(np.float64) / 1e6

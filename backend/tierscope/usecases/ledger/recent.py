@@ -15,7 +15,7 @@ from tierscope.storage.ledger.rows import read_newest
 
 RECENT = timedelta(hours=1)
 RECENT_ROWS = 60
-LEDGER_SPAN = kept("counters_live")
+LEDGER_SPAN = kept("counters_packed")
 """How far back the newest row of a host is looked for: late data is taken that long."""
 
 

@@ -12,8 +12,8 @@ from tierscope.domain.ledger.columns import TRAFFIC
 from tierscope.domain.ledger.course import MOST_PARTS, Course, follow
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base.dirty_buckets import pending_buckets
-from tierscope.storage.base.subjects import SubjectHost, SubjectService, layouts_in, newest_inventories
-from tierscope.storage.counters.rows import find_before, read_live_keys
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, newest_inventories
+from tierscope.storage.counters.rows import find_before, layouts_in, read_keys
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.ledger.rows import read_ledger
 from tierscope.usecases.ledger.judged import judge_again
@@ -144,7 +144,7 @@ def compute_ledgers(
     plans = [machine.plan(keys, scope) for scope in scopes]
     places = {place for plan in plans for column in plan.columns for place in (*column.plus, *column.minus)}
     wanted = [key for i, key in enumerate(keys) if i in places or key.startswith(_DIALECT_MARKS)]
-    block = read_live_keys(session, host_id, wanted, layout_ids, base, end)
+    block = read_keys(session, host_id, wanted, layout_ids, base, end)
     if len(block) == 0:
         return {}
     return {scope: block_ledger(block, machine.plan(block.keys, scope), after_s=start.timestamp()) for scope in scopes}

@@ -9,6 +9,7 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.domain.base.jobs import COUNTERS, due_table
 from tierscope.storage.base.dirty_buckets import backlog
+from tierscope.storage.base.live_rows import PACKED_TABLES
 from tierscope.storage.operate.load_figures import local_backend, newest_ledger_ends, table_bytes
 from tierscope.storage.tables.time import TIME_TABLES
 
@@ -29,6 +30,7 @@ _OF_HOSTS = (
     "heat_1d",
 )
 _DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
+_DAYS |= {entry.table.name: entry.keep_days + entry.chunk_days for entry in PACKED_TABLES}
 KEPT_DAYS = {name: _DAYS[name] for name in _OF_HOSTS}
 """Tables that grow with each host, and how long their rows stay: live rows first, then what is made and packed."""
 FLEETS = (1_000, 10_000, 100_000, 1_000_000)

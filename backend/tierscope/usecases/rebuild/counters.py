@@ -21,7 +21,7 @@ from tierscope.domain.base.jobs import (
 )
 from tierscope.domain.counters.monotonic import nominal_step, parse_key
 from tierscope.domain.counters.names import find_metric
-from tierscope.domain.counters.packing import Block
+from tierscope.domain.counters.packing import Block, join_blocks
 from tierscope.domain.counters.rollups import merge_rollups, roll_up
 from tierscope.domain.ledger import Ledger, Plan, block_ledger
 from tierscope.domain.ledger.machine import Machine, read_machine
@@ -30,7 +30,7 @@ from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import newest_inventories, service_scopes
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
-from tierscope.storage.counters.rows import find_after, find_before, read_block, replace_packed
+from tierscope.storage.counters.rows import find_after, find_before, read_block, read_parts, replace_packed
 from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
@@ -195,12 +195,14 @@ def _merge(
 
 
 def pack_hours(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack closed hours of raw samples, exactly."""
-    hours: list[tuple[datetime, Block]] = []
+    """Pack closed hours of raw samples, exactly: what is packed already, and the rows that came since."""
+    hours: list[tuple[datetime, list[Block]]] = []
     for hour in claimed.buckets:
-        block = read_block(transaction, claimed.subject_id, hour, hour + _HOUR)
-        if len(block):
-            hours.append((hour, block))
+        by_keys: dict[tuple[str, ...], list[Block]] = {}
+        for part in read_parts(transaction, claimed.subject_id, hour, hour + _HOUR):
+            by_keys.setdefault(part.keys, []).append(part)
+        if by_keys:
+            hours.append((hour, [join_blocks(by_keys[keys]) for keys in sorted(by_keys)]))
     replace_packed(transaction, claimed.subject_id, hours)
 
 

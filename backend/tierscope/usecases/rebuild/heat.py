@@ -8,15 +8,18 @@ from tierscope.domain.base.jobs import HEAT, HEAT_1D, HEAT_1H, SERVICE_HEAT_1D, 
 from tierscope.domain.heat.rows import HeatRow, coarsen, join_series
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.dirty_buckets import Claim
-from tierscope.storage.heat.rows import read_folded_packs, read_live, read_rollups, replace_packs, replace_rollups
+from tierscope.storage.heat.rows import read_folded_packs, read_rollups, read_rows, replace_packs, replace_rollups
 from tierscope.usecases.base.spans import coarser, join_spans
 
 
 def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack ten-minute blocks of one service on one host, and mark their hours."""
+    """Pack ten-minute blocks of one service on one host, and mark their hours.
+
+    A block is made of what is packed already and of the rows that came since.
+    """
     host_id, service_id = claimed.subject_id, claimed.service_id
     for start, end in join_spans(claimed.buckets, HEAT.width_us):
-        rows = read_live(transaction, service_id, start, end, [host_id]).get(host_id, [])
+        rows = read_rows(transaction, service_id, start, end, [host_id]).get(host_id, [])
         blocks: dict[datetime, list[HeatRow]] = {}
         for row in rows:
             block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)

@@ -36,6 +36,7 @@ from tierscope.storage.counters.newest import (
     read_made,
     read_samples_from,
 )
+from tierscope.storage.counters.rows import hosts_packed_since
 from tierscope.storage.fleet.recent import HostRecent, replace_recent
 from tierscope.storage.ledger.rows import append_ledgers, read_ledger, read_newest, recorded_seconds
 from tierscope.usecases.alerts.judging import LEAD, IntervalJudge, Judgements
@@ -110,6 +111,10 @@ class OpenBuckets:
         hosts = self._load(transaction, list(claimed), now=now)
         start = min((bucket for buckets in claimed.values() for bucket in buckets), default=now)
         hosts = {host_id: kept for host_id, kept in hosts.items() if _is_near(kept, start)}
+        # A first difference may begin on a sample that only a pack holds: such a host is rebuilt.
+        first = {host_id: start - _DAY for host_id, kept in hosts.items() if kept.ends_us is None}
+        packed = hosts_packed_since(transaction, first)
+        hosts = {host_id: kept for host_id, kept in hosts.items() if host_id not in packed}
         since = {host_id: _since(kept, start) for host_id, kept in hosts.items()}
         found = read_samples_from(transaction, since, most=_MOST_NEW + 1)
         begins = {host_id: _begin(kept.rows, start) for host_id, kept in hosts.items()}

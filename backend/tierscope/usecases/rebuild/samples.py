@@ -21,8 +21,9 @@ from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
+from tierscope.storage.base.live_rows import make_room
 from tierscope.storage.base.partitions import BEHIND_DAYS, ensure_partitions
-from tierscope.storage.counters.rows import read_live
+from tierscope.storage.counters.rows import read_block
 from tierscope.storage.ingest.facts import OwnFinding, write_own_findings
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.sampled_hosts import (
@@ -148,10 +149,11 @@ def _rebuild_span(
     rows = rows.rows(rows.times_us > to_us(start))
     if start < now - timedelta(days=BEHIND_DAYS):
         ensure_partitions(transaction, start, end)
+    make_room(transaction, start, end, now=now)
     boot_id = None
     if len(rows):
         rows, boot_id = _with_boots(transaction, host.id, rows)
-    stored = read_live(transaction, host.id, start, end)
+    stored = read_block(transaction, host.id, start, end)
     changed = replace_rows(transaction, host.id, stored, rows, span)
     if changed and len(rows):
         newest_us = int(rows.times_us[-1])
