@@ -87,10 +87,12 @@ def dump(database: Database, tables: Sequence[str] = TABLES) -> dict[str, list[s
 
 
 def marks(database: Database) -> list[tuple[str, int, datetime]]:
-    """Kind, subject and bucket of all marks."""
+    """Kind, subject and bucket of all marks but those of days that wait until no late data is taken for them."""
     with database.read() as session:
         rows = session.execute(text("SELECT kind, subject_id, bucket FROM marks ORDER BY 1, 2, 3"))
-        return [(row.kind, row.subject_id, row.bucket) for row in rows]
+        return [
+            (row.kind, row.subject_id, row.bucket) for row in rows if row.kind not in ("tier_move_days", "gap_days")
+        ]
 
 
 def internal_id(database: Database, host: Enrolled) -> int:

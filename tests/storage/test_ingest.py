@@ -58,7 +58,7 @@ def test_every_part_of_a_batch_is_stored_and_marked(database: Database, host: En
     }
     found = rows(database, "SELECT vals, boottime_ns, flags FROM counters_live ORDER BY ts")
     assert found == [([1, 2, 3], None, 0), ([4, None, 5], None, 0)]
-    assert {row[0] for row in rows(database, "SELECT kind FROM marks")} == {"counters", "heat", "tiles"}
+    assert {row[0] for row in rows(database, "SELECT kind FROM marks")} == {"counters", "heat", "tiles", "gap_days"}
     (heat,) = rows(database, "SELECT groups, tiers, age_bytes, load_samples, period_events FROM heat_live")
     assert heat == (["server"], [""], [4096 * i for i in range(9)], None, None)
     (knob,) = rows(database, "SELECT body -> 'knobs' -> 0 -> 'value' FROM inventory")

@@ -52,6 +52,10 @@ SAMPLES = Job("samples", MINUTE_US, open_buckets=False, claim_limit=1440, wait=t
 """Samples of Prometheus: a minute is taken when the scrapes that end in it have usually come."""
 SAMPLES_PACK = Job("samples_pack", HOUR_US, open_buckets=False, claim_limit=24)
 RULE_DAYS = Job("rule_days", DAY_US, open_buckets=False, claim_limit=8)
+LATE = timedelta(days=8)
+"""Rows stay rows for so long: for the seven days in which late data is taken, and one more."""
+TIER_MOVE_DAYS = Job("tier_move_days", DAY_US, open_buckets=False, claim_limit=4, wait=LATE)
+GAP_DAYS = Job("gap_days", DAY_US, open_buckets=False, claim_limit=8, wait=LATE)
 
 JOBS = (
     SAMPLES,
@@ -70,6 +74,8 @@ JOBS = (
     COUNTERS_PACK,
     SAMPLES_PACK,
     RULE_DAYS,
+    TIER_MOVE_DAYS,
+    GAP_DAYS,
 )
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 

@@ -4,26 +4,32 @@ A table of blocks has the columns of `tables.time.blocks_table`. A read names th
 cuts them out of the body, so that one column of a thousand days is not sent with all others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import zstandard
 from sqlalchemy import Table, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.core.errors import Unavailable
 from tierscope.domain.base.blocks import Bools, Floats, Ints, unpack_floats, unpack_ints, unpack_words
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import EPOCH, copy_out, parse_int, parse_small_array
+from tierscope.storage.base.partitions import chunk_spans, ensure_partitions, storage_mode
+from tierscope.storage.tables import TIME_TABLES
 
+Rows = TypeVar("Rows")
+Packed = TypeVar("Packed")
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
 _HEADS = ("host_id", "service_id", "extract(epoch FROM ts)::bigint", "layout_id", "n::bigint")
 _JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
 _JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
 _LEVEL = 3
+_TRIES = 10
 _FRAME = b"\x28\xb5\x2f\xfd"
 """How a Zstandard frame begins. No part begins so."""
 _SMALL_BYTES = 64
@@ -71,6 +77,7 @@ def replace_blocks(
 ) -> None:
     """Store the blocks of a host's days, in place of all that were there. Their parts are compressed here."""
     statement = text(f"DELETE FROM {table.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
+    ensure_days(transaction, table, min(starts), max(starts))
     transaction.execute(statement, {"host": host_id, "starts": list(starts)})
     deflate = zstandard.ZstdCompressor(level=_LEVEL)
     rows = []
@@ -84,6 +91,17 @@ def replace_blocks(
         copy.copy_rows(transaction, table.name, _COLUMNS, rows)
 
 
+def ensure_days(transaction: WriteTransaction, table: Table, first: datetime, last: datetime) -> None:
+    """Make the partitions of days of a time table where one is missing: days may be older than the usual ones."""
+    if storage_mode(transaction) == "timescaledb":
+        return
+    (entry,) = (entry for entry in TIME_TABLES if entry.table is table)
+    spans = chunk_spans(transaction, entry)
+    days = (first + timedelta(days=n) for n in range((last - first).days + 1))
+    if not all(any(start <= day < end for start, end in spans) for day in days):
+        ensure_partitions(transaction, first, last, [entry])
+
+
 def _squeezed(deflate: zstandard.ZstdCompressor, part: bytes) -> bytes:
     if len(part) <= len(_FRAME) or part.startswith(_FRAME):
         return part
@@ -95,6 +113,36 @@ def stored_layouts(session: ReadSession, table: Table, days: Days) -> list[int]:
     """The layouts of blocks, in order."""
     found = session.execute(text(f"SELECT DISTINCT layout_id FROM {table.name} WHERE {days.condition()}"))  # noqa: S608
     return sorted(int(layout) for layout in found.scalars())
+
+
+def stored_days(session: ReadSession, table: Table, days: Days) -> dict[datetime, tuple[int, int]]:
+    """The starts of days with blocks, each with what tells them from those of another moment."""
+    query = (
+        "SELECT ts, count(*), bit_xor(hashint8(host_id)::bigint * 31 + hashint8(service_id) + n)"  # noqa: S608
+        f" FROM {table.name} WHERE {days.condition()} GROUP BY ts ORDER BY ts"
+    )
+    return {row[0]: (int(row[1]), int(row[2])) for row in session.execute(text(query))}
+
+
+def read_beside(
+    session: ReadSession,
+    table: Table,
+    days: Days,
+    read_rows: Callable[[], Rows],
+    read_packed: Callable[[], list[Packed]],
+) -> tuple[Rows, list[Packed]]:
+    """What rows say and what blocks say, at one moment, though a worker may pack or unpack days between two reads.
+
+    Raises:
+        Unavailable: days are packed faster than they can be read.
+    """
+    for _ in range(_TRIES):
+        before = stored_days(session, table, days)
+        packed = read_packed() if before else []
+        rows = read_rows()
+        if stored_days(session, table, days) == before:
+            return rows, packed
+    raise Unavailable("days are being packed right now", retry_after_seconds=1)
 
 
 def read_blocks(session: ReadSession, table: Table, days: Days) -> list[Block]:

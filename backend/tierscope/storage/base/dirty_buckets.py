@@ -139,21 +139,29 @@ def append_all(transaction: WriteTransaction, kind: str, wanted: Iterable[tuple[
 def append(
     transaction: WriteTransaction, kind: str, subject_id: int, service_id: int, buckets: Iterable[datetime]
 ) -> None:
-    """Append marks for buckets, except those that wait already.
+    """Append marks for buckets of one subject, except those that wait already."""
+    append_missing(transaction, kind, ((subject_id, bucket) for bucket in buckets), service_id)
+
+
+def append_missing(
+    transaction: WriteTransaction, kind: str, wanted: Iterable[tuple[int, datetime]], service_id: int = 0
+) -> None:
+    """Append marks of (subject, bucket), except those that wait already.
 
     A mark that another transaction is deleting does not count as waiting: that worker may have read before this
     change. One that waits is locked until this transaction ends, so that whoever deletes it reads what is new here.
     """
-    wanted = sorted(set(buckets))
-    if not wanted:
+    rows = sorted(set(wanted))
+    if not rows:
         return
     statement = text(
-        "INSERT INTO marks (kind, subject_id, service_id, bucket)"
-        " SELECT :kind, :subject, :service, b FROM unnest(CAST(:buckets AS timestamptz[])) AS b"
-        " WHERE NOT EXISTS (SELECT FROM marks m WHERE m.kind = :kind AND m.subject_id = :subject"
-        " AND m.service_id = :service AND m.bucket = b FOR KEY SHARE SKIP LOCKED)"
+        "INSERT INTO marks (kind, subject_id, service_id, bucket) SELECT :kind, s, :service, b"
+        " FROM unnest(CAST(:subjects AS bigint[]), CAST(:buckets AS timestamptz[])) AS w (s, b)"
+        " WHERE NOT EXISTS (SELECT FROM marks m WHERE m.kind = :kind AND m.subject_id = w.s"
+        " AND m.service_id = :service AND m.bucket = w.b FOR KEY SHARE SKIP LOCKED)"
     )
-    values = {"kind": kind, "subject": subject_id, "service": service_id, "buckets": wanted}
+    subjects, buckets = [subject for subject, _ in rows], [bucket for _, bucket in rows]
+    values = {"kind": kind, "service": service_id, "subjects": subjects, "buckets": buckets}
     transaction.execute(statement, values)
 
 

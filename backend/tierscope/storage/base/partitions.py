@@ -31,7 +31,12 @@ PACKED = frozenset({"counters_live", "heat_live"})
 """Tables whose rows are packed, and leave after hours."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-_NEEDED = {"samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')"}
+_NEEDED = {
+    "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
+    "tier_moves": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'tier_move_days')",
+    "gaps": "SELECT min(bucket) FROM marks WHERE kind = 'gap_days'",
+    "rule_inputs": "SELECT min(bucket) FROM marks WHERE kind = 'rule_days'",
+}
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
 _BOUNDS = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")
 _LOCK_TIMEOUT = "500ms"

@@ -8,12 +8,14 @@ from datetime import datetime
 import numpy as np
 
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.base.buckets import HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.jobs import GAP_DAYS
 from tierscope.domain.ingest.arrival import Int64, Placed, boottime_of, place_times
 from tierscope.domain.ingest.batch import CounterBlock, HeatBlock, SelfReport
 from tierscope.storage import tables
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import from_us
+from tierscope.storage.base.dirty_buckets import append_missing
 from tierscope.storage.base.live_rows import make_room
 from tierscope.storage.ingest.boots import HostState
 from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row, trace_row
@@ -60,6 +62,7 @@ class Rows:
         self._parts: dict[str, list[bytes]] = defaultdict(list)
         self._ends_us: list[int] = []
         """First and last ends of what goes to tables that are packed."""
+        self._gap_days: set[tuple[int, datetime]] = set()
         self.marks: set[Mark] = set()
 
     def add(
@@ -89,6 +92,7 @@ class Rows:
             make_room(transaction, from_us(min(self._ends_us)), from_us(max(self._ends_us)), now=now)
         for name, parts in self._parts.items():
             copy.copy_rows(transaction, name, tables.metadata.tables[name].columns.keys(), parts)
+        append_missing(transaction, GAP_DAYS.kind, self._gap_days)
         if self.marks:
             rows = [
                 copy.row([copy.text(kind), copy.int8(subject), copy.int8(service), copy.instant(bucket * 1000)])
@@ -161,6 +165,7 @@ class Rows:
                     tally.set_aside += 1
                     continue
                 self._parts["gaps"].append(gap_row(item.host.id, service, end_ns, block, places))
+                self._gap_days.add((item.host.id, from_us(bucket_start(end_ns // 1000, DAY_US))))
                 tally.rows["gaps"] += 1
 
     def _add_tiles(self, item: Incoming, tally: Tally, refused: set[int], epochs: dict[int, int]) -> None:

@@ -9,7 +9,10 @@ import numpy.typing as npt
 from sqlalchemy import insert, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.buckets import MINUTE_US
 from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_us
+from tierscope.storage.ledger.days import may_be_packed
+from tierscope.storage.ledger.sums import sum_moves
 from tierscope.storage.tables import fleet_moves
 from tierscope.storage.tables.fleet_moves import RATES
 
@@ -53,6 +56,8 @@ def replace_fleet_moves(transaction: WriteTransaction, starts: Sequence[datetime
 
 def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
     """The same from the ledger itself, for whole minutes of (start, end] with any row."""
+    if may_be_packed(start):
+        return _sum_packed(session, start, end)
     values = {"start": start, "end": end}
     of = "FROM tier_moves WHERE service_id = 0 AND ts > :start AND ts <= :end"
     inner = ", ".join(
@@ -70,6 +75,21 @@ def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMi
     table = np.array([[float(cell) for cell in row] for row in rows], np.float64).reshape(-1, 1 + 2 * len(COLUMNS))
     known = np.repeat(np.array([[float(count)] for count in counts]), len(table), axis=1)
     return FleetMinutes(table[:, 0], _in_units(table[:, 1::2].T), table[:, 2::2].T, known)
+
+
+def _sum_packed(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
+    """The same where some of the days are packed: hosts by minute come from the server one by one."""
+    sums = sum_moves(session, list(COLUMNS.values()), start, end, width_us=MINUTE_US)
+    minutes, at = np.unique(sums.buckets_us, return_inverse=True)
+    shape = len(COLUMNS), len(minutes)
+    per_s, hosts, known = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for place in range(len(COLUMNS)):
+        rates = sums.rates(place)
+        there = ~np.isnan(rates)
+        per_s[place] = np.bincount(at, np.where(there, np.maximum(rates, 0.0), 0.0), len(minutes))
+        hosts[place] = np.bincount(at, there, len(minutes))
+        known[place] = len(np.unique(sums.host_ids[sums.counts[:, place] > 0]))
+    return FleetMinutes((minutes + MINUTE_US) / 1e6, _in_units(per_s), hosts, known)
 
 
 def _in_units(per_s: Floats) -> Floats:

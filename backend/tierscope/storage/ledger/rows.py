@@ -4,22 +4,28 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 from sqlalchemy import text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS, Ledger, Plan
-from tierscope.storage.base import copy
-from tierscope.storage.base.binary import MISSING, Columns, copy_columns
-
-_COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust_id", "cause")
-_SELECT = (
-    "host_id, service_id, ts, coalesce(dt_seconds, 0), coalesce(cause, 0::smallint),"
-    f" array_replace(ARRAY[{', '.join(COLUMN_KEYS)}]::bigint[], NULL, ({MISSING + 1} - 1)::bigint)"
+from tierscope.domain.ledger import COLUMNS, Ledger, Plan
+from tierscope.storage.base.binary import copy_columns, from_us
+from tierscope.storage.ledger.days import (
+    MOVES_ARRAYS,
+    Moves,
+    copy_moves,
+    may_be_packed,
+    moves_of,
+    newest_packed,
+    packed_spans,
+    read_moves,
+    select_moves,
+    unpack_days,
 )
-"""The columns as one array: a field of its own for each would cost a Python object per cell."""
+from tierscope.storage.ledger.sums import sum_moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ def replace_ledger(
     plan: Plan,
 ) -> None:
     """Store rows in place of what was there in the (start, end] spans."""
+    unpack_days(transaction, host_id, spans)
     statement = text(
         "DELETE FROM tier_moves WHERE host_id = :host AND service_id = :service AND ts > :start AND ts <= :end"
     )
@@ -50,53 +57,38 @@ def replace_ledger(
 
 def append_ledgers(transaction: WriteTransaction, parts: Sequence[tuple[int, int, Ledger, Plan]]) -> None:
     """Store rows of hosts and services where there are none, in one COPY."""
-    trusts: dict[int, bytes] = {}
-    rows = []
+    trusts: dict[int, int] = {}
+    moves = []
     for host_id, service_id, ledger, plan in parts:
-        trust = trusts.get(id(plan))
-        if trust is None:
-            trust = trusts[id(plan)] = copy.int8(_ensure_trust(transaction, plan))
-        rows += _encode(host_id, service_id, ledger, trust)
-    copy.copy_rows(transaction, "tier_moves", _COLUMNS, rows)
+        if id(plan) not in trusts:
+            trusts[id(plan)] = _ensure_trust(transaction, plan)
+        moves.append(_moves(host_id, service_id, ledger, trusts[id(plan)]))
+    copy_moves(transaction, moves)
 
 
-def _encode(host_id: int, service_id: int, ledger: Ledger, trust: bytes) -> list[bytes]:
-    head = len(_COLUMNS).to_bytes(2, "big") + copy.int8(host_id) + copy.int8(service_id)
-    rows = []
-    for i, at_us in enumerate(np.rint(ledger.times_s * 1e6).astype(np.int64).tolist()):
-        cells = [
-            copy.int8(value) if present else copy.NULL
-            for value, present in zip(ledger.values[i].tolist(), ledger.present[i].tolist(), strict=True)
-        ]
-        cause = int(ledger.cause[i])
-        body = [copy.instant(at_us * 1000), copy.float8(float(ledger.dt_seconds[i])), *cells, trust]
-        rows.append(b"".join([head, *body, copy.int2(cause) if cause else copy.NULL]))
-    return rows
+def _moves(host_id: int, service_id: int, ledger: Ledger, trust_id: int) -> Moves:
+    times_us = np.rint(ledger.times_s * 1e6).astype(np.int64)
+    causes, trusts = ledger.cause.astype(np.int64), np.full(len(ledger), trust_id)
+    return Moves(host_id, service_id, times_us, ledger.dt_seconds, causes, trusts, ledger.values, ledger.present)
 
 
 def holds_ledger(
-    session: ReadSession, host_id: int, service_id: int, span: tuple[datetime, datetime], ledger: Ledger, plan: Plan
+    transaction: WriteTransaction,
+    host_id: int,
+    service_id: int,
+    span: tuple[datetime, datetime],
+    ledger: Ledger,
+    plan: Plan,
 ) -> bool:
     """Whether exactly these rows are what is stored in the (start, end] span."""
-    stored = read_ledger(session, [host_id], service_id, *span)
-    if not stored or len(stored[0].ledger.times_s) != len(ledger.times_s):
-        return not stored and not len(ledger.times_s)
-    found = stored[0].ledger
-    same = (
-        np.array_equal(np.rint(found.times_s * 1e6), np.rint(ledger.times_s * 1e6))
-        and np.array_equal(found.dt_seconds, ledger.dt_seconds)
-        and np.array_equal(found.values, ledger.values)
-        and np.array_equal(found.present, ledger.present)
-        and np.array_equal(found.cause, ledger.cause)
+    found = read_moves(transaction, [host_id], service_id, *span)
+    if not found:
+        return not len(ledger)
+    known = transaction.execute(
+        text("SELECT id FROM ledger_trusts WHERE digest = :digest"), {"digest": _digest(plan)[0]}
     )
-    if not same:
-        return False
-    statement = text(
-        "SELECT count(*) FROM tier_moves m LEFT JOIN ledger_trusts t ON t.id = m.trust_id WHERE m.host_id = :host"
-        " AND m.service_id = :service AND m.ts > :start AND m.ts <= :end AND t.digest IS DISTINCT FROM :digest"
-    )
-    values = {"host": host_id, "service": service_id, "start": span[0], "end": span[1], "digest": _digest(plan)[0]}
-    return int(session.execute(statement, values).scalar_one()) == 0
+    wanted = _moves(host_id, service_id, ledger, known.scalar_one_or_none() or -1)
+    return all(np.array_equal(getattr(_last_counts(found[0]), name), getattr(wanted, name)) for name in MOVES_ARRAYS)
 
 
 def describe_trust(plan: Plan) -> dict[str, object]:
@@ -133,12 +125,7 @@ def read_ledger(
     session: ReadSession, host_ids: Sequence[int], service_id: int, start: datetime, end: datetime
 ) -> list[StoredLedger]:
     """All rows of (start, end] by host."""
-    ids = ", ".join(str(int(host)) for host in host_ids) or "NULL"
-    query = (
-        f"SELECT {_SELECT} FROM tier_moves WHERE host_id IN ({ids}) AND service_id = {int(service_id)}"  # noqa: S608
-        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
-    )
-    return _collect(copy_columns(session, query))
+    return [_ledger_of(part) for part in read_moves(session, host_ids, service_id, start, end)]
 
 
 def read_newest(
@@ -149,30 +136,37 @@ def read_newest(
     if not ids:
         return []
     query = (
-        f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {_SELECT} FROM tier_moves"  # noqa: S608
+        f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {select_moves()} FROM tier_moves"  # noqa: S608
         f" WHERE host_id = h.id AND service_id = {int(service_id)} AND ts > '{since.isoformat()}'"
         f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 3"
     )
-    return _collect(copy_columns(session, query))
+    found = moves_of(copy_columns(session, query))
+    by_host = {part.host_id: part for part in found}
+    if may_be_packed(since):
+        young = {part.host_id for part in found if not may_be_packed(from_us(part.times_us[0]))}
+        few = [host for host in host_ids if host not in young or len(by_host[host].times_us) < rows]
+        until = utc_now() + timedelta(days=1)
+        for day, hosts in newest_packed(session, few, service_id, since, rows).items():
+            # Rows may be older than packed days: history that was imported, before it is packed.
+            firsts = [int(by_host[host].times_us[0]) - 1 for host in hosts if host in by_host]
+            start = max(min([day, *map(from_us, firsts)]), since)
+            for part in read_moves(session, hosts, service_id, start, until):
+                by_host[part.host_id] = part.rows(slice(-rows, None))
+        found = [by_host[host] for host in sorted(by_host)]
+    return [_ledger_of(part) for part in found]
 
 
-def _collect(found: Columns | None) -> list[StoredLedger]:
-    """Ledgers by host and service, from rows in that order and in order of time."""
-    if found is None:
-        return []
-    subjects = np.stack((found.ints(0), found.ints(1)), axis=1)
-    times, seconds, cause = found.times_us(2), found.floats(3), found.ints(4).astype(np.int8)
-    raw = found.int8_arrays(5)
-    present = raw != MISSING
-    values = np.where(present, raw, 0)
-    starts = np.flatnonzero(np.concatenate(([True], (subjects[1:] != subjects[:-1]).any(axis=1))))
-    out = []
-    for start, end in zip(starts, [*starts[1:], len(times)], strict=True):
-        # Of rows with one time the last one counts.
-        kept = start + np.flatnonzero(np.concatenate((times[start + 1 : end] != times[start : end - 1], [True])))
-        ledger = Ledger(times[kept] / 1e6, seconds[kept], values[kept], present[kept], cause[kept])
-        out.append(StoredLedger(int(subjects[start, 0]), int(subjects[start, 1]), ledger))
-    return out
+def _ledger_of(moves: Moves) -> StoredLedger:
+    kept = _last_counts(moves)
+    ledger = Ledger(kept.times_us / 1e6, kept.seconds, kept.values, kept.present, kept.causes.astype(np.int8))
+    return StoredLedger(moves.host_id, moves.service_id, ledger)
+
+
+def _last_counts(moves: Moves) -> Moves:
+    """Of rows with one time the last one counts."""
+    times = moves.times_us
+    last = np.concatenate((times[1:] != times[:-1], [True]))
+    return moves if last.all() else moves.rows(last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +190,22 @@ def sum_flows(
     width_us: int | None = None,
     by_host: bool = True,
 ) -> list[Flow]:
-    """Sum columns over (start, end] per host and, with a width, per bucket; one statement for all hosts."""
+    """Sum columns over (start, end] per host and, with a width, per bucket."""
     flows = {column.key for column in COLUMNS if not column.gauge}
     picked = [key for key in keys if key in flows]
-    sums = ", ".join(f"sum({key})::bigint" for key in picked)
-    host = "host_id" if by_host else "0::bigint"
-    bucket = "0::bigint"
-    if width_us:
-        bucket = f"((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"
-    some = " AND host_id = ANY(:hosts)" if host_ids is not None else ""
-    statement = text(
-        f"SELECT {host}, {bucket}, sum(dt_seconds), {sums} FROM tier_moves"  # noqa: S608 - column names of our own
-        f" WHERE service_id = :service AND ts > :start AND ts <= :end{some} GROUP BY 1, 2 ORDER BY 1, 2"
+    found = sum_moves(
+        session, picked, start, end, service_id=service_id, host_ids=host_ids, width_us=width_us, by_host=by_host
     )
-    values: dict[str, object] = {"service": service_id, "start": start, "end": end}
-    if host_ids is not None:
-        values["hosts"] = list(host_ids)
+    groups = zip(found.host_ids.tolist(), found.buckets_us.tolist(), found.seconds.tolist(), strict=True)
+    cells = zip(found.sums.tolist(), found.counts.tolist(), strict=True)
     return [
-        Flow(int(row[0]), int(row[1]), float(row[2] or 0.0), dict(zip(picked, row[3:], strict=True)))
-        for row in session.execute(statement, values)
+        Flow(
+            host,
+            bucket,
+            seconds,
+            {key: total if n else None for key, total, n in zip(picked, sums, counts, strict=True)},
+        )
+        for (host, bucket, seconds), (sums, counts) in zip(groups, cells, strict=True)
     ]
 
 
@@ -224,6 +215,9 @@ def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datet
         "SELECT ts, dt_seconds FROM tier_moves WHERE host_id = :host AND service_id = 0 AND ts > :at"
         " AND ts <= CAST(:at AS timestamptz) + interval '1 day' ORDER BY ts LIMIT 1"
     )
+    if may_be_packed(at):
+        moves = read_moves(session, [host_id], 0, at, at + timedelta(days=1), [])
+        return (from_us(moves[0].times_us[0]), float(moves[0].seconds[0])) if moves else None
     row = session.execute(statement, {"host": host_id, "at": at}).one_or_none()
     return None if row is None else (row.ts, float(row.dt_seconds))
 
@@ -231,12 +225,18 @@ def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datet
 def recorded_seconds(session: ReadSession, host_ids: Sequence[int]) -> dict[int, float]:
     """From the first to the last sample of a host that is stored or in its ledger, whatever window is asked for."""
     statement = text(
-        "SELECT h.id, extract(epoch FROM greatest("
-        "(SELECT max(ts) FROM counters_live WHERE host_id = h.id),"
-        " (SELECT max(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0))"
-        " - least((SELECT min(ts) FROM counters_live WHERE host_id = h.id),"
+        "SELECT h.id, extract(epoch FROM least((SELECT min(ts) FROM counters_live WHERE host_id = h.id),"
         " (SELECT ts - dt_seconds * interval '1 second' FROM tier_moves WHERE host_id = h.id AND service_id = 0"
-        " ORDER BY ts LIMIT 1)))::float8 AS seconds"
+        " ORDER BY ts LIMIT 1)))::float8 AS first_s,"
+        " extract(epoch FROM greatest((SELECT max(ts) FROM counters_live WHERE host_id = h.id),"
+        " (SELECT max(ts) FROM tier_moves WHERE host_id = h.id AND service_id = 0)))::float8 AS last_s"
         " FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
     )
-    return {row.id: row.seconds or 0.0 for row in session.execute(statement, {"hosts": list(host_ids)})}
+    packed = packed_spans(session, host_ids)
+    found = {}
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        spans = [packed[row.id]] if row.id in packed else []
+        if row.first_s is not None:
+            spans.append((row.first_s, row.last_s))
+        found[row.id] = max(last for _, last in spans) - min(first for first, _ in spans) if spans else 0.0
+    return found

@@ -15,6 +15,7 @@ from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS
 from tierscope.domain.ledger.gathered import Floats, Gathered, gather, pack_gathered, unpack_gathered
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.ledger.days import Moves, may_be_packed, read_moves
 
 HOUR = timedelta(hours=1)
 ZSTD_LEVEL = 3
@@ -43,6 +44,12 @@ class MovesHour:
 
 def sum_hour(session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime) -> tuple[Gathered, bool]:
     """What the hosts counted in one hour: in the service's own cgroups where any has such rows, else altogether."""
+    if may_be_packed(start):
+        for scope in (service_id, 0):
+            moves = read_moves(session, host_ids, scope, start, start + HOUR)
+            if moves:
+                return _gather_moves(moves), scope != 0
+        return gather([], [], [], []), False
     cells = []
     for column in COLUMNS:
         key = column.key
@@ -63,11 +70,38 @@ def sum_hour(session: ReadSession, service_id: int, host_ids: Sequence[int], sta
     return gather([], [], [], []), False
 
 
+def _gather_moves(moves: Sequence[Moves]) -> Gathered:
+    cells: list[list[float | int | None]] = []
+    for part in moves:
+        seconds = np.where(part.present, part.seconds[:, None], 0.0).sum(axis=0)
+        row: list[float | int | None] = []
+        for place, column in enumerate(COLUMNS):
+            values = part.values[part.present[:, place], place]
+            newest = int(values[-1]) if column.gauge and len(values) else 0
+            row += [int(values.sum()), float(seconds[place]), len(values), newest]
+        cells.append(row)
+    trusts = [int(part.trust_ids.max()) for part in moves]
+    return gather([part.host_id for part in moves], cells, trusts, [len(part.times_us) for part in moves])
+
+
 def list_resets(
     session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, used: dict[int, frozenset[str]]
 ) -> list[Reset]:
     """Rows of the hour with a cause. `used` are the columns that each host has; `service_id` 0 = whole hosts."""
     keys = [column.key for column in COLUMNS]
+    if may_be_packed(start):
+        rows = [
+            (at_us / 1e6, part.host_id, cause, [key for key, there in zip(keys, present, strict=True) if not there])
+            for part in read_moves(session, host_ids, service_id, start, start + HOUR)
+            for at_us, cause, present in zip(
+                part.times_us.tolist(), part.causes.tolist(), part.present.tolist(), strict=True
+            )
+            if cause
+        ]
+        return [
+            Reset(at, cause, tuple(key for key in absent if key in used.get(host_id, frozenset())))
+            for at, host_id, cause, absent in sorted(rows)
+        ]
     statement = text(
         f"SELECT host_id, extract(epoch FROM ts), cause, {', '.join(f'{key} IS NULL' for key in keys)}"  # noqa: S608 - own names
         " FROM tier_moves WHERE host_id = ANY(:hosts) AND service_id = :service AND ts > :start AND ts <= :end"

@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.ledger import COLUMNS
-from tierscope.storage.base.binary import copy_columns
+from tierscope.storage.ledger.sums import sum_moves
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _GAUGES = frozenset(column.key for column in COLUMNS if column.gauge)
-_KNOWN = frozenset(column.key for column in COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +45,11 @@ def bucket_ledgers(
     Raises:
         KeyError: the ledger has no such column.
     """
-    if unknown := set(keys) - _KNOWN:
-        raise KeyError(f"the ledger has no columns {sorted(unknown)}")
-    ids = ", ".join(str(int(host)) for host in host_ids) or "NULL"
-    cells = ", ".join(f"coalesce({'avg' if key in _GAUGES else 'sum'}({key})::float8, 'NaN'::float8)" for key in keys)
-    query = (
-        f"SELECT host_id, ((extract(epoch FROM ts) * 1000000)::bigint - 1) / {int(width_us)} * {int(width_us)}"  # noqa: S608 - columns and numbers of our own
-        f" + {int(width_us)}, coalesce(sum(dt_seconds), 0)::float8, {cells} FROM tier_moves"
-        f" WHERE host_id IN ({ids}) AND service_id = {int(service_id)}"
-        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}'"
-        " GROUP BY 1, 2 ORDER BY 1, 2"
-    )
-    found = copy_columns(session, query)
-    if found is None:
-        return {}
-    hosts = found.ints(0)
-    values = np.stack([found.floats(3 + place) for place in range(len(keys))], axis=1)
-    ends, seconds = found.ints(1), found.floats(2)
+    found = sum_moves(session, keys, start, end, service_id=service_id, host_ids=host_ids, width_us=width_us)
+    values = np.stack([found.means(at) if key in _GAUGES else found.totals(at) for at, key in enumerate(keys)], axis=1)
+    ends = found.buckets_us + width_us
     return {
-        int(host): LedgerBuckets(ends[hosts == host], seconds[hosts == host], values[hosts == host])
-        for host in np.unique(hosts)
+        int(host): LedgerBuckets(ends[mine], found.seconds[mine], values[mine])
+        for host in np.unique(found.host_ids)
+        for mine in [found.host_ids == host]
     }

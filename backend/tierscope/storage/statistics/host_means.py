@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import SECOND_US
 from tierscope.domain.counters.names import describe_counter
 from tierscope.domain.counters.rollups import OBSERVED_KEY
 from tierscope.domain.ledger import COLUMNS
 from tierscope.storage.base.binary import copy_out, parse_float, parse_int, parse_us
 from tierscope.storage.counters.schemas import layouts_with_any, read_layouts
+from tierscope.storage.ledger.sums import sum_moves
 
 Floats = npt.NDArray[np.float64]
 MeansTable = Literal["metrics_10m", "metrics_1h"]
@@ -42,23 +44,17 @@ def read_ledger_means(
 ) -> list[Cell]:
     """Columns of the ledger in (start, end]: flows per observed second, states as means; `service_id` 0 = the host."""
     known = [column.key for column in COLUMNS if column.key in set(columns)]
-    ids = ", ".join(str(int(host)) for host in host_ids)
-    if not ids or not known:
+    if not host_ids or not known:
         return []
-    picks = ", ".join(mean_of(key) for key in known)
-    end = f"(ceil(extract(epoch FROM ts) / {int(width_s)}) * {int(width_s)})::bigint"
-    query = (
-        f"SELECT host_id, {end}, {picks} FROM tier_moves WHERE host_id IN ({ids})"  # noqa: S608 - names of our own
-        f" AND service_id = {int(service_id)} AND ts > '{window[0].isoformat()}' AND ts <= '{window[1].isoformat()}'"
-        " GROUP BY 1, 2"
-    )
+    width_us = width_s * SECOND_US
+    sums = sum_moves(session, known, *window, service_id=service_id, host_ids=host_ids, width_us=width_us)
+    ends_s = (sums.buckets_us + width_us) // SECOND_US
     found = []
-    for row in copy_out(session, query):
-        host, at = parse_int(row[0]) or 0, parse_int(row[1]) or 0
-        for key, field in zip(known, row[2:], strict=True):
-            value = parse_float(field)
-            if value is not None:
-                found.append(Cell(host, at, key, value))
+    for place, key in enumerate(known):
+        values = sums.means(place) if key in _GAUGES else sums.rates(place)
+        there = ~np.isnan(values)
+        cells = zip(sums.host_ids[there].tolist(), ends_s[there].tolist(), values[there].tolist(), strict=True)
+        found += [Cell(host, end_s, key, value) for host, end_s, value in cells]
     return found
 
 

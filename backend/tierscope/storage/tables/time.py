@@ -90,7 +90,7 @@ def blocks_table(name: str) -> Table:
     """A table of closed days, packed: storage/base/blocks.py. ts = the day's start."""
     return _table(
         name,
-        _int("layout_id"),  # layouts.id: what the parts are
+        _int("layout_id"),  # layouts.id: what the parts are; 0 = those of the table
         Column("n", Integer, nullable=False),  # rows
         _array("offsets", Integer),  # of the parts in body, and its end
         _bytes("body"),
@@ -162,6 +162,8 @@ tier_moves = _table(
     _over_time(),
     service=True,
 )
+
+tier_move_days = blocks_table("tier_move_days")  # Days before those of tier_moves: storage/ledger/days.py
 
 heat_live = _table(
     # One row = one interval of one service on one host; arrays run over its n (group, kind, page size, tier).
@@ -246,6 +248,8 @@ gaps = _table(
     _array("censored_bytes", BigInteger, null=True),  # null where the agent does not tell them
     service=True,
 )
+
+gap_days = blocks_table("gap_days")  # Days before those of gaps: storage/curve/reuse_intervals.py
 
 tile_epochs = _table(
     "tile_epochs",  # ts = the epoch's start
@@ -404,7 +408,8 @@ TIME_TABLES = (
     TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30),
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400),
     TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
-    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=35),
+    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(tier_move_days, chunk_days=10, chunk_hours=240, keep_days=35),
     TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36),
     TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
@@ -415,7 +420,8 @@ TIME_TABLES = (
     TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90),
-    TimeTable(gaps, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(gaps, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(gap_days, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14),

@@ -26,6 +26,8 @@ _OF_HOSTS = (
     "metrics_1h",
     "heat_1h",
     "rule_days",
+    "tier_move_days",
+    "gap_days",
     "metrics_1d",
     "heat_1d",
 )

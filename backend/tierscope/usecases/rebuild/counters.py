@@ -18,6 +18,7 @@ from tierscope.domain.base.jobs import (
     METRICS_1H,
     RULE_DAYS,
     SERVICE_MOVES_1H,
+    TIER_MOVE_DAYS,
 )
 from tierscope.domain.counters.monotonic import nominal_step, parse_key
 from tierscope.domain.counters.names import find_metric
@@ -31,6 +32,7 @@ from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import newest_inventories, service_scopes
 from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.counters.rows import find_after, find_before, read_block, read_parts, replace_packed
+from tierscope.storage.ledger.days import pack_days
 from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
@@ -78,6 +80,7 @@ def _rebuild(transaction: WriteTransaction, claimed: Claim) -> tuple[bool, Mappi
     dirty_buckets.append(transaction, COUNTERS.kind, host_id, 0, broken)
     dirty_buckets.append(transaction, METRICS_1H.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
     dirty_buckets.append(transaction, COUNTERS_PACK.kind, host_id, 0, coarser(claimed.buckets, HOUR_US))
+    dirty_buckets.append(transaction, TIER_MOVE_DAYS.kind, host_id, 0, coarser(claimed.buckets, DAY_US))
     dirty_buckets.append(transaction, FLEET_MOVES.kind, 0, 0, claimed.buckets)
     for service_id in services:
         dirty_buckets.append(transaction, SERVICE_MOVES_1H.kind, 0, service_id, coarser(claimed.buckets, HOUR_US))
@@ -204,6 +207,11 @@ def pack_hours(transaction: WriteTransaction, claimed: Claim) -> None:
         if by_keys:
             hours.append((hour, [join_blocks(by_keys[keys]) for keys in sorted(by_keys)]))
     replace_packed(transaction, claimed.subject_id, hours)
+
+
+def pack_ledger_days(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Pack days of the ledger for which late data is no longer taken."""
+    pack_days(transaction, claimed.subject_id, claimed.buckets)
 
 
 @lru_cache(maxsize=65536)

@@ -18,6 +18,7 @@ from tierscope.domain.base.jobs import (
     COUNTERS_CLOSED,
     COUNTERS_PACK,
     FLEET_MOVES,
+    GAP_DAYS,
     HEAT,
     HEAT_1D,
     HEAT_1H,
@@ -30,18 +31,21 @@ from tierscope.domain.base.jobs import (
     SERVICE_HEAT_1D,
     SERVICE_HEAT_1H,
     SERVICE_MOVES_1H,
+    TIER_MOVE_DAYS,
     TILES,
     Job,
 )
 from tierscope.storage.base.dirty_buckets import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
 from tierscope.usecases.rebuild.counters import (
     pack_hours,
+    pack_ledger_days,
     rebuild_closed_counters,
     rebuild_counters,
     rebuild_metrics_1d,
     rebuild_metrics_1h,
 )
 from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
+from tierscope.usecases.rebuild.gaps import pack_gap_days
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
@@ -61,6 +65,8 @@ REBUILDS: Mapping[Job, Rebuild] = {
     METRICS_1D: rebuild_metrics_1d,
     COUNTERS_PACK: pack_hours,
     RULE_DAYS: pack_rule_days,
+    TIER_MOVE_DAYS: pack_ledger_days,
+    GAP_DAYS: pack_gap_days,
     HEAT: rebuild_heat,
     HEAT_1H: rebuild_heat_1h,
     HEAT_1D: rebuild_heat_1d,
