@@ -15,7 +15,7 @@ from factories.services import batch_headers, running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import UnknownCredential
-from tierscope.core.settings import Settings
+from tierscope.core.settings import Sending, Settings
 from tierscope.domain.heat.plan import HEAT_HOSTS, SAMPLE_HOSTS
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.fleet.agent_plans import AgentPlans
@@ -66,12 +66,32 @@ def test_an_agent_without_a_plan_measures_what_its_file_lists(service: Service) 
     answer = service.config()
     assert answer.json() == {
         "interval_seconds": 60,
+        "send_minutes": 1,
         "paused": False,
         "heat": {"enabled": True, "services": None, "sample_services": None},
         "version": 1,
     }
     again = service.config(if_none_match=answer.headers["etag"])
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_host_of_a_large_fleet_holds_minutes_back_until_somebody_looks_at_it(database_url: str) -> None:
+    settings = Settings(database_url=database_url, sending=Sending(minutes=5, small_fleet_hosts=0))
+    with running(settings) as (_, client), closing(Database(database_url)) as database:
+        service = Service(client, database, place(database, 1)[0], {})
+        asks = {"x_tierscope_most_send_minutes": "10"}
+        assert service.config(**asks).json()["send_minutes"] == 5
+        assert service.config().json()["send_minutes"] == 1, "an agent that does not know of it"
+        refused = service.config(x_tierscope_most_send_minutes="0")
+        assert refused.status_code == 422
+        token = Access(database).create_api_token(role="viewer", note="", lifetime=None, actor="test").secret
+        page, closely = f"/v1/hosts/{service.host.id}", text("SELECT closely_until > now() FROM hosts")
+        assert client.get(page, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        with database.read() as session:
+            assert session.execute(closely).scalar_one() is None, "a program asks, nobody looks"
+        assert client.get(page).status_code == 200
+        with database.read() as session:
+            assert session.execute(closely).scalar_one() is True
 
 
 def test_heat_comes_from_twenty_hosts_of_a_service_and_page_samples_from_three(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""The load of a whole fleet on one machine: the largest one that holds, CPU per batch, bytes per host-day.
+"""The load of a whole fleet on one machine: the largest one that holds, CPU per host and minute, bytes per host-day.
 
 PostgreSQL, API, worker, queue and generator share the machine. Each count of hosts gets an instance and a database of
 its own; counts are tried in ascending order, and the first that does not hold is the last.
@@ -128,7 +128,7 @@ def _result(
     held = [load for load in loads if load["verdict"]["held"]]
     best = (held or loads)[-1]
     stored = rest["stored_bytes_per_host_day"]
-    per_batch = {name: cost for name, cost in best.get("cpu_ms_per_batch", {}).items() if name in _STAGES}
+    per_minute = {name: cost for name, cost in best.get("cpu_ms_per_host_minute", {}).items() if name in _STAGES}
     measured_hosts = best["fleet"]["hosts"] if held else 0
     return {
         "schema": _SCHEMA,
@@ -138,12 +138,12 @@ def _result(
         "minutes": plan.minutes,
         "largest_held": measured_hosts or None,
         "goal_hosts": GOAL_HOSTS,
-        "cpu_ms_per_batch": best.get("cpu_ms_per_batch", {}),
+        "cpu_ms_per_host_minute": best.get("cpu_ms_per_host_minute", {}),
         "stored_bytes_per_host_day": stored,
         "kept_days": KEPT_DAYS,
         "sizing": [
             {"hosts": size.hosts, "cores": size.cores, "disk_bytes": size.disk_bytes, "extrapolated": size.extrapolated}
-            for size in size_fleets(measured_hosts, per_batch, stored)
+            for size in size_fleets(measured_hosts, per_minute, stored)
         ],
         "loads": list(loads),
         "at_rest": rest,
@@ -164,7 +164,10 @@ def section_of(result: dict[str, Any]) -> Section:
             (best or 0) >= GOAL_HOSTS,
         )
     )
-    rows += [Row(f"CPU per batch: {name}", f"{cost:.2f} ms") for name, cost in result["cpu_ms_per_batch"].items()]
+    rows += [
+        Row(f"CPU per host and minute: {name}", f"{cost:.2f} ms")
+        for name, cost in result["cpu_ms_per_host_minute"].items()
+    ]
     stored = result["stored_bytes_per_host_day"]
     rows += [Row(f"stored per host-day: `{name}`", f"{size / 1e6:.3f} MB") for name, size in stored.items()]
     return Section(title=f"Load of a fleet ({result['storage']})", rows=rows, notes=_notes(result))

@@ -42,8 +42,8 @@ class Fleet:
 
 def size(result: dict[str, Any], hosts: int) -> Fleet:
     """By docs/operating/sizing.md: an API or worker process keeps one core busy."""
-    per_batch = result["cpu_ms_per_batch"]
-    cores = {name: hosts * per_batch[name] / 60_000 / BUSY_RATIO for name in ("api", "worker", "database")}
+    per_minute = result["cpu_ms_per_host_minute"]
+    cores = {name: hosts * per_minute[name] / 60_000 / BUSY_RATIO for name in ("api", "worker", "database")}
     stored = result["stored_bytes_per_host_day"]
     disk = next(entry["disk_bytes"] for entry in result["sizing"] if entry["hosts"] == hosts)
     api, worker = math.ceil(cores["api"]), math.ceil(cores["worker"])
@@ -68,7 +68,7 @@ def sizing_text(results: Sequence[dict[str, Any]]) -> str:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    costs = ", ".join(f"{name} {cost:.1f}" for name, cost in result["cpu_ms_per_batch"].items())
+    costs = ", ".join(f"{name} {cost:.1f}" for name, cost in result["cpu_ms_per_host_minute"].items())
     stored = result["stored_bytes_per_host_day"]
     kept = sum(size_bytes * result["kept_days"][name] for name, size_bytes in stored.items())
     held = f"{result['largest_held']} hosts" if result["largest_held"] else "none of those tried"
@@ -78,7 +78,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
         f"From {result['begun'][:10]}, {result['machine']}; each load for {result['minutes']} min.",
         "",
         f"- Largest load that held: {held}.",
-        f"- CPU per batch, ms: {costs}.",
+        f"- CPU per host and minute, ms: {costs}.",
         f"- Stored: {sum(stored.values()) / 1e6:.1f} MB a host-day; {kept / 1e6:,.0f} MB a host in all.",
         "",
         _HEAD,

@@ -205,7 +205,7 @@ def test_the_load_generator_reports_what_the_service_took(running: Tierscope) ->
     assert (fleet["too_late_points"], fleet["set_aside_points"]) == (0, 0)
     assert fleet["inflated_bytes"] > fleet["sent_bytes"] > 0
     # Whether a load is held depends on the machine; what is said of it follows from the figures.
-    verdict = judge(fleet, report["lag"], expected_batches=0)
+    verdict = judge(fleet, report["lag"], expected_minutes=0)
     assert report["verdict"] == {"held": verdict.held, "reasons": list(verdict.reasons)}
     assert "open_due_s" in report["lag"]
     assert {"api", "worker", "database", "generator"} <= set(report["cpu_seconds"])

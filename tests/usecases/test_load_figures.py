@@ -55,12 +55,12 @@ def test_a_fleet_is_sized_by_its_batches_and_the_days_that_rows_stay() -> None:
 
 
 def test_a_load_is_held_where_nothing_is_given_up_and_new_samples_wait_less_than_a_minute() -> None:
-    fleet = {"errors": 0, "first_error": None, "batches": 600, "lag_s": {"max": 1.5}}
+    fleet = {"errors": 0, "first_error": None, "host_minutes": 600, "lag_s": {"max": 1.5}}
     lag = {"open_due_s": {"max": 9.0}, "oldest_due_s": {"max": 200.0}, "settled_after_s": 3.0}
-    assert judge(fleet, lag, expected_batches=600).held
-    lost = judge(fleet | {"errors": 2, "first_error": "status 503", "batches": 598}, lag, expected_batches=600)
+    assert judge(fleet, lag, expected_minutes=600).held
+    lost = judge(fleet | {"errors": 2, "first_error": "status 503", "host_minutes": 598}, lag, expected_minutes=600)
     assert not lost.held
     assert "status 503" in lost.reasons[0]
-    slow = judge(fleet, lag | {"open_due_s": {"max": 75.0}}, expected_batches=600)
+    slow = judge(fleet, lag | {"open_due_s": {"max": 75.0}}, expected_minutes=600)
     assert slow.reasons == ("a sample waited 75 s for its row of the ledger",)
-    assert not judge(fleet, lag | {"settled_after_s": None}, expected_batches=600).held
+    assert not judge(fleet, lag | {"settled_after_s": None}, expected_minutes=600).held

@@ -60,6 +60,24 @@ class Limits(BaseModel):
     read_statement_seconds: float = Field(default=5.0, gt=0)
 
 
+class Sending(BaseModel):
+    """How often agents send what they collect each minute. A host's own file may say that it sends more often."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    minutes: int = Field(
+        default=5,
+        ge=1,
+        le=10,
+        description="Between batches of a host in a large fleet; 1 = each minute, always. It sends each minute while"
+        " somebody looks at it or at a service on it, and while a rule on ping-pong, or one that fires within ten"
+        " minutes, is pending or firing for it.",
+    )
+    small_fleet_hosts: int = Field(
+        default=500, ge=0, description="Up to so many hosts in service, each sends each minute."
+    )
+
+
 class Outgoing(BaseModel):
     """Calls that the service makes by itself: notifications and reports. Internal addresses only where listed."""
 
@@ -265,6 +283,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = False
     limits: Limits = Limits()
+    sending: Sending = Sending()
     remote_write: RemoteWriteSettings = RemoteWriteSettings()
     otlp: OtlpSettings = OtlpSettings()
     outgoing: Outgoing = Outgoing()

@@ -127,6 +127,7 @@ class AgentConfigAnswer(TypedDict):
     heat: HeatConfig
     interval_seconds: int
     paused: bool
+    send_minutes: int
     version: int
 
 
@@ -1643,10 +1644,10 @@ class HostLimits(TypedDict):
 
 class HostQuality(TypedDict):
     """A host in its window: the part of the one asked for in which it was enrolled and not retired. Intervals end once
-    a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their end and
-    `corrected` ones have a time that was rebuilt; both are stored. `too_late` and `set_aside` are not.
-    `duplicates`: batches that came again and were stored once. `dropped`: batches that the agent gave up, its spool
-    full. `gaps`: the newest; `more_gaps` older ones are not listed.
+    a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their end, and what the
+    host holds back by its plan; `corrected` ones have a time that was rebuilt; both are stored. `too_late` and
+    `set_aside` are not. `duplicates`: batches that came again and were stored once. `dropped`: batches that the
+    agent gave up, its spool full. `gaps`: the newest; `more_gaps` older ones are not listed.
     """
 
     caps: list[ReachedCap]

@@ -1711,9 +1711,14 @@ class Client(Transport):
         """
         return cast("models.ChangePlan", self._json("GET", "/v1/advice/plan"))
 
-    def read_config(self) -> models.AgentConfigAnswer:
+    def read_config(self, *, x_tierscope_most_send_minutes: int | None = None) -> models.AgentConfigAnswer:
         """The calling host's settings. What the calling host is asked to do; 304 while it does not change."""
-        return cast("models.AgentConfigAnswer", self._json("GET", "/v1/agent/config"))
+        return cast(
+            "models.AgentConfigAnswer",
+            self._json(
+                "GET", "/v1/agent/config", headers={"x-tierscope-most-send-minutes": x_tierscope_most_send_minutes}
+            ),
+        )
 
     def read_counter_file(
         self,

@@ -7,7 +7,7 @@ while the service listens on loopback without a proxy (docs/operating/security.m
 table of endpoint by role.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,9 +18,10 @@ from tierscope.api.base.callers import find_caller
 from tierscope.api.base.limited import limit_caller
 from tierscope.api.base.ownership import FindOwned
 from tierscope.api.base.use_cases import use_cases
-from tierscope.core.errors import ConfigurationError, Forbidden, Unauthenticated
+from tierscope.core.errors import ConfigurationError, Forbidden, TierscopeError, Unauthenticated
 from tierscope.domain.access.permissions import ANONYMOUS, ROLES, Permission, granted_as_owner
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.fleet.looks import SubjectKind
 
 __all__ = [
     "ANONYMOUS",
@@ -33,6 +34,8 @@ __all__ = [
     "requires",
 ]
 
+_LOOKED_AT: Mapping[SubjectKind, str] = {"host": "host_id", "service": "service_id"}
+"""What a path is about, by the name of its part."""
 SELF_CHECKED: frozenset[Permission] = frozenset({"public", "agent"})
 
 
@@ -63,6 +66,7 @@ class Requirement:
         if not allowed and not await self._owns(request, caller):
             raise Forbidden(_refusal(caller, self.permission))
         request.state.caller = caller
+        await _note_look(request, caller)
         return caller
 
     async def _owns(self, request: Request, caller: Caller) -> bool:
@@ -76,6 +80,23 @@ class Requirement:
 def requires(permission: Permission, *, owned: FindOwned | None = None) -> Requirement:
     """Declares what a route, or all routes of a router, need; with `owned`, owners of that service may, too."""
     return Requirement(permission, owned)
+
+
+async def _note_look(request: Request, caller: Caller) -> None:
+    """Note the host and the service that the path names, so that they send each minute while a person looks.
+
+    Programs with a token ask all the time: they do not look.
+    """
+    if caller.kind == "token":
+        return
+    looks = use_cases(request).looks
+    for kind, name in _LOOKED_AT.items():
+        public_id = request.path_params.get(name)
+        if public_id and not looks.is_noted(kind, public_id):
+            try:
+                await run_in_threadpool(looks.note, kind, public_id)
+            except TierscopeError:
+                return  # the answer itself says what is wrong with the database
 
 
 def _refusal(caller: Caller, permission: Permission) -> str:

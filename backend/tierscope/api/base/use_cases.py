@@ -44,6 +44,7 @@ from tierscope.usecases.fleet.events import Events
 from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.labels import Labels
+from tierscope.usecases.fleet.looks import Looks
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.pods import PodReads
 from tierscope.usecases.fleet.services import ServiceReads
@@ -143,13 +144,14 @@ class _Reads:
 class _Stores:
     """Those that write, too, on one database."""
 
-    def __init__(self, database: Database, *, clock: Clock) -> None:
+    def __init__(self, database: Database, *, clock: Clock, settings: Settings) -> None:
         self.own_tokens = OwnTokens(database, clock=clock)
         self.teams = Teams(database, clock=clock)
         self.users = Users(database, clock=clock)
         self.saved_views = SavedViews(database, clock=clock)
         self.agents = Agents(database, clock=clock)
-        self.agent_plans = AgentPlans(database, clock=clock)
+        self.agent_plans = AgentPlans(database, clock=clock, sending=settings.sending)
+        self.looks = Looks(database, clock=clock)
         self.events = Events(database, clock=clock)
         self.advice = Advice(database, clock=clock)
         self.slowdown_points = SlowdownPoints(database, clock=clock)
@@ -175,7 +177,7 @@ class UseCases(_Reads, _Stores):
     def __init__(self, settings: Settings, database: Database, *, clock: Clock, meters: Meters) -> None:
         context = ReadContext(database=database, clock=clock, settings=settings)
         _Reads.__init__(self, context)
-        _Stores.__init__(self, database, clock=clock)
+        _Stores.__init__(self, database, clock=clock, settings=settings)
         redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
         self.settings = settings
         self.database = database

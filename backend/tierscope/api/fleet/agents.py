@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -67,6 +67,9 @@ class AgentConfigAnswer(Model):
     """What a host is asked to do. It never names a URL, a path or a command."""
 
     interval_seconds: int
+    send_minutes: int = Field(
+        description="Minutes that a batch holds. 1 for an agent that does not say what it would take."
+    )
     paused: bool
     heat: HeatConfig
     version: int
@@ -91,6 +94,7 @@ async def authenticate(request: Request) -> HostIdentity:
 
 AgentsOf = Annotated[Agents, Depends(use(lambda held: held.agents))]
 PlansOf = Annotated[AgentPlans, Depends(use(lambda held: held.agent_plans))]
+MostMinutes = Annotated[int, Header(ge=1, le=1440, description="The longest time between batches that the host takes.")]
 Operator = Annotated[Caller, Depends(requires("operate:agents"))]
 
 
@@ -137,17 +141,23 @@ def rotate(request: Request, agents: AgentsOf) -> EnrolAnswer:
     dependencies=[Depends(requires("agent"))],
     summary="The calling host's settings",
 )
-def read_config(
-    request: Request, host: Annotated[HostIdentity, Depends(authenticate)], plans: PlansOf
+async def read_config(
+    request: Request,
+    host: Annotated[HostIdentity, Depends(authenticate)],
+    plans: PlansOf,
+    x_tierscope_most_send_minutes: MostMinutes = 1,
 ) -> Answer[AgentConfigAnswer]:
     """What the calling host is asked to do; 304 while it does not change."""
-    config = plans.config(host)
+    config = plans.known(host, most_minutes=x_tierscope_most_send_minutes)
+    if config is None:
+        config = await run_in_threadpool(plans.config, host, most_minutes=x_tierscope_most_send_minutes)
     headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
     if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
         return Answer(status_code=304, headers=headers)
     body = AgentConfigAnswer(
         interval_seconds=config.interval_seconds,
+        send_minutes=config.send_minutes,
         paused=config.paused,
         heat=HeatConfig(
             enabled=config.heat_enabled,

@@ -34,7 +34,7 @@ _SETTLE_SECONDS_PER_HOST_HOUR = 1.0
 _WARM_UP_MINUTES = 2
 """A host's first batch brings its inventory, its second the first row of its ledger."""
 _STAGES = ("api", "worker", "database")
-_SCHEMA = "tierscope.load-report/2"
+_SCHEMA = "tierscope.load-report/3"
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +48,10 @@ def loadgen(
     minutes: Annotated[int, typer.Option(min=0, help="How long to send, in real time; 0: history alone.")] = 5,
     services: Annotated[int, typer.Option(min=1, max=10, help="Services with heat on each host.")] = 3,
     connections: Annotated[int, typer.Option(min=1, max=256, help="Connections to the service.")] = 32,
+    send_minutes: Annotated[
+        int | None,
+        typer.Option(min=1, max=10, help="Minutes of each batch; without it, as the plan that each host follows says."),
+    ] = None,
     history_hours: Annotated[
         int, typer.Option(min=0, max=160, help="Send so many hours of history first: what days take at rest.")
     ] = 0,
@@ -62,9 +66,10 @@ def loadgen(
     ] = None,
     demo: Annotated[bool, typer.Option("--demo/--live", help="The instance that takes the load.")] = True,
 ) -> None:
-    """Send the load of a simulated fleet, to the demo instance unless told otherwise: one batch per host and minute.
+    """Send the load of a simulated fleet, to the demo instance unless told otherwise.
 
-    Each host sends at a moment of its own, so that the load is even. With a join token the service may run elsewhere;
+    Each host asks for its plan and sends batches of as many minutes as that says, at a moment of its own, so that the
+    load is even. With a join token the service may run elsewhere;
     its processes and database are then left out of the report.
     """
     if not minutes and not history_hours:
@@ -80,7 +85,7 @@ def loadgen(
             token_file.write_text(join_token + "\n", encoding="ascii")
         else:
             write_join_token(settings, token_file, uses=hosts, origin="simulated", demo=demo)
-        words = _arguments(hosts, minutes, services, connections, history_hours)
+        words = _arguments(hosts, minutes, services, connections, history_hours, send_minutes)
         words += ["--server", address, "--join-token-file", str(token_file)]
         if join_token is not None:
             report = _send([*words, "--allow-remote"])
@@ -99,15 +104,18 @@ def loadgen(
         raise typer.Exit(FAILED)
 
 
-def _arguments(hosts: int, minutes: int, services: int, connections: int, history_hours: int) -> list[str]:
+def _arguments(
+    hosts: int, minutes: int, services: int, connections: int, history_hours: int, send_minutes: int | None
+) -> list[str]:
     numbers = {
         "hosts": hosts,
         "minutes": minutes,
         "hours": history_hours,
         "services": services,
         "connections": connections,
+        "send-minutes": send_minutes,
     }
-    options = [word for name, number in numbers.items() for word in (f"--{name}", str(number))]
+    options = [word for name, number in numbers.items() if number is not None for word in (f"--{name}", str(number))]
     return ["fleet", "--json", *options]
 
 
@@ -135,7 +143,8 @@ def _send_watched(
 ) -> dict[str, Any]:
     """The same beside a service on this machine.
 
-    CPU per batch is of the load once all hosts have begun; `cpu_seconds` of all, with enrolment and what follows.
+    CPU per batch, and per host and minute, is of the load once all hosts have begun; `cpu_seconds` of all, with what
+    enrolment takes and what follows.
     """
     from tierscope.core.clock import utc_now
     from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
@@ -163,13 +172,15 @@ def _send_watched(
     report["lag"] = lag_summary(watch.looks, steady) | {"settled_after_s": settled}
     stored = per_host_day(sizes, figures.sizes(), host_minutes=float(hosts * (minutes + 60 * history_hours)))
     report["stored_bytes_per_host_day"] = stored
-    report["verdict"] = asdict(judge(report["fleet"], report["lag"], expected_batches=hosts * minutes))
-    if part is not None and minutes:
-        batches = hosts * part.seconds / 60.0
-        per_batch = {name: 1e3 * seconds / batches for name, seconds in part.cpu_seconds.items()}
-        report["steady"] = asdict(part) | {"batches": batches}
-        report["cpu_ms_per_batch"] = per_batch
-        of_service = {name: cost for name, cost in per_batch.items() if name in _STAGES}
+    report["verdict"] = asdict(judge(report["fleet"], report["lag"], expected_minutes=hosts * minutes))
+    if part is not None and report["fleet"]["host_minutes"] and minutes:
+        host_minutes = hosts * part.seconds / 60.0
+        batches = host_minutes * report["fleet"]["batches"] / report["fleet"]["host_minutes"]
+        report["steady"] = asdict(part) | {"batches": batches, "host_minutes": host_minutes}
+        report["cpu_ms_per_batch"] = {name: 1e3 * seconds / batches for name, seconds in part.cpu_seconds.items()}
+        per_minute = {name: 1e3 * seconds / host_minutes for name, seconds in part.cpu_seconds.items()}
+        report["cpu_ms_per_host_minute"] = per_minute
+        of_service = {name: cost for name, cost in per_minute.items() if name in _STAGES}
         report["sizing"] = [asdict(size) for size in size_fleets(hosts, of_service, stored)]
     return report
 
@@ -197,8 +208,8 @@ def _print(report: dict[str, Any]) -> None:
     if fleet["request_ms"]:
         times = fleet["request_ms"]
         typer.echo(f"request p50 {times['p50']:.0f} ms, p95 {times['p95']:.0f} ms, p99 {times['p99']:.0f} ms")
-    for name, cost in report.get("cpu_ms_per_batch", {}).items():
-        typer.echo(f"CPU of {name}: {cost:.2f} ms per batch")
+    for name, cost in report.get("cpu_ms_per_host_minute", {}).items():
+        typer.echo(f"CPU of {name}: {cost:.2f} ms per host and minute")
     for name in ("open_due_s", "oldest_due_s"):
         if name in report.get("lag", {}):
             typer.echo(f"lag, {name}: p95 {report['lag'][name]['p95']:.0f} s, max {report['lag'][name]['max']:.0f} s")

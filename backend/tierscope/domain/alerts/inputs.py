@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.alerts.catalogue import is_flow, pick_keys
-from tierscope.domain.alerts.frame import Bools, Floats
+from tierscope.domain.alerts.frame import Bools, Floats, Ints
 from tierscope.domain.alerts.vocabulary import BUDGET_WORDS, PING_PONG_WORDS, VERDICT_WORDS
 from tierscope.domain.counters.monotonic import differences, nominal_step
 from tierscope.domain.counters.packing import Block
@@ -28,9 +28,10 @@ SERVICE_NAMES = tuple(column.key for column in COLUMNS if column.service is not 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report of the agent on itself: its end, and what it says; None where it does not."""
+    """A report of the agent on itself: its end, what it is of before that, and what it says; None where it does not."""
 
     end_s: float
+    seconds: float
     budget: str | None
     samples_taken: int | None
     samples_lost: int | None
@@ -96,18 +97,24 @@ def catalogue_columns(block: Block, times_s: Floats, names: Sequence[str], scope
 
 
 def agent_columns(times_s: Floats, seconds: Floats, reports: Sequence[Report]) -> Columns:
-    """The agent's reports in the intervals in which they end."""
+    """The agent's reports in the intervals that they are of: one, or those of a batch that holds several.
+
+    Counts of a report are shared among its intervals by their lengths, in whole numbers.
+    """
     shape = len(times_s)
     names = ("agent_budget", "agent_samples_taken", "agent_samples_lost", "agent_spool_batches")
     found = {name: np.full(shape, np.nan) for name in names}
     for report in reports:
-        inside = np.flatnonzero((report.end_s > times_s - seconds + 1e-6) & (report.end_s <= times_s + 1e-6))
-        for place in inside[:1].tolist():
-            if report.budget in BUDGET_WORDS:
-                found["agent_budget"][place] = BUDGET_WORDS.index(report.budget)
-            _note(found["agent_samples_taken"], place, report.samples_taken)
-            _note(found["agent_samples_lost"], place, report.samples_lost)
-            found["agent_spool_batches"][place] = report.spool_batches
+        ended = (report.end_s > times_s - seconds + 1e-6) & (report.end_s <= times_s + 1e-6)
+        earlier = (times_s <= report.end_s) & (times_s > report.end_s - report.seconds + seconds / 2)
+        places = np.flatnonzero(ended | earlier)
+        if not len(places):
+            continue
+        if report.budget in BUDGET_WORDS:
+            found["agent_budget"][places] = BUDGET_WORDS.index(report.budget)
+        _share(found["agent_samples_taken"], places, seconds, report.seconds, report.samples_taken)
+        _share(found["agent_samples_lost"], places, seconds, report.seconds, report.samples_lost)
+        found["agent_spool_batches"][places] = report.spool_batches
     return found
 
 
@@ -195,6 +202,12 @@ def _amounts(block: Block, keys: Sequence[str], rows: np.ndarray[tuple[int], np.
     return np.where(known, flow.delta[inside].sum(axis=1).astype(np.float64), np.nan)
 
 
-def _note(target: Floats, place: int, value: int | None) -> None:
-    if value is not None:
-        target[place] = value
+def _share(target: Floats, places: Ints, seconds: Floats, window_s: float, count: int | None) -> None:
+    """Share a count of a window among the intervals of it that are at hand: whole numbers, whose sum is the count."""
+    if count is None:
+        return
+    ends_s = np.cumsum(seconds[places])
+    whole_s = float(ends_s[-1])
+    if window_s - whole_s > float(seconds[places].min()) / 2:
+        whole_s = window_s  # the others are recorded already
+    target[places] = np.diff(np.floor(count * ends_s / whole_s), prepend=0.0)

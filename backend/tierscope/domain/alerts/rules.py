@@ -15,6 +15,7 @@ from tierscope.domain.alerts.units import parse_literal
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.patterns import BadPattern, read_pattern
 from tierscope.domain.base.vocabulary import Severity
+from tierscope.domain.fleet.sending import MINUTE_SECONDS, MOST_SEND_MINUTES
 
 MatchOperator = Literal["=", "!=", "=~", "!~"]
 INTERVAL_SECONDS = 60
@@ -101,6 +102,12 @@ class CheckedRule:
     def inputs(self) -> frozenset[str]:
         """Stored series that it needs."""
         return self.condition.inputs | (frozenset() if self.recovery is None else self.recovery.inputs)
+
+    @property
+    def needs_each_minute(self) -> bool:
+        """Whether hosts of which it is pending or firing send each minute: it is on ping-pong, or fires soon."""
+        on_ping_pong = any(name.startswith("ping_pong") for name in self.inputs)
+        return on_ping_pong or self.rule.for_seconds < MOST_SEND_MINUTES * MINUTE_SECONDS
 
     @property
     def lookback(self) -> int:

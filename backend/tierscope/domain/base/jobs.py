@@ -23,11 +23,15 @@ class Job:
     wait: timedelta = timedelta(seconds=90)
     """How long after its end a bucket is due: uploads are spread over a minute."""
 
-    def due_before(self, now: datetime) -> datetime:
-        """Buckets that start before this moment are due."""
+    by_prometheus: bool = False
+    """Whether it works on what Prometheus sends, which agents do not hold back."""
+
+    def due_before(self, now: datetime, held: timedelta = timedelta()) -> datetime:
+        """Buckets that start before this moment are due. `held`: the longest that a host holds samples back."""
         if self.open_buckets:
             return now
-        return now - timedelta(microseconds=self.width_us) - self.wait
+        waits = self.wait if self.by_prometheus else self.wait + held
+        return now - timedelta(microseconds=self.width_us) - waits
 
 
 _AFTER_HOSTS = timedelta(minutes=5)
@@ -48,7 +52,7 @@ SERVICE_MOVES_1H = Job("service_moves_1h", HOUR_US, open_buckets=False, claim_li
 FLEET_MOVES = Job("fleet_moves", TEN_MINUTES_US, open_buckets=False, claim_limit=36)
 COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24)
 
-SAMPLES = Job("samples", MINUTE_US, open_buckets=False, claim_limit=1440, wait=timedelta(seconds=5))
+SAMPLES = Job("samples", MINUTE_US, open_buckets=False, claim_limit=1440, wait=timedelta(seconds=5), by_prometheus=True)
 """Samples of Prometheus: a minute is taken when the scrapes that end in it have usually come."""
 SAMPLES_PACK = Job("samples_pack", HOUR_US, open_buckets=False, claim_limit=24)
 RULE_DAYS = Job("rule_days", DAY_US, open_buckets=False, claim_limit=8)
@@ -80,6 +84,6 @@ JOBS = (
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 
 
-def due_table(now: datetime) -> dict[str, datetime]:
+def due_table(now: datetime, held: timedelta = timedelta()) -> dict[str, datetime]:
     """For each kind, the moment before which buckets are due."""
-    return {job.kind: job.due_before(now) for job in JOBS}
+    return {job.kind: job.due_before(now, held) for job in JOBS}

@@ -73,15 +73,19 @@ def silent_before(now: datetime) -> datetime:
     return now - timedelta(seconds=SILENT_SECONDS)
 
 
-def find_state(now: datetime, last_seen: datetime | None, retired: datetime | None) -> HostState:
-    """Whether a host reports: late after three intervals without a batch, silent after ten minutes."""
+def find_state(now: datetime, last_seen: datetime | None, retired: datetime | None, held_seconds: int = 0) -> HostState:
+    """Whether a host reports: late after three intervals without a batch, silent after ten minutes.
+
+    `held_seconds`: how long its plan lets it hold samples back, which it may be away beyond that.
+    """
     if retired is not None:
         return "retired"
     if last_seen is None:
         return "silent"
-    if last_seen < silent_before(now):
+    due = last_seen + timedelta(seconds=held_seconds)
+    if due < silent_before(now):
         return "silent"
-    return "late" if last_seen < late_before(now) else "reporting"
+    return "late" if due < late_before(now) else "reporting"
 
 
 def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:

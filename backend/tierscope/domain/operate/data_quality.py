@@ -89,7 +89,7 @@ def find_gaps(hours: Mapping[datetime, int], start: datetime, end: datetime, *, 
 
 
 def explain(gap: Gap, facts: HostFacts, *, now: datetime) -> ExplainedGap:
-    """The most certain reason that the store knows for a gap."""
+    """The most certain reason that the store knows for a gap; `now`: less what the host holds back."""
     reach = timedelta(seconds=SETTLING_SECONDS)
     if gap.end >= now - 2 * reach:
         if facts.paused_since is not None and facts.paused_since <= gap.start + reach:

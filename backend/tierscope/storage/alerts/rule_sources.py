@@ -18,13 +18,14 @@ def read_reports(
 ) -> dict[int, list[Report]]:
     """Reports of the hosts' agents that ended in (start, end]."""
     statement = text(
-        "SELECT host_id, extract(epoch FROM ts)::float8 AS end_s, budget_state, samples_taken, samples_lost,"
-        " spool_batches FROM self_reports WHERE host_id = ANY(:hosts) AND ts > :start AND ts <= :end"
-        " ORDER BY host_id, ts"
+        "SELECT host_id, extract(epoch FROM ts)::float8 AS end_s, (window_ns / 1e9)::float8 AS seconds, budget_state,"
+        " samples_taken, samples_lost, spool_batches FROM self_reports"
+        " WHERE host_id = ANY(:hosts) AND ts > :start AND ts <= :end ORDER BY host_id, ts"
     )
     found: dict[int, list[Report]] = {}
     for row in session.execute(statement, {"hosts": list(host_ids), "start": start, "end": end}):
-        report = Report(row.end_s, row.budget_state, row.samples_taken, row.samples_lost, row.spool_batches)
+        values = (row.end_s, row.seconds, row.budget_state, row.samples_taken, row.samples_lost, row.spool_batches)
+        report = Report(*values)
         found.setdefault(row.host_id, []).append(report)
     return found
 
@@ -78,6 +79,7 @@ class SubjectHostRow:
     origin: Origin
     labels: dict[str, str]
     enrolled_at: datetime
+    held_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class SubjectServiceRow:
 def read_subject_hosts(session: ReadSession) -> list[SubjectHostRow]:
     """All hosts that have sent something and are neither retired nor revoked."""
     statement = text(
-        "SELECT id, public_id, name, origin, labels || fixed_labels AS labels, enrolled_at FROM hosts"
+        "SELECT id, public_id, name, origin, labels || fixed_labels AS labels, enrolled_at, held_seconds FROM hosts"
         " WHERE retired_at IS NULL AND revoked_at IS NULL AND last_end_at IS NOT NULL ORDER BY id"
     )
     return [SubjectHostRow(**row) for row in session.execute(statement).mappings()]

@@ -6,7 +6,7 @@ those keys that it can see, and only then reads the data. Data that commits late
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select, text
 
@@ -24,6 +24,8 @@ class Claim:
     buckets: tuple[datetime, ...]
     now: datetime | None = field(default=None, compare=False)
     """When it was claimed, where who claimed it says."""
+    held: timedelta = field(default=timedelta(), compare=False)
+    """The longest that a host held samples back then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def claim(
     before: datetime,
     limit: int,
     now: datetime | None = None,
+    held: timedelta = timedelta(),
 ) -> Claim | None:
     """Lock the subject, delete its oldest `limit` due buckets' marks and return them; None where another has it."""
     lock = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 7))")
@@ -74,7 +77,7 @@ def claim(
     )
     values = {"kind": kind, "subject": subject_id, "service": service_id, "before": before, "limit": limit}
     buckets = sorted(set(transaction.execute(statement, values).scalars()))
-    return Claim(kind, subject_id, service_id, tuple(buckets), now) if buckets else None
+    return Claim(kind, subject_id, service_id, tuple(buckets), now, held) if buckets else None
 
 
 @dataclass(frozen=True, slots=True)

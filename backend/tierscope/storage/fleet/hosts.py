@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select, text, tuple_
+from sqlalchemy import ColumnElement, Select, func, select, text, tuple_
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Origin
@@ -27,6 +27,7 @@ _COLUMNS = (
     hosts.c.clock_skew_seconds,
     hosts.c.layout_id,
     hosts.c.retired_at,
+    hosts.c.held_seconds,
 )
 
 
@@ -47,11 +48,12 @@ class HostRow:
     clock_skew_seconds: float | None
     layout_id: int | None
     retired_at: datetime | None
+    held_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class HostFilter:
-    """Which hosts. `seen_after` and `seen_until` bound the last sighting; `retired` None = both."""
+    """Which hosts. `seen_after` and `seen_until` bound when the last sighting is out of date; `retired` None = both."""
 
     service: str | None = None
     origin: Origin | None = None
@@ -143,10 +145,11 @@ def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
         inner = select(host_services.c.host_id).join(services, services.c.id == host_services.c.service_id)
         found.append(hosts.c.id.in_(inner.where(services.c.public_id == wanted.service)))
     found += [hosts.c.labels[key].astext == value for key, value in wanted.labels]
+    due = hosts.c.last_seen_at + func.make_interval(0, 0, 0, 0, 0, 0, hosts.c.held_seconds)
     if wanted.seen_after is not None:
-        found.append(hosts.c.last_seen_at > wanted.seen_after)
+        found.append(due > wanted.seen_after)
     if wanted.seen_until is not None:
-        found.append((hosts.c.last_seen_at <= wanted.seen_until) | hosts.c.last_seen_at.is_(None))
+        found.append((due <= wanted.seen_until) | due.is_(None))
     if wanted.enrolled_since is not None:
         found.append(hosts.c.enrolled_at >= wanted.enrolled_since)
     if wanted.without_recent:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 IN_SERVICE = "h.revoked_at IS NULL AND h.retired_at IS NULL"
+HELD = "make_interval(secs => h.held_seconds)"
+"""How long a host holds samples back, by its plan."""
 STATE = (
-    "CASE WHEN h.last_seen_at IS NULL OR h.last_seen_at < :silent THEN 'silent'"
-    " WHEN h.last_seen_at < :late THEN 'late' ELSE 'reporting' END"
+    f"CASE WHEN h.last_seen_at IS NULL OR h.last_seen_at + {HELD} < :silent THEN 'silent'"
+    f" WHEN h.last_seen_at + {HELD} < :late THEN 'late' ELSE 'reporting' END"
 )
-"""State of a host in service; takes `late` and `silent` of `Limits`."""
+"""State of a host in service; takes `late` and `silent` of `Limits`. What it holds back does not make it late."""
 
 
 @dataclass(frozen=True, slots=True)

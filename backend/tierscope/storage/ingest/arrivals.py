@@ -48,12 +48,12 @@ class Arrivals:
         if item.batch.origin != "import":
             self._arrival_hour(item).duplicates += 1
 
-    def add(self, item: Incoming, tally: Tally) -> None:
-        """A batch that is stored now."""
+    def add(self, item: Incoming, tally: Tally, *, held_seconds: int) -> None:
+        """A batch that is stored now, of a host that holds samples back for so long by its plan."""
         if item.batch.origin == "import":
             return
         arrival_us = item.clocks.arrival_ns // 1000
-        late_before_us = arrival_us - LATE_SECONDS * 10**6
+        late_before_us = arrival_us - (LATE_SECONDS + held_seconds) * 10**6
         for end_us in np.concatenate(tally.ends_us).tolist() if tally.ends_us else ():
             hour_us, minute = minute_of(end_us)
             hour = self._hours[item.host.id, hour_us]

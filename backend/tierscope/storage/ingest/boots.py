@@ -32,6 +32,8 @@ class HostState:
     id: int
     boot_id: str | None
     revoked: bool
+    held_seconds: int
+    """How long its plan lets it hold samples back."""
     boots: dict[str, Boot] = field(default_factory=dict)
     cloned: list[tuple[Boot, Boot]] = field(default_factory=list)
     """(the one that stays, the copy), found in this group."""
@@ -41,10 +43,12 @@ def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[i
     """Locks hosts in order of id and reads their boots."""
     ids = sorted(set(host_ids))
     rows = transaction.execute(
-        text("SELECT id, boot_id, revoked_at FROM hosts WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE"),
+        text(
+            "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE"
+        ),
         {"ids": ids},
     )
-    states = {row.id: HostState(row.id, row.boot_id, row.revoked_at is not None) for row in rows}
+    states = {row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds) for row in rows}
     boots = transaction.execute(
         text("SELECT id, host_id, boot_id, first_sealed_at, cloned_at FROM boots WHERE host_id = ANY(:ids)"),
         {"ids": ids},

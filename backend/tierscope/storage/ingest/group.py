@@ -116,7 +116,7 @@ class _Group:
         facts.write_hosts(self._transaction, pairs, self._hosts)
         found = []
         for item, tally in pairs:
-            self._arrivals.add(item, tally)
+            self._arrivals.add(item, tally, held_seconds=self._hosts[item.host.id].held_seconds)
             own = notes.findings_of(item, tally, self._limits, refused_layouts, refused_services)
             tally.warnings.extend(note.finding.cause for note in own if note.holds)
             found.extend(own)

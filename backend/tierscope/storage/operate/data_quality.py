@@ -11,6 +11,7 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.figures import Origin
+from tierscope.storage.fleet.reporting import HELD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class QualityRow(_Sums):
     name: str
     origin: Origin
     step_seconds: int
+    held_seconds: int
     start: datetime
     end: datetime
     counters_dropped: int | None
@@ -90,13 +92,14 @@ WITH hours AS (
   FROM hours GROUP BY host_id
 ), spans AS (
   SELECT h.id, h.public_id, h.name, h.origin, h.clock_skew_seconds, s.*,
-    greatest(coalesce(h.interval_seconds, :step), 60) AS step_seconds,
+    greatest(coalesce(h.interval_seconds, :step), 60) AS step_seconds, h.held_seconds,
     greatest(CAST(:start AS timestamptz), date_trunc('minute', least(
       greatest(h.enrolled_at, :since) + interval '3 minutes',
       CASE WHEN s.first_hour < greatest(h.enrolled_at, :since) + interval '3 minutes' THEN (
         SELECT ts + make_interval(mins => CAST(round(ln(CAST(minutes & -minutes AS float8)) / ln(2.0)) AS int))
         FROM quality_1h q WHERE q.host_id = h.id AND q.ts = s.first_hour) END))) AS began,
-    least(CAST(:end AS timestamptz), CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended,
+    least(CAST(:end AS timestamptz), date_trunc('minute', CAST(:settled AS timestamptz) - {HELD}),
+      CASE WHEN h.retired_at IS NULL THEN :end ELSE h.last_end_at END) AS ended,
     CASE WHEN s.least_dropped < s.most_dropped THEN (SELECT sum(CASE WHEN before IS NULL THEN 0
         WHEN now >= before THEN now - before ELSE now END)
       FROM (SELECT dropped_batches AS now, lag(dropped_batches) OVER (ORDER BY ts) AS before FROM quality_1h q
@@ -104,7 +107,8 @@ WITH hours AS (
       ELSE s.most_dropped - s.least_dropped END AS dropped
   FROM hosts h LEFT JOIN sums s ON s.host_id = h.id WHERE h.revoked_at IS NULL AND h.origin <> 'import'
 ), per_host AS MATERIALIZED (
-  SELECT id AS number, public_id AS host_id, name, origin, step_seconds, began AS start, greatest(began, ended) AS end,
+  SELECT id AS number, public_id AS host_id, name, origin, step_seconds, held_seconds, began AS start,
+    greatest(began, ended) AS end,
     greatest(0, floor(extract(epoch FROM ended - began) / step_seconds))::bigint AS expected,
     coalesce(received, 0)::bigint AS received,
     greatest(0, floor(extract(epoch FROM ended - began) / step_seconds) - coalesce(received, 0))::bigint AS missing,
@@ -134,10 +138,14 @@ ORDER BY missing DESC, number
 
 @dataclass(frozen=True, slots=True)
 class QualityWindow:
-    """A window of whole minutes; `since`: nothing was counted before. `step_seconds` of hosts that say none."""
+    """A window of whole minutes; `since`: nothing was counted before. `step_seconds` of hosts that say none.
+
+    `settled`: what ended before then has come, from hosts that hold nothing back.
+    """
 
     start: datetime
     end: datetime
+    settled: datetime
     since: datetime
     step_seconds: int
 
@@ -149,6 +157,7 @@ class QualityWindow:
         return {
             "start": self.start,
             "end": self.end,
+            "settled": self.settled,
             "since": self.since,
             "step": self.step_seconds,
             "first_hour": first,

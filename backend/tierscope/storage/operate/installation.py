@@ -1,7 +1,7 @@
 """What is true of the installation as a whole: storage mode, origins of its hosts, work that waits."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
@@ -9,6 +9,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.jobs import due_table
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.partitions import Mode
+from tierscope.storage.fleet.sending import longest_held_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Installation:
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:
     """Read all of it."""
-    waiting = backlog(session, now=now, due=due_table(now))
+    held = timedelta(seconds=longest_held_seconds(session))
+    waiting = backlog(session, now=now, due=due_table(now, held))
     row = session.execute(
         text(
             "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"

@@ -1,7 +1,7 @@
 """What the service counts of itself: runs of workers' tasks, and how much there is of each thing."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
@@ -11,6 +11,7 @@ from tierscope.domain.fleet.host_facts import late_before, silent_before
 from tierscope.domain.operate.telemetry import TASK_SECONDS, Inventory, Rebuilt, TaskRuns, bucket_of
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.fleet.reporting import STATE
+from tierscope.storage.fleet.sending import longest_held_seconds
 
 _COUNT_RUN = text(
     "INSERT INTO task_runs AS t (task, runs, failures, seconds, buckets, last_at, failed_at)"
@@ -58,7 +59,8 @@ def count_rebuilt(transaction: WriteTransaction, buckets: Mapping[str, int], fai
 
 def read_inventory(session: ReadSession, now: datetime) -> Inventory:
     """Look at everything once."""
-    waiting = backlog(session, now=now, due=due_table(now))
+    held = timedelta(seconds=longest_held_seconds(session))
+    waiting = backlog(session, now=now, due=due_table(now, held))
     moments = {"late": late_before(now), "silent": silent_before(now)}
     tasks = session.execute(text("SELECT task, runs, failures, seconds, buckets, last_at FROM task_runs ORDER BY task"))
     rebuilt = session.execute(text("SELECT kind, buckets, failures FROM rebuilt_buckets ORDER BY kind"))

@@ -92,6 +92,9 @@ hosts = Table(
     Column("refused_protocol", BigInteger),  # of a batch that this service could not read; null once one is stored
     Column("refused_protocol_at", Instant),
     Column("interval_seconds", Integer),  # between collections, where the host has its own
+    # How long its plan lets it hold samples back beyond a minute: domain/fleet/sending.py
+    Column("held_seconds", Integer, nullable=False, server_default="0"),
+    Column("closely_until", Instant),  # it sends each minute until then
     Column("pods_at", Instant),  # of the inventory that lists them; null where no pod runs
     Column("pods_left_out", Integer),
     Column("pods_unavailable", Text),  # why something of them is not known
@@ -141,6 +144,7 @@ services = Table(
     _instant("first_seen_at"),
     _instant("last_seen_at"),
     Column("owner_team_id", BigInteger, ForeignKey("teams.id", ondelete="SET NULL"), index=True),
+    Column("closely_until", Instant),  # its hosts send each minute until then
     UniqueConstraint("namespace", "name", "origin"),
 )
 

@@ -17,9 +17,11 @@ from tierscope.domain.alerts.frame import MINUTE_S, Frame, Ints
 from tierscope.domain.alerts.machine import LEVEL_NAMES, Level, States, follow, start_states
 from tierscope.domain.alerts.rules import CheckedRule, Scope, check_rule
 from tierscope.domain.alerts.vocabulary import AGE, DAYS_EARLY, DAYS_MEDIAN, ScopeKind
+from tierscope.domain.fleet.sending import CLOSELY, NOTED_EVERY
 from tierscope.storage.alerts.rows import StoredStates, lock_alerts, open_alerts_of, read_states, store_states
 from tierscope.storage.alerts.rule_sources import read_subject_services
 from tierscope.storage.alerts.rules import RuleRow, list_rules
+from tierscope.storage.fleet.sending import look_closely
 from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
 from tierscope.usecases.alerts.forecasts import record_forecasts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
@@ -54,6 +56,8 @@ class _Standing:
     ids: Ints
     states: States
     evaluated_to: int
+    target: int
+    """The newest minute of which everything has come in time that its hosts send."""
 
 
 class EvaluateRules:
@@ -80,16 +84,19 @@ class EvaluateRules:
         now = self._clock()
         store_shipped(transaction, now=now)
         standings = self._standings(transaction, target, done)
-        behind = [standing for standing in standings if standing.evaluated_to < target]
+        behind = [standing for standing in standings if standing.evaluated_to < standing.target]
         if not behind:
             return False
         first = min(standing.evaluated_to for standing in behind) + 1
+        target = max(standing.target for standing in behind)
         last = min(target, first + _MINUTES_AT_ONCE - 1)
         if any({DAYS_MEDIAN, DAYS_EARLY} & standing.checked.inputs for standing in behind):
             services = {row.public_id: row for row in read_subject_services(transaction)}
             record_forecasts(transaction, services, (first, last))
         for group in _groups(behind):
-            self._judge(transaction, group, (first, last), now, done)
+            if group[0].target >= first:
+                self._judge(transaction, group, (first, min(last, group[0].target)), now, done)
+        self._look_closely(transaction, behind, now)
         done.minutes += last - first + 1
         return last < target
 
@@ -108,8 +115,20 @@ class EvaluateRules:
             if row.rule.scope not in by_scope:
                 by_scope[row.rule.scope] = fleet.subjects(row.rule.scope)
             subjects = by_scope[row.rule.scope]
-            found.append(_stand(row, checked, subjects, stored.get(row.id), target))
+            held = fleet.held_minutes(subjects)
+            found.append(_stand(row, checked, subjects, stored.get(row.id), target - held))
         return found
+
+    @staticmethod
+    def _look_closely(transaction: WriteTransaction, standings: Sequence[_Standing], now: datetime) -> None:
+        """Let hosts of which a rule that needs each minute is pending or firing send each minute for some time."""
+        hosts: set[int] = set()
+        for standing in standings:
+            if standing.checked.needs_each_minute and standing.checked.rule.scope.kind != "fleet":
+                active = np.isin(standing.states.level, (Level.PENDING, Level.FIRING))
+                hosts.update(host for place in np.flatnonzero(active) for host in standing.subjects[place].host_ids)
+        until = now + CLOSELY + NOTED_EVERY
+        look_closely(transaction, sorted(hosts), until=until, rewrite_before=until - NOTED_EVERY)
 
     def _judge(
         self,
@@ -135,7 +154,7 @@ class EvaluateRules:
 
 
 def newest_complete(now: datetime) -> int:
-    """The newest minute that may be judged: all that arrives in time has arrived."""
+    """The newest minute that may be judged where hosts send each minute: all that arrives in time has arrived."""
     return int((now.timestamp() - ARRIVAL_SECONDS - SETTLING_SECONDS) // MINUTE_S)
 
 
@@ -144,17 +163,17 @@ def _stand(
 ) -> _Standing:
     ids = np.array([subject.id for subject in subjects], np.int64)
     if stored is None or stored.version != row.version:
-        return _Standing(row, checked, subjects, ids, start_states(len(ids)), target - 1)
+        return _Standing(row, checked, subjects, ids, start_states(len(ids)), target - 1, target)
     states, _ = unpack_states(stored.body, ids)
     reached = int(stored.evaluated_to.timestamp()) // MINUTE_S
-    return _Standing(row, checked, subjects, ids, states, max(reached, target - MOST_MINUTES))
+    return _Standing(row, checked, subjects, ids, states, max(reached, target - MOST_MINUTES), target)
 
 
 def _groups(standings: Sequence[_Standing]) -> list[list[_Standing]]:
-    """Rules that share a frame: of one kind, and those that look far back for themselves."""
-    groups: dict[tuple[ScopeKind, bool], list[_Standing]] = {}
+    """Rules that share a frame: of one kind and as far as each other, and those that look far back for themselves."""
+    groups: dict[tuple[ScopeKind, bool, int], list[_Standing]] = {}
     for standing in standings:
-        key = (standing.checked.rule.scope.kind, AGE in standing.checked.inputs)
+        key = (standing.checked.rule.scope.kind, AGE in standing.checked.inputs, standing.target)
         groups.setdefault(key, []).append(standing)
     return list(groups.values())
 

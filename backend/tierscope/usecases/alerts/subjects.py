@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.alerts.frame import MINUTE_S
 from tierscope.domain.alerts.rules import Scope
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.figures import Origin
@@ -50,6 +51,14 @@ class Fleet:
         if scope.kind == "host":
             return [self._host(row) for row in hosts]
         return [_fleet(origin, hosts) for origin in ("live", "import", "simulated") if _has(hosts, origin)]
+
+    def held_minutes(self, subjects: Sequence[Subject]) -> int:
+        """The longest that a host of these subjects holds samples back, in whole minutes."""
+        holding = {row.id: row.held_seconds for row in self.hosts if row.held_seconds}
+        if not holding:
+            return 0
+        held = (holding.get(host, 0) for subject in subjects for host in subject.host_ids)
+        return -(-max(held, default=0) // MINUTE_S)
 
     def host_labels(self, row: SubjectHostRow) -> dict[str, str]:
         """The labels of a host, with its name and origin."""

@@ -54,7 +54,7 @@ def find_candidates(
     busy = busy_hosts(session, *span)
     excluded: dict[int, str] = {}
     for row in rows:
-        state = find_state(now, row.last_seen_at, row.retired_at)
+        state = find_state(now, row.last_seen_at, row.retired_at, row.held_seconds)
         if state in ("retired", "silent") and row.origin != "import":
             excluded[row.id] = f"the host is {state}"
         elif row.id in busy:

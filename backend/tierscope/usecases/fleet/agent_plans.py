@@ -4,18 +4,21 @@ import hashlib
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Conflict
+from tierscope.core.settings import Sending
+from tierscope.domain.fleet.sending import SETTLES, held_seconds
 from tierscope.domain.heat.plan import NO_PLAN, Chosen, HostPlan, choose_hosts, plan_host
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agent_plans as stored
 from tierscope.storage.fleet.agent_plans import Pause, PauseScope
 from tierscope.storage.fleet.agents import HostIdentity
+from tierscope.storage.fleet.sending import SendingHosts, read_sending, write_held_seconds
 from tierscope.usecases.base.subjects import require_subject_host
 
 __all__ = ["AgentConfig", "AgentPlans", "Pause", "PauseInfo", "SwitchAnswer", "read_pause_state"]
@@ -24,6 +27,8 @@ INTERVAL_SECONDS = 60
 CONFIG_VERSION = 1
 SEEN_WITHIN = timedelta(days=1)
 PLAN_KEPT = timedelta(minutes=1)
+PAUSES_KEPT = timedelta(seconds=10)
+"""An agent asks each minute or two: it hears of a pause that another process wrote at most so much later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class AgentConfig:
     """What a host is asked to do. A limit in the host's own file always wins; it never names a URL or a path."""
 
     interval_seconds: int
+    send_minutes: int
     paused: bool
     heat_enabled: bool
     plan: HostPlan
@@ -51,7 +57,8 @@ class AgentConfig:
     def etag(self) -> str:
         """A strong ETag over the content."""
         plan = [self.plan.services, self.plan.sample_services]
-        body = json.dumps([self.interval_seconds, self.paused, self.heat_enabled, plan, self.version]).encode()
+        says = [self.interval_seconds, self.send_minutes, self.paused, self.heat_enabled, plan, self.version]
+        body = json.dumps(says).encode()
         return f'"{hashlib.sha256(body).hexdigest()[:16]}"'
 
 
@@ -63,22 +70,92 @@ class SwitchAnswer:
     pauses: tuple[Pause, ...]
 
 
-class AgentPlans:
-    """Plans and pauses of agents."""
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """What the plans of all hosts follow from: read once a minute."""
 
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+    made_at: datetime
+    services: Mapping[int, Mapping[str, Chosen]]
+    sending: SendingHosts
+
+
+class AgentPlans:
+    """Plans and pauses of agents. `sending`: how often they send; each minute without it."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now, sending: Sending | None = None) -> None:
         self._database = database
         self._clock = clock
+        self._sending = sending or Sending(minutes=1)
         self._lock = threading.Lock()
-        self._made: tuple[datetime, date] | None = None
-        self._by_host: Mapping[int, Mapping[str, Chosen]] = {}
+        self._fleet: _Fleet | None = None
+        self._pauses: tuple[datetime, Sequence[Pause]] | None = None
+        self._less_since: dict[int, datetime] = {}
+        """Since when hosts are told to hold less back than is written down of them."""
 
-    def config(self, host: HostIdentity) -> AgentConfig:
-        """What this host is asked to do now."""
+    def config(self, host: HostIdentity, *, most_minutes: int = 1) -> AgentConfig:
+        """What this host is asked to do now. `most_minutes`: the longest time between batches that it would take."""
+        known = self.known(host, most_minutes=most_minutes)
+        if known is not None:
+            return known
+        now = self._clock()
+        with self._lock:
+            if not self._is_fresh(now):
+                self._read(now)
+            fleet, pauses = self._fleet, self._pauses
+        assert fleet is not None
+        assert pauses is not None
+        minutes = self._send_minutes(fleet, host, most_minutes)
+        if self._held_change(fleet, host, minutes, now) is not None:
+            with self._database.write() as transaction:
+                write_held_seconds(transaction, host.id, held_seconds(minutes))
+            fleet.sending.held_seconds[host.id] = held_seconds(minutes)
+            self._less_since.pop(host.id, None)
+        return _config(host, fleet, pauses[1], minutes)
+
+    def known(self, host: HostIdentity, *, most_minutes: int = 1) -> AgentConfig | None:
+        """The same from memory, without waiting for anything; None where the database has to be asked or told."""
+        now = self._clock()
+        fleet, pauses = self._fleet, self._pauses
+        if fleet is None or pauses is None or not self._is_fresh(now):
+            return None
+        minutes = self._send_minutes(fleet, host, most_minutes)
+        if self._held_change(fleet, host, minutes, now) is not None:
+            return None
+        return _config(host, fleet, pauses[1], minutes)
+
+    def _is_fresh(self, now: datetime) -> bool:
+        fleet, pauses = self._fleet, self._pauses
+        if fleet is None or pauses is None:
+            return False
+        made = fleet.made_at
+        return made.date() == now.date() and now - made < PLAN_KEPT and now - pauses[0] < PAUSES_KEPT
+
+    def _read(self, now: datetime) -> None:
+        """Read what is too old. The caller holds the lock."""
+        fleet = self._fleet
         with self._database.read() as session:
-            state = read_pause_state(session, host.id)
-            plan = self._plan(session, host)
-        return AgentConfig(INTERVAL_SECONDS, state.paused, not state.heat_paused, plan, CONFIG_VERSION)
+            if fleet is None or fleet.made_at.date() != now.date() or now - fleet.made_at >= PLAN_KEPT:
+                seen_after = now - SEEN_WITHIN
+                services = _choose_all(session, now)
+                self._fleet = _Fleet(now, services, read_sending(session, seen_after=seen_after, now=now))
+            self._pauses = (now, stored.read_pauses(session))
+
+    def _send_minutes(self, fleet: _Fleet, host: HostIdentity, most_minutes: int) -> int:
+        small = fleet.sending.hosts <= self._sending.small_fleet_hosts
+        wanted = 1 if small or host.id in fleet.sending.closely else self._sending.minutes
+        return max(1, min(wanted, most_minutes))
+
+    def _held_change(self, fleet: _Fleet, host: HostIdentity, minutes: int, now: datetime) -> int | None:
+        """What has to be written down of how long a host holds samples back; None where it stands there.
+
+        More counts at once, less when what the host had held back has come: until then nothing of it is late.
+        """
+        written, held = fleet.sending.held_seconds.get(host.id, 0), held_seconds(minutes)
+        if held >= written:
+            self._less_since.pop(host.id, None)
+            return held if held > written else None
+        since = self._less_since.setdefault(host.id, now)
+        return held if now - since >= SETTLES else None
 
     def pauses(self) -> list[Pause]:
         """All pauses that hold, oldest first."""
@@ -99,7 +176,9 @@ class AgentPlans:
             detail = {"scope": scope, "changed": int(changed)}
             row = stored_access.AuditRow(now, actor, "agents.pause", host or "*", detail)
             stored_access.append_audit(transaction, row)
-            return SwitchAnswer(int(changed), tuple(stored.read_pauses(transaction)))
+            pauses = tuple(stored.read_pauses(transaction))
+        self._pauses = None
+        return SwitchAnswer(int(changed), pauses)
 
     def resume(self, host: str | None, *, heat_only: bool, actor: str) -> SwitchAnswer:
         """End the pauses of one host, or every pause (None).
@@ -123,24 +202,17 @@ class AgentPlans:
             detail = {"scopes": list(scopes), "changed": changed}
             audit = stored_access.AuditRow(now, actor, "agents.resume", host or "*", detail)
             stored_access.append_audit(transaction, audit)
-            return SwitchAnswer(changed, tuple(stored.read_pauses(transaction)))
-
-    def _plan(self, session: ReadSession, host: HostIdentity) -> HostPlan:
-        """The host's plan. Recordings and simulations have none: they send what was recorded."""
-        if host.origin != "live":
-            return NO_PLAN
-        now = self._clock()
-        with self._lock:
-            if self._made is None or self._made[1] != now.date() or now - self._made[0] >= PLAN_KEPT:
-                self._by_host = _choose_all(session, now)
-                self._made = (now, now.date())
-            services = self._by_host.get(host.id, {})
-        return plan_host(host.id, services)
+            pauses = tuple(stored.read_pauses(transaction))
+        self._pauses = None
+        return SwitchAnswer(changed, pauses)
 
 
 def read_pause_state(session: ReadSession, host_id: int) -> PauseInfo:
     """Whether the agent of a host may work, and who said otherwise; the widest pause is the one named."""
-    rows = stored.read_pauses(session, host_id=host_id)
+    return _pause_state(stored.read_pauses(session, host_id=host_id))
+
+
+def _pause_state(rows: Sequence[Pause]) -> PauseInfo:
     whole = [row for row in rows if row.scope == "all"]
     named = next(iter(whole or rows), None)
     return PauseInfo(
@@ -150,6 +222,13 @@ def read_pause_state(session: ReadSession, host_id: int) -> PauseInfo:
         since=None if named is None else named.since,
         actor=None if named is None else named.actor,
     )
+
+
+def _config(host: HostIdentity, fleet: _Fleet, pauses: Sequence[Pause], minutes: int) -> AgentConfig:
+    """Recordings and simulations have no plan of heat: they send what was recorded."""
+    state = _pause_state([row for row in pauses if row.host_id in (None, host.public_id)])
+    plan = plan_host(host.id, fleet.services.get(host.id, {})) if host.origin == "live" else NO_PLAN
+    return AgentConfig(INTERVAL_SECONDS, minutes, state.paused, not state.heat_paused, plan, CONFIG_VERSION)
 
 
 def _choose_all(session: ReadSession, now: datetime) -> Mapping[int, Mapping[str, Chosen]]:

@@ -71,9 +71,9 @@ class HostQuality(_Arrivals):
     """A host in its window: the part of the one asked for in which it was enrolled and not retired.
 
     Intervals end once a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their
-    end and `corrected` ones have a time that was rebuilt; both are stored. `too_late` and `set_aside` are not.
-    `duplicates`: batches that came again and were stored once. `dropped`: batches that the agent gave up, its spool
-    full. `gaps`: the newest; `more_gaps` older ones are not listed.
+    end, and what the host holds back by its plan; `corrected` ones have a time that was rebuilt; both are stored.
+    `too_late` and `set_aside` are not. `duplicates`: batches that came again and were stored once. `dropped`: batches
+    that the agent gave up, its spool full. `gaps`: the newest; `more_gaps` older ones are not listed.
     """
 
     host_id: str
@@ -127,7 +127,8 @@ class DataQualityReads:
             after = (int(missing), int(number))
         with self._database.read() as session:
             since = stored.counted_since(session)
-            asked = QualityWindow(window.start, window.end, since, INTERVAL_SECONDS)
+            settled = now - timedelta(seconds=SETTLING_SECONDS)
+            asked = QualityWindow(window.start, window.end, settled, since, INTERVAL_SECONDS)
             fleet, rows = stored.read_quality(
                 session, asked, skew_limit_seconds=self._skew_limit, after=after, limit=limit + 1
             )
@@ -213,7 +214,8 @@ def _gaps(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, now: date
     )
     minutes = {hour.ts: hour.minutes for hour in hours}
     found = find_gaps(minutes, row.start, row.end, step_seconds=row.step_seconds)
-    return [explain(gap, facts, now=now) for gap in found]
+    due = now - timedelta(seconds=row.held_seconds)
+    return [explain(gap, facts, now=due) for gap in found]
 
 
 def _caps(row: QualityRow, reasons: Reasons) -> tuple[ReachedCap, ...]:

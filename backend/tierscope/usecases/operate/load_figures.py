@@ -10,6 +10,7 @@ from tierscope.core.database import Database
 from tierscope.domain.base.jobs import COUNTERS, due_table
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.live_rows import PACKED_TABLES
+from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.storage.operate.load_figures import local_backend, newest_ledger_ends, table_bytes
 from tierscope.storage.tables.time import TIME_TABLES
 
@@ -74,7 +75,8 @@ class LoadFigures:
         """The lag now."""
         now = self._clock()
         with self._database.read() as session:
-            waiting = backlog(session, now=now, due=due_table(now))
+            held = timedelta(seconds=longest_held_seconds(session))
+            waiting = backlog(session, now=now, due=due_table(now, held))
             newest = backlog(session, now=now, due={COUNTERS.kind: COUNTERS.due_before(now)})
             ends = newest_ledger_ends(session, now - _RECENTLY)
         behind = max(((sample - row).total_seconds() for sample, row in ends), default=0.0)
@@ -104,13 +106,13 @@ class Verdict:
     """Why not."""
 
 
-def judge(fleet: Mapping[str, Any], lag: Mapping[str, Any], *, expected_batches: int) -> Verdict:
+def judge(fleet: Mapping[str, Any], lag: Mapping[str, Any], *, expected_minutes: int) -> Verdict:
     """The verdict on a load from its generator's report and the lag that was seen."""
     reasons = []
     if fleet["errors"]:
         reasons.append(f"{fleet['errors']} batches were given up: {fleet['first_error']}")
-    if fleet["batches"] < expected_batches:
-        reasons.append(f"{fleet['batches']} of {expected_batches} batches were taken")
+    if fleet["host_minutes"] < expected_minutes:
+        reasons.append(f"{fleet['host_minutes']} of {expected_minutes} minutes of hosts were taken")
     late = fleet["lag_s"]["max"] if fleet["lag_s"] else 0.0
     if late >= MOST_LAG_S:
         reasons.append(f"a batch was sent {late:.0f} s after it was due")

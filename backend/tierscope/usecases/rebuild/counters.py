@@ -52,7 +52,7 @@ def rebuild_counters(transaction: WriteTransaction, claimed: Claim) -> None:
     """
     inventory = _rebuild(transaction, claimed)[1]
     rebuild_recent(transaction, claimed.subject_id, inventory)
-    closed = COUNTERS_CLOSED.due_before(claimed.now or utc_now())
+    closed = COUNTERS_CLOSED.due_before(claimed.now or utc_now(), claimed.held)
     opened = [bucket for bucket in claimed.buckets if bucket >= closed]
     dirty_buckets.append(transaction, COUNTERS_CLOSED.kind, claimed.subject_id, 0, opened)
 

@@ -36,6 +36,7 @@ from tierscope.domain.base.jobs import (
     Job,
 )
 from tierscope.storage.base.dirty_buckets import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
+from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.usecases.rebuild.counters import (
     pack_hours,
     pack_ledger_days,
@@ -84,6 +85,7 @@ _EXTEND_EVERY = timedelta(seconds=2)
 """Not more often, so that what arrives all the time is taken by many hosts at once."""
 _OTHERS_WAIT_SECONDS = 6.0
 """A worker takes hosts whose newest hours another one keeps in memory only when they have waited for so long."""
+_HELD_KEPT = timedelta(minutes=1)
 log = structlog.get_logger(__name__)
 
 
@@ -108,6 +110,7 @@ class DrainMarks:
         self._clock = clock
         self._order = Random()  # noqa: S311 - an order, not a secret
         self._open = open_buckets if open_buckets is not None else OpenBuckets()
+        self._held: tuple[datetime, timedelta] | None = None
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Drained:
         """Work until nothing is due, or for `at_most`; what is left waits for the next run."""
@@ -131,12 +134,20 @@ class DrainMarks:
                 break
         return done
 
+    def _longest_held(self, now: datetime) -> timedelta:
+        """The longest that a host holds samples back, looked up once a minute: so long a bucket stays open."""
+        if self._held is None or now - self._held[0] >= _HELD_KEPT:
+            with self._database.read() as session:
+                self._held = (now, timedelta(seconds=longest_held_seconds(session)))
+        return self._held[1]
+
     def _extend_open(self, now: datetime, done: Drained, failed: set[tuple[str, int, int]], *, sharing: bool) -> int:
         """Extend open buckets, many hosts in one transaction; how many buckets.
 
         `sharing`: leave hosts that this worker does not keep to others for some seconds.
         """
-        since = COUNTERS_CLOSED.due_before(now)
+        held = self._longest_held(now)
+        since = COUNTERS_CLOSED.due_before(now, held)
         with self._database.read() as session:
             waiting = waiting_subjects(session, COUNTERS.kind, since=since, before=now, limit=_CANDIDATES)
         due = [
@@ -150,7 +161,7 @@ class DrainMarks:
             try:
                 with self._database.write() as transaction:
                     claimed = claim_subjects(transaction, COUNTERS.kind, some, since=since, before=now)
-                    extended = self._open.extend(transaction, claimed, now=now)
+                    extended = self._open.extend(transaction, claimed, now=now, held=held)
             except Exception:
                 # One host with data that cannot be worked must not stop the others: each is worked by itself.
                 log.exception("open buckets could not be extended together", hosts=len(some))
@@ -174,12 +185,13 @@ class DrainMarks:
         """One pass over all kinds, with `between` before each subject; False when there was nothing to do."""
         worked = False
         now = self._clock()
+        held = self._longest_held(now)
         with self._database.read() as session:
-            due = due_kinds(session, {job.kind: _due_before(job, now) for job in JOBS})
+            due = due_kinds(session, {job.kind: _due_before(job, now, held) for job in JOBS})
         # What one kind makes marks for comes in the next pass, which follows where this one did something.
         for job in (job for job in JOBS if job.kind in due):
             now = self._clock()
-            before = _due_before(job, now)
+            before = _due_before(job, now, held)
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -218,6 +230,7 @@ class DrainMarks:
                     before=before,
                     limit=job.claim_limit,
                     now=now,
+                    held=self._longest_held(now),
                 )
                 if claimed is None:
                     return 0
@@ -232,5 +245,5 @@ class DrainMarks:
         return len(claimed.buckets)
 
 
-def _due_before(job: Job, now: datetime) -> datetime:
-    return (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now)
+def _due_before(job: Job, now: datetime, held: timedelta) -> datetime:
+    return (COUNTERS_CLOSED if job is COUNTERS else job).due_before(now, held)

@@ -104,9 +104,17 @@ class OpenBuckets:
             self._kept.put(host_id, kept)
 
     def extend(
-        self, transaction: WriteTransaction, claimed: Mapping[int, tuple[datetime, ...]], *, now: datetime
+        self,
+        transaction: WriteTransaction,
+        claimed: Mapping[int, tuple[datetime, ...]],
+        *,
+        now: datetime,
+        held: timedelta = timedelta(),
     ) -> Extended:
-        """Work off claimed marks of open buckets; where a host's ledger cannot be extended, rebuild its buckets."""
+        """Work off claimed marks of open buckets; where a host's ledger cannot be extended, rebuild its buckets.
+
+        `held`: the longest that a host holds samples back.
+        """
         done = Extended(buckets=sum(len(buckets) for buckets in claimed.values()))
         hosts = self._load(transaction, list(claimed), now=now)
         start = min((bucket for buckets in claimed.values() for bucket in buckets), default=now)
@@ -135,7 +143,7 @@ class OpenBuckets:
         for host_id, buckets in claimed.items():
             if host_id not in done.kept:
                 done.rebuilt.append(host_id)
-                rebuild_counters(transaction, Claim(COUNTERS.kind, host_id, 0, buckets, now))
+                rebuild_counters(transaction, Claim(COUNTERS.kind, host_id, 0, buckets, now, held))
         return done
 
     def _store(self, transaction: WriteTransaction, new: Sequence[NewRows], done: Extended, *, now: datetime) -> None:

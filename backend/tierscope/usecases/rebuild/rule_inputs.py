@@ -47,6 +47,7 @@ from tierscope.storage.alerts.rule_sources import read_placed_loads, read_report
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.retention import kept
+from tierscope.storage.fleet.sending import read_held_seconds
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.base.spans import Span
 
@@ -106,6 +107,7 @@ class RuleInputs:
     def store(self) -> dict[int, set[datetime]]:
         """Store what was gathered; the days that it is of, by host. What has the same columns is stored together."""
         self._add_shortfalls()
+        held_s = read_held_seconds(self._transaction, sorted({found.host_id for found in self._found}))
         alike: dict[tuple[bool, tuple[str, ...]], list[_Found]] = {}
         for found in self._found:
             alike.setdefault((found.service_id > 0, tuple(found.columns)), []).append(found)
@@ -115,12 +117,14 @@ class RuleInputs:
             columns |= {name: np.concatenate([part.columns[name] for part in group]) for name in others}
             names = tuple(sorted(columns))
             counts = [len(part.ledger) for part in group]
+            host_ids = np.repeat(np.array([part.host_id for part in group], np.int64), counts)
+            held = np.array([held_s.get(host_id, 0) for host_id in host_ids.tolist()], np.float64)
             rows = InputRows(
-                np.repeat(np.array([part.host_id for part in group], np.int64), counts),
+                host_ids,
                 np.repeat(np.array([part.service_id for part in group], np.int64), counts),
                 ledger.times_s,
                 ledger.dt_seconds,
-                _lag_seconds(ledger.times_s, self._now),
+                _lag_seconds(ledger.times_s + held, self._now),
                 names,
                 to_matrix(columns, names),
             )
@@ -155,9 +159,9 @@ def not_recorded(
     return ledger.rows(young & uncovered(ledger.times_s, ledger.dt_seconds, spans))
 
 
-def _lag_seconds(times_s: Floats, now: datetime) -> Floats:
-    """How late each interval is recorded, in steps."""
-    return np.asarray(_LAG_STEP_S * np.ceil(np.maximum(now.timestamp() - times_s, 0.0) / _LAG_STEP_S))
+def _lag_seconds(due_s: Floats, now: datetime) -> Floats:
+    """How late each interval is recorded, in steps: after its end and what its host holds back by its plan."""
+    return np.asarray(_LAG_STEP_S * np.ceil(np.maximum(now.timestamp() - due_s, 0.0) / _LAG_STEP_S))
 
 
 def pack_rule_days(transaction: WriteTransaction, claimed: Claim) -> None:

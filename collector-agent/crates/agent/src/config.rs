@@ -111,6 +111,7 @@ mod tests {
             ),
             ("[kubernetes]\npod_labels = [\"team\"]\n", "line 2", "api = true"),
             ("upload_spread_seconds = 601\n", "line 1", "at most 600"),
+            ("send_minutes = 11\n", "line 1", "1 to 10"),
             ("spool_max_mib = 0\n", "line 1", "1 to 65536"),
             ("[limits]\ncounters = 0\n", "line 2", "1 to 65536"),
             (

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use anyhow::Result;
 use tierscope_clock::{SECOND_NS, boottime_ns, rfc3339, wall_ns};
 use tierscope_heat::order::{HeatCost, HeatOrder, Order};
 use tierscope_sample::fold::IntervalEnd;
@@ -18,6 +19,7 @@ use crate::metrics::Shown;
 use crate::source::{Collection, Source};
 use crate::status::{BudgetStatus, Status};
 use crate::uplink::queue::{Queue, Standing};
+use crate::uplink::sending::{Sending, spread_hash};
 use crate::uplink::{Shared, Signal, lock};
 
 /// A collection this near to the interval's end stands for that end.
@@ -32,6 +34,7 @@ pub(crate) struct Rounds<'a> {
     signals: &'a SyncSender<Signal>,
     stop: &'a Receiver<()>,
     queue: Queue,
+    sending: Sending,
     bounds: Bounds,
     /// Where `/metrics` finds its figures; `None` where nobody asks for them.
     shown: Option<Shown>,
@@ -57,6 +60,7 @@ impl<'a> Rounds<'a> {
             signals,
             stop,
             queue: Queue::default(),
+            sending: Sending::new(spread_hash(shared.credential.host_id())),
             bounds,
             shown,
             guard_count: GuardCount::open(&config.state_dir, stream_id),
@@ -71,6 +75,7 @@ impl<'a> Rounds<'a> {
             let interval_ns = i64::from(self.interval_seconds()) * SECOND_NS;
             let due_ns = next_end(wall_ns(), interval_ns);
             if !self.wait_until(due_ns, interval_ns, source) {
+                self.seal_held();
                 return;
             }
             self.round(source, stamp(wall_ns(), due_ns));
@@ -85,9 +90,16 @@ impl<'a> Rounds<'a> {
             };
             match self.stop.recv_timeout(left.min(LOOK_EVERY)) {
                 Err(RecvTimeoutError::Timeout) if left <= LOOK_EVERY => return true,
-                Err(RecvTimeoutError::Timeout) => self.rest_if_paused(source),
+                Err(RecvTimeoutError::Timeout) => self.look(source),
                 _ => return false,
-            };
+            }
+        }
+    }
+
+    /// What changes between two rounds: the kill switch, and a plan by which what is held has to go sooner.
+    fn look(&mut self, source: &mut dyn Source) {
+        if !self.rest_if_paused(source) && self.sending.is_shortened(self.shared.send_minutes()) {
+            self.seal_held();
         }
     }
 
@@ -98,6 +110,7 @@ impl<'a> Rounds<'a> {
             && !self.resting
         {
             source.rest();
+            self.seal_held();
             if let Some(shown) = &self.shown {
                 shown.clear();
             }
@@ -145,7 +158,35 @@ impl<'a> Rounds<'a> {
             self.guard_count.add();
         }
         self.keep(collection, end_wall_ns, interval_seconds);
+    }
+
+    /// Takes a collection, and seals a batch where one is due. Gives the bytes that were queued.
+    fn queue(&mut self, collection: Collection, end_wall_ns: i64) -> Result<i64> {
+        let may_hold = self.queue.hold(collection);
+        if self.sending.is_due(end_wall_ns, self.shared.send_minutes()) || !may_hold {
+            self.queue_held()
+        } else {
+            Ok(0)
+        }
+    }
+
+    /// Seals what is held into the queue on disk, to be sent.
+    fn queue_held(&mut self) -> Result<i64> {
+        let queued = self.queue.seal_held(self.shared, self.standing());
         let _ = self.signals.try_send(Signal::Queued);
+        queued
+    }
+
+    /// The same before its time: at the end, with a pause, and where the service wants it sooner.
+    fn seal_held(&mut self) {
+        if !self.queue.is_holding() {
+            return;
+        }
+        if let Err(error) = self.queue_held() {
+            self.shared
+                .status
+                .update(|status| status.collection_error = Some(format!("{error:#}")));
+        }
     }
 
     /// Queues what was collected and says how it went.
@@ -158,7 +199,7 @@ impl<'a> Rounds<'a> {
         if let Some(shown) = &self.shown {
             shown.keep(&collection);
         }
-        let queued = self.queue.add(self.shared, collection, self.standing());
+        let queued = self.queue(collection, end_wall_ns);
         let usage = self.bounds.measure(&heat_cost, *queued.as_ref().unwrap_or(&0));
         let error = queued.err().map(|error| format!("{error:#}"));
         let error = error.or(failures);
@@ -233,6 +274,8 @@ pub(crate) fn stamp(now_ns: i64, due_ns: i64) -> i64 {
 mod tests {
     use std::sync::mpsc::sync_channel;
 
+    use tierscope_opened::open;
+
     use super::*;
     use crate::fake_root::FakeRoot;
     use crate::live::LiveSource;
@@ -267,6 +310,69 @@ mod tests {
         std::fs::remove_file(config.pause_file()).expect("removed");
         rounds.round(&mut source, 120 * SECOND_NS);
         assert!(has_figures());
+    }
+
+    #[test]
+    fn minutes_that_the_plan_holds_back_travel_in_one_batch() {
+        let root = FakeRoot::new();
+        root.write("proc/vmstat", "pgpromote_success 1\n");
+        let directory = tempfile::tempdir().expect("a directory");
+        let config = Config {
+            state_dir: directory.path().to_owned(),
+            ..Config::default()
+        };
+        let shared = shared(directory.path());
+        let (signals, _inbox) = sync_channel(16);
+        let (_stopper, stop) = sync_channel(1);
+        let bounds = Bounds::new(&config, root.root());
+        let mut rounds = Rounds::new(&config, &shared, &signals, &stop, bounds, None);
+        let mut source = LiveSource::beneath(&root.root(), &config).expect("a source");
+        rounds.sending = Sending::new(0);
+        lock(&shared.plan).send_minutes = 5;
+        // The minutes of each batch that is taken from the queue, and whether it reports on the agent.
+        let taken = || {
+            let mut spool = lock(&shared.spool);
+            let mut batches = Vec::new();
+            while let Some(record) = spool.peek().expect("readable") {
+                let batch = open(&record.payload, &[])
+                    .expect("a batch with its layout")
+                    .content;
+                let ends = batch
+                    .counters
+                    .iter()
+                    .map(|row| row.end_wall_ns / (60 * SECOND_NS));
+                batches.push((ends.collect::<Vec<_>>(), batch.self_report.is_some()));
+                spool.acknowledge(&record).expect("acknowledged");
+            }
+            batches
+        };
+        rounds.round(&mut source, 0);
+        assert_eq!(
+            taken(),
+            [(vec![0], true)],
+            "the first at once, so that there is something to see"
+        );
+        // Each with a layout of its own, which its batch then carries.
+        let collect = |rounds: &mut Rounds<'_>, source: &mut LiveSource, minute: i64| {
+            root.write("proc/vmstat", &format!("pgpromote_success 1\nname_{minute} 1\n"));
+            rounds.round(source, minute * 60 * SECOND_NS);
+        };
+        for minute in 1..=7 {
+            collect(&mut rounds, &mut source, minute);
+        }
+        assert_eq!(taken(), [(vec![1, 2, 3, 4, 5], true)]);
+        rounds.look(&mut source);
+        assert!(taken().is_empty(), "nothing has changed");
+        lock(&shared.plan).send_minutes = 1;
+        rounds.look(&mut source);
+        assert_eq!(taken(), [(vec![6, 7], true)], "the service wants it sooner");
+        lock(&shared.plan).send_minutes = 5;
+        collect(&mut rounds, &mut source, 11);
+        collect(&mut rounds, &mut source, 12);
+        taken();
+        std::fs::write(config.pause_file(), "").expect("written");
+        rounds.look(&mut source);
+        assert_eq!(taken(), [(vec![12], true)], "a pause loses nothing");
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::rounds::Rounds;
 use crate::status::StatusFile;
 use crate::threads::spawn;
 use crate::uplink::layouts::LayoutStore;
+use crate::uplink::sending::spread_hash;
 use crate::uplink::{Shared, Signal, Uplink};
 
 /// Longest time for each step of a request.
@@ -236,6 +237,7 @@ fn open_shared(config: &Config, credential: Credential, status: StatusFile) -> R
         spool: Mutex::new(spool),
         layouts: Mutex::new(layouts),
         plan: Mutex::new(Plan::default()),
+        most_send_minutes: config.send_minutes,
         credential: CredentialStore::new(config.credential_path(), credential),
         pause: Pause::new(config),
         status,
@@ -260,11 +262,4 @@ fn start_uplink(
     let allowance = Allowance::new(config.budget.upload_max_mib_per_hour << 20);
     let uplink = Uplink::new(shared, client, receiver, spread, allowance, seed());
     Ok((sender, spawn("uplink", move || uplink.run())?))
-}
-
-/// FNV-1a: spreads host ids evenly, which is all that is asked of it.
-fn spread_hash(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    })
 }

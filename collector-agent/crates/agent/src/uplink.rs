@@ -2,6 +2,7 @@
 
 pub(crate) mod layouts;
 pub(crate) mod queue;
+pub(crate) mod sending;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,8 @@ const RETRY_MOST: Duration = Duration::from_secs(60);
 const HELD_WAIT: Duration = Duration::from_secs(60);
 /// How often the plan is asked for.
 const PLAN_EVERY: Duration = Duration::from_secs(60);
+/// The same where batches hold several minutes: so long it takes at most until a host sends each minute again.
+const PLAN_EVERY_WHILE_HOLDING: Duration = Duration::from_secs(120);
 /// How often a paused agent looks whether it may go on.
 const PAUSED_WAIT: Duration = Duration::from_secs(10);
 /// The service does not know the credential.
@@ -39,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) layouts: Mutex<LayoutStore>,
     /// What the service wants; the defaults until it has answered.
     pub(crate) plan: Mutex<Plan>,
+    /// The longest time between batches that the host's own settings allow, in minutes.
+    pub(crate) most_send_minutes: u32,
     pub(crate) credential: CredentialStore,
     pub(crate) pause: Pause,
     pub(crate) status: StatusFile,
@@ -48,6 +53,11 @@ impl Shared {
     /// Why everything rests; `None` while nothing does.
     pub(crate) fn paused(&self) -> Option<String> {
         self.pause.reason(&lock(&self.plan))
+    }
+
+    /// Minutes that a batch holds: as the service wishes, within the host's own limit.
+    pub(crate) fn send_minutes(&self) -> u32 {
+        lock(&self.plan).send_minutes.clamp(1, self.most_send_minutes)
     }
 }
 
@@ -135,7 +145,13 @@ impl Uplink {
             if now >= plan_due {
                 self.ask_for_plan();
                 self.change_credential();
-                plan_due = now + PLAN_EVERY;
+                let holds = self.shared.send_minutes() > 1;
+                plan_due = now
+                    + if holds {
+                        PLAN_EVERY_WHILE_HOLDING
+                    } else {
+                        PLAN_EVERY
+                    };
             }
             if attempt_due.is_some_and(|due| now >= due) {
                 attempt_due = match self.deliver() {
@@ -149,7 +165,8 @@ impl Uplink {
     /// A failure changes nothing: the last plan stays in force.
     fn ask_for_plan(&mut self) {
         let secret = self.shared.credential.secret();
-        let answer = self.client.plan(&secret, self.plan_etag.as_deref());
+        let most_minutes = self.shared.most_send_minutes;
+        let answer = self.client.plan(&secret, self.plan_etag.as_deref(), most_minutes);
         if let Ok(PlanAnswer::Changed(plan, etag)) = answer {
             *lock(&self.shared.plan) = plan;
             self.plan_etag = etag;

@@ -81,6 +81,8 @@ pub struct Enrolled {
 pub struct Plan {
     /// Seconds between collections.
     pub interval_seconds: u32,
+    /// Minutes that a batch holds.
+    pub send_minutes: u32,
     /// The kill switch: collect and send nothing.
     pub paused: bool,
     /// Heat collection.
@@ -113,6 +115,7 @@ impl Default for Plan {
     fn default() -> Self {
         Self {
             interval_seconds: 60,
+            send_minutes: 1,
             paused: false,
             heat: HeatPlan::default(),
         }
@@ -228,13 +231,20 @@ impl Client {
         read_enrolled(url, &body)
     }
 
-    /// Asks for the plan; `etag` names the one that the agent has.
-    pub fn plan(&self, credential: &str, etag: Option<&str>) -> Result<PlanAnswer, UploadError> {
+    /// Asks for the plan; `etag` names the one that the agent has, `most_send_minutes` is the longest time between
+    /// batches that it takes.
+    pub fn plan(
+        &self,
+        credential: &str,
+        etag: Option<&str>,
+        most_send_minutes: u32,
+    ) -> Result<PlanAnswer, UploadError> {
         let url = self.url("/v1/agent/config");
         let mut request = self
             .http
             .get(&url)
-            .header(header::AUTHORIZATION, format!("Bearer {credential}"));
+            .header(header::AUTHORIZATION, format!("Bearer {credential}"))
+            .header("X-Tierscope-Most-Send-Minutes", most_send_minutes);
         if let Some(etag) = etag {
             request = request.header(header::IF_NONE_MATCH, etag);
         }

@@ -215,19 +215,20 @@ fn the_plan_is_asked_for_with_its_etag() {
         answer(
             "200 OK",
             "ETag: \"a1\"\r\n",
-            r#"{"interval_seconds":30,"paused":true,"heat":{"enabled":false}}"#,
+            r#"{"interval_seconds":30,"send_minutes":5,"paused":true,"heat":{"enabled":false}}"#,
         ),
         answer("304 Not Modified", "", ""),
     ]);
-    let PlanAnswer::Changed(plan, etag) = client.plan("secret", None).expect("answered") else {
+    let PlanAnswer::Changed(plan, etag) = client.plan("secret", None, 10).expect("answered") else {
         panic!("no plan")
     };
-    assert!(plan.paused && !plan.heat.enabled && plan.interval_seconds == 30);
+    assert!(plan.paused && !plan.heat.enabled && plan.interval_seconds == 30 && plan.send_minutes == 5);
     assert_eq!(
-        client.plan("secret", etag.as_deref()).expect("answered"),
+        client.plan("secret", etag.as_deref(), 5).expect("answered"),
         PlanAnswer::Unchanged
     );
     let requests = server.join().expect("served");
+    assert!(requests[0].has("x-tierscope-most-send-minutes: 10"));
     assert!(requests[1].has("if-none-match: \"a1\""));
 }
 
@@ -238,7 +239,7 @@ fn a_plan_names_services_and_nothing_else_of_it_counts() {
         r#"{"heat":{"services":null}}"#,
     ];
     let (client, server) = serve(plans.map(|body| answer("200 OK", "", body)).to_vec());
-    let heat = |client: &Client| match client.plan("secret", None).expect("answered") {
+    let heat = |client: &Client| match client.plan("secret", None, 5).expect("answered") {
         PlanAnswer::Changed(plan, _) => plan.heat,
         PlanAnswer::Unchanged => panic!("no plan"),
     };

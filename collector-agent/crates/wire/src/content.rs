@@ -77,8 +77,21 @@ impl Content {
         *self == Self::default()
     }
 
+    /// Takes what was collected later: its inventory and self report replace those that are there.
+    pub fn append(&mut self, later: Self) {
+        self.inventory = later.inventory.or_else(|| self.inventory.take());
+        self.self_report = later.self_report.or_else(|| self.self_report.take());
+        self.layouts.extend(later.layouts);
+        self.counters.extend(later.counters);
+        self.heat.extend(later.heat);
+        self.gaps.extend(later.gaps);
+        self.tile_epochs.extend(later.tile_epochs);
+        self.tile_columns.extend(later.tile_columns);
+        self.page_samples.extend(later.page_samples);
+    }
+
     /// Number of items that can travel apart.
-    pub(crate) fn items(&self) -> usize {
+    pub fn items(&self) -> usize {
         usize::from(self.inventory.is_some())
             + usize::from(self.self_report.is_some())
             + self.layouts.len()

@@ -3473,6 +3473,11 @@ export interface components {
             interval_seconds: number;
             /** Paused */
             paused: boolean;
+            /**
+             * Send Minutes
+             * @description Minutes that a batch holds. 1 for an agent that does not say what it would take.
+             */
+            send_minutes: number;
             /** Version */
             version: number;
         };
@@ -6493,9 +6498,9 @@ export interface components {
          * @description A host in its window: the part of the one asked for in which it was enrolled and not retired.
          *
          *     Intervals end once a minute unless the host says otherwise. `late` ones arrived more than ten minutes after their
-         *     end and `corrected` ones have a time that was rebuilt; both are stored. `too_late` and `set_aside` are not.
-         *     `duplicates`: batches that came again and were stored once. `dropped`: batches that the agent gave up, its spool
-         *     full. `gaps`: the newest; `more_gaps` older ones are not listed.
+         *     end, and what the host holds back by its plan; `corrected` ones have a time that was rebuilt; both are stored.
+         *     `too_late` and `set_aside` are not. `duplicates`: batches that came again and were stored once. `dropped`: batches
+         *     that the agent gave up, its spool full. `gaps`: the newest; `more_gaps` older ones are not listed.
          */
         HostQuality: {
             /** Caps */
@@ -15141,6 +15146,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The longest time between batches that the host takes. */
+                "x-tierscope-most-send-minutes"?: number;
                 /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
                 "If-None-Match"?: string;
             };
@@ -15168,6 +15175,8 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };

@@ -7,7 +7,7 @@ use tierscope_heat::programs::is_program;
 use tierscope_host::collectors;
 use tierscope_sample::service::OwnRule;
 
-use super::settings::{Config, is_interval};
+use super::settings::{Config, MOST_SEND_MINUTES, is_interval};
 use crate::kubernetes;
 use crate::service_metrics;
 
@@ -61,6 +61,11 @@ fn check_sending(config: &Config) -> Checked {
         config.interval_seconds.is_none_or(is_interval),
         "interval_seconds",
         "use a divisor of 60, or a multiple of it up to 3600",
+    )?;
+    require(
+        (1..=MOST_SEND_MINUTES).contains(&config.send_minutes),
+        "send_minutes",
+        "use 1 to 10",
     )?;
     require(
         config.upload_spread_seconds <= 600,

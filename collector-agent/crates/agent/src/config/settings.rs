@@ -32,6 +32,9 @@ pub(crate) struct Config {
     pub(crate) hostname: Option<String>,
     /// Seconds between collections; without it the service decides.
     pub(crate) interval_seconds: Option<u32>,
+    /// The longest time between batches, in minutes; the service may ask for less. Samples that wait for their batch are
+    /// in memory alone.
+    pub(crate) send_minutes: u32,
     /// Uploads are spread over this many seconds by a hash of the host.
     pub(crate) upload_spread_seconds: u32,
     /// Bound of the queue on disk.
@@ -138,6 +141,7 @@ impl Default for Config {
             join_token_file: None,
             hostname: None,
             interval_seconds: None,
+            send_minutes: MOST_SEND_MINUTES,
             upload_spread_seconds: 30,
             spool_max_mib: 64,
             nice: 10,
@@ -183,6 +187,9 @@ impl Config {
             .unwrap_or_else(|| self.state_dir.join("credential.json"))
     }
 }
+
+/// The longest time between batches that a service may ask for, in minutes.
+pub(crate) const MOST_SEND_MINUTES: u32 = 10;
 
 /// Whether intervals of this length end on whole minutes.
 pub(crate) fn is_interval(seconds: u32) -> bool {

@@ -20,6 +20,30 @@ pub(crate) struct Standing {
     pub(crate) guard_paused_intervals: u64,
 }
 
+/// What waits for its batch, in memory.
+struct Held {
+    content: Content,
+    boot_id: Arc<str>,
+    /// End of the newest collection.
+    end_wall_ns: i64,
+    /// The inventories that were sent and seen before: sent again where this may not have been queued.
+    before: (Option<Arc<Inventory>>, Option<Arc<Inventory>>),
+}
+
+/// Counts of collections since the last report.
+#[derive(Default)]
+struct Counts {
+    counters_dropped: u64,
+    services_dropped: u64,
+    heat_rung: String,
+    samples_taken: u64,
+    samples_lost: u64,
+    throttles: u64,
+}
+
+/// More items than these are not held, however often batches are sent: they take memory.
+const MOST_HELD_ITEMS: usize = 20_000;
+
 /// The queueing side of an agent.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -32,20 +56,44 @@ pub(crate) struct Queue {
     reported: Option<(i64, i64)>,
     /// Costs since the last report.
     costs: Vec<CollectorCost>,
+    counts: Counts,
+    held: Option<Held>,
 }
 
 impl Queue {
-    /// Seals a collection and appends it to the queue on disk. Gives the compressed bytes. What the disk does not take is
-    /// counted as dropped, and the rest is queued all the same.
-    pub(crate) fn add(&mut self, shared: &Shared, collection: Collection, standing: Standing) -> Result<i64> {
-        let boot_id = collection.sample.boot_id.clone();
+    /// Holds a collection until the next batch is sealed. Says whether it may go on holding.
+    pub(crate) fn hold(&mut self, collection: Collection) -> bool {
         let before = (self.sent_inventory.clone(), self.seen_inventory.clone());
+        let (boot_id, end_wall_ns) = (collection.sample.boot_id.clone(), collection.sample.end_wall_ns);
+        let content = self.measured(collection);
+        let held = self.held.get_or_insert_with(|| Held {
+            content: Content::default(),
+            boot_id,
+            end_wall_ns,
+            before,
+        });
+        held.content.append(content);
+        held.end_wall_ns = end_wall_ns;
+        held.content.items() < MOST_HELD_ITEMS
+    }
+
+    /// Whether something waits for its batch.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Seals what is held and appends it to the queue on disk. Gives the compressed bytes. What the disk does not take is
+    /// counted as dropped, and the rest is queued all the same.
+    pub(crate) fn seal_held(&mut self, shared: &Shared, standing: Standing) -> Result<i64> {
+        let Some(mut held) = self.held.take() else {
+            return Ok(0);
+        };
         let stats = lock(&shared.spool).stats();
-        let content = self.content(collection, standing, &stats);
-        let queued = self.append(shared, content, &boot_id);
+        held.content.self_report = Some(self.report(held.end_wall_ns, standing, &stats));
+        let queued = self.append(shared, held.content, &held.boot_id);
         if queued.is_err() {
             // An inventory that may not have been queued is sent again.
-            (self.sent_inventory, self.seen_inventory) = before;
+            (self.sent_inventory, self.seen_inventory) = held.before;
         }
         queued
     }
@@ -82,21 +130,28 @@ impl Queue {
 
     /// What a batch is to say of a collection: the inventory only where it changed. `spool` is where batches wait.
     pub(crate) fn content(&mut self, collection: Collection, standing: Standing, spool: &Stats) -> Content {
+        let end_wall_ns = collection.sample.end_wall_ns;
+        let measured = self.measured(collection);
+        Content {
+            self_report: Some(self.report(end_wall_ns, standing, spool)),
+            ..measured
+        }
+    }
+
+    /// What was measured, without a report of the agent on itself; what that is to say is counted.
+    fn measured(&mut self, collection: Collection) -> Content {
         let row = CounterRow::new(&collection.sample, &mut self.layouts);
         let new_inventory = Some(&collection.inventory).filter(|inventory| self.is_new(inventory));
         let inventory = new_inventory.map(|inventory| Inventory::clone(inventory));
         self.add_costs(collection.costs);
-        let report = SelfReport {
+        let sampling = &collection.heat_cost.sampling;
+        self.counts = Counts {
             counters_dropped: collection.counters_dropped,
             services_dropped: collection.services_dropped,
-            budget_state: standing.budget_state.to_owned(),
-            budget_reason: standing.budget_reason,
             heat_rung: collection.heat_cost.backend.unwrap_or_default().to_owned(),
-            guard_paused_intervals: standing.guard_paused_intervals,
-            samples_taken: collection.heat_cost.sampling.taken,
-            samples_lost: collection.heat_cost.sampling.lost,
-            throttles: collection.heat_cost.sampling.throttles,
-            ..self.report(collection.sample.end_wall_ns, spool)
+            samples_taken: self.counts.samples_taken + sampling.taken,
+            samples_lost: self.counts.samples_lost + sampling.lost,
+            throttles: self.counts.throttles + sampling.throttles,
         };
         if inventory.is_some() {
             self.sent_inventory = Some(Arc::clone(&collection.inventory));
@@ -110,7 +165,6 @@ impl Queue {
             tile_epochs: collection.heat.tile_epochs,
             tile_columns: collection.heat.tile_columns,
             page_samples: collection.heat.page_samples,
-            self_report: Some(report),
             ..Content::default()
         }
     }
@@ -146,10 +200,11 @@ impl Queue {
         }
     }
 
-    /// The agent's own cost since the last report.
-    fn report(&mut self, end_wall_ns: i64, spool: &Stats) -> SelfReport {
+    /// What the agent says of itself: its cost and its counts since the last report.
+    fn report(&mut self, end_wall_ns: i64, standing: Standing, spool: &Stats) -> SelfReport {
         let now = (boottime_ns(), process_cpu_ns());
         let (since_ns, cpu_before_ns) = self.reported.replace(now).unwrap_or((now.0, 0));
+        let counts = std::mem::take(&mut self.counts);
         SelfReport {
             end_wall_ns,
             window_ns: now.0 - since_ns,
@@ -161,7 +216,15 @@ impl Queue {
             dropped_batches: spool.dropped + spool.damaged + spool.rejected,
             sent_bytes: spool.sent_bytes,
             collectors: std::mem::take(&mut self.costs),
-            ..SelfReport::default()
+            counters_dropped: counts.counters_dropped,
+            services_dropped: counts.services_dropped,
+            heat_rung: counts.heat_rung,
+            samples_taken: counts.samples_taken,
+            samples_lost: counts.samples_lost,
+            throttles: counts.throttles,
+            budget_state: standing.budget_state.to_owned(),
+            budget_reason: standing.budget_reason,
+            guard_paused_intervals: standing.guard_paused_intervals,
         }
     }
 }

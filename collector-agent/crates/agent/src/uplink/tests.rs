@@ -82,6 +82,7 @@ pub(crate) fn shared(directory: &Path) -> Arc<Shared> {
         spool: Mutex::new(spool),
         layouts: Mutex::new(LayoutStore::open(&directory.join("layouts")).expect("opened")),
         plan: Mutex::new(Plan::default()),
+        most_send_minutes: 10,
         credential: CredentialStore::new(directory.join("credential.json"), credential),
         pause: Pause::new(&config),
         status: StatusFile::new(directory, None),

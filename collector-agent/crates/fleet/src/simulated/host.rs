@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::inventory::Inventory;
+use tierscope_upload::{Client, PlanAnswer};
 use tierscope_wire::{Content, Header, Origin, Sealed, Sealer, WireError};
 
 use crate::simulated::seeds::mix;
@@ -11,6 +12,9 @@ use crate::simulated::twin::{MINUTE_NS, TwinHost};
 
 /// The simulated hosts have been up for a week when their history begins.
 const UPTIME_MINUTES: i64 = 7 * 24 * 60;
+
+/// The longest time between batches that a host takes, in minutes.
+const MOST_SEND_MINUTES: u32 = 10;
 
 /// Minutes per batch of history.
 const BATCH_MINUTES: i64 = 120;
@@ -27,6 +31,10 @@ pub(crate) struct SimHost {
     twin: TwinHost,
     /// The next minute to give, since the Unix epoch.
     minute: i64,
+    /// The minute in which it has its next turn: later than `minute` where it holds minutes back.
+    turn: i64,
+    /// Its plan as it was told last, and the turn in which it was.
+    plan: Option<(i64, u32, Option<String>)>,
     /// Before this minute little is told.
     detailed_from: i64,
     /// When it booted, and as what, in order.
@@ -50,6 +58,8 @@ impl SimHost {
             host_id: String::new(),
             credential: String::new(),
             minute: 0,
+            turn: 0,
+            plan: None,
             detailed_from: 0,
             boots: Vec::new(),
             seq: 0,
@@ -76,6 +86,7 @@ impl SimHost {
         if detailed_from > minute {
             self.boots.push(boot(detailed_from - 1, 2));
         }
+        self.turn = minute;
         self.twin.start_at(minute, detailed_from);
     }
 
@@ -84,6 +95,41 @@ impl SimHost {
         let skipped = (minute - self.minute).max(0);
         self.twin.skip(skipped.unsigned_abs());
         self.minute += skipped;
+        self.turn = self.minute;
+    }
+
+    /// The minute of its next turn.
+    pub(crate) fn turn(&self) -> i64 {
+        self.turn
+    }
+
+    /// Goes without sending in its turn.
+    pub(crate) fn pass(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Whether a batch of so many minutes is due in its turn: hosts send at minutes of their own.
+    pub(crate) fn is_due(&self, send_minutes: u32) -> bool {
+        let shift = (self.seed % 1024) as i64;
+        (self.turn + shift).rem_euclid(i64::from(send_minutes.max(1))) == 0
+    }
+
+    /// Asks for its plan as an agent does, each minute or, while it holds minutes back, each second one; minutes of a
+    /// batch. What is not answered changes nothing.
+    pub(crate) fn ask_send_minutes(&mut self, client: &Client) -> u32 {
+        let (asked, minutes, etag) = self.plan.take().unwrap_or((i64::MIN, 1, None));
+        let every = if minutes > 1 { 2 } else { 1 };
+        if self.turn < asked.saturating_add(every) {
+            self.plan = Some((asked, minutes, etag));
+            return minutes;
+        }
+        let answer = client.plan(&self.credential, etag.as_deref(), MOST_SEND_MINUTES);
+        let (minutes, etag) = match answer {
+            Ok(PlanAnswer::Changed(plan, etag)) => (plan.send_minutes.clamp(1, MOST_SEND_MINUTES), etag),
+            Ok(PlanAnswer::Unchanged) | Err(_) => (minutes, etag),
+        };
+        self.plan = Some((self.turn, minutes, etag));
+        minutes
     }
 
     /// The next minute that it will give.
@@ -115,6 +161,7 @@ impl SimHost {
         while self.minute < end {
             self.add_minute(&mut content);
         }
+        self.turn = self.minute;
         let last = self.minute - 1;
         let (booted, boot_id) = self.boot(last);
         let header = Header {

@@ -78,6 +78,9 @@ pub struct FleetArgs {
     /// Minutes to send live after that; without it, until ended.
     #[arg(long)]
     minutes: Option<u32>,
+    /// For load: minutes of each live batch; without it, as the plan of each host says.
+    #[arg(long, requires = "hosts", value_parser = clap::value_parser!(u32).range(1..=10))]
+    send_minutes: Option<u32>,
     /// Same seed, same fleet.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -117,6 +120,11 @@ pub fn run(args: &FleetArgs, open_status: OpenStatus) -> anyhow::Result<()> {
     let stage = Stage {
         settings,
         connections: args.connections as usize,
+        send_minutes: match args.hosts {
+            // The demonstration is looked at.
+            None => Some(1),
+            Some(_) => args.send_minutes,
+        },
         report: Report::new(hosts.len() as u32),
         progress,
         saved,

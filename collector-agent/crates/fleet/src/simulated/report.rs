@@ -23,6 +23,7 @@ struct Counts {
     attempt_ms: Vec<f64>,
     lag_s: Vec<f64>,
     batches: u64,
+    host_minutes: u64,
     retries: u64,
     retries_429: u64,
     retries_503: u64,
@@ -42,6 +43,8 @@ struct Printed {
     schema: &'static str,
     hosts: u32,
     batches: u64,
+    /// Minutes of hosts that the service has taken.
+    host_minutes: u64,
     retries: u64,
     /// Of the retries: answered with 429, the host sends too much.
     retries_429: u64,
@@ -133,6 +136,11 @@ impl Report {
         });
     }
 
+    /// Minutes of a host that were all taken.
+    pub(crate) fn count_minutes(&self, minutes: u64) {
+        self.with(|counts| counts.host_minutes += minutes);
+    }
+
     /// Prints the report, as JSON when asked for.
     pub(crate) fn finish(&self, json: bool) -> anyhow::Result<()> {
         if !json {
@@ -149,11 +157,12 @@ impl Report {
 
 fn print(hosts: u32, counts: &mut Counts) -> Printed {
     let live_seconds = counts.live_since.map(|since| since.elapsed().as_secs_f64());
-    let host_days = counts.lag_s.len() as f64 / DAY_MINUTES;
+    let host_days = counts.host_minutes as f64 / DAY_MINUTES;
     Printed {
         schema: "tierscope.fleet-report/2",
         hosts,
         batches: counts.batches,
+        host_minutes: counts.host_minutes,
         retries: counts.retries,
         retries_429: counts.retries_429,
         retries_503: counts.retries_503,

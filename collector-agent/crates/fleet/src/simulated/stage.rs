@@ -13,6 +13,8 @@ pub type DeliveryNote = Box<dyn Fn() + Send + Sync>;
 pub(crate) struct Stage {
     pub(crate) settings: Settings,
     pub(crate) connections: usize,
+    /// Minutes of each live batch; `None`: as the plan of each host says.
+    pub(crate) send_minutes: Option<u32>,
     pub(crate) report: Report,
     pub(crate) progress: Progress,
     pub(crate) saved: Saved,

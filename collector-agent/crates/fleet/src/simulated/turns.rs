@@ -1,7 +1,7 @@
 //! Which host sends next: one that is due in this minute, else one whose history is not sent yet.
 //!
-//! Each host sends its history in large batches, then one batch a minute at its own moment of the minute. It goes live as
-//! soon as its own history is sent, so that none falls silent while others still load.
+//! Each host sends its history in large batches, then one batch a minute at its own moment of the minute, or in a load one
+//! in several minutes. It goes live as soon as its own history is sent, so that none falls silent while others still load.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,15 @@ fn send_some(stage: &Stage, client: &Client, turn: &mut Turn, until: Until) -> a
     let host = &mut turn.host;
     let batch = host.batch_end();
     let end = match (until, turn.due) {
-        (Until::Minute(_), _) => host.next_minute() + 1,
+        (Until::Minute(last), _) => {
+            let told = host.ask_send_minutes(client);
+            let minutes = stage.send_minutes.unwrap_or(told);
+            if !host.is_due(minutes) && host.turn() + 1 < last {
+                host.pass();
+                return Ok(());
+            }
+            host.turn() + 1
+        }
         (Until::History(end), _) => batch.min(end),
         (Until::Ended, None) => batch.min(this_minute()?),
         // What a host missed while this machine slept goes with the minute that is due.
@@ -80,17 +88,20 @@ fn send_some(stage: &Stage, client: &Client, turn: &mut Turn, until: Until) -> a
     if end <= host.next_minute() {
         return Ok(());
     }
+    let mut minutes = end - host.next_minute();
     for sealed in host.seal_until(end)? {
         if let Some(due) = turn.due {
             stage.report.count_lag(since_epoch()?.saturating_sub(due));
         }
         if let Err(error) = sender::send(stage, client, &host.credential, &sealed) {
             stage.report.count_error(&error);
+            minutes = 0;
             if !matches!(until, Until::Minute(_)) {
                 return Err(error);
             }
         }
     }
+    stage.report.count_minutes(minutes.unsigned_abs());
     stage.saved.advance(host);
     Ok(())
 }
@@ -127,7 +138,7 @@ struct State {
 
 impl State {
     fn go_live(&mut self, host: SimHost) {
-        let due = MINUTE * u32::try_from(host.next_minute()).unwrap_or(u32::MAX) + offset_of(&host.name);
+        let due = MINUTE * u32::try_from(host.turn()).unwrap_or(u32::MAX) + offset_of(&host.name);
         self.next_place += 1;
         self.live.insert((due, self.next_place), host);
     }
