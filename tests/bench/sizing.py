@@ -20,7 +20,7 @@ MACHINE_CORES = 16
 """Of the machines that a fleet is sized in."""
 CELL_DISK_BYTES = 16e12
 """Most disk of one database."""
-_CHUNK_DAYS = {"native": 1.0, "timescaledb": 0.25}
+_CHUNK_DAYS = 0.25
 """Of `counters_live` and `heat_live`, the largest tables."""
 _HEAD = "| hosts | API | workers | their machines | database cores | cells | disk | standbys | largest chunk | basis |"
 
@@ -57,7 +57,7 @@ def size(result: dict[str, Any], hosts: int) -> Fleet:
         database_cores=cores["database"],
         cells=cells,
         disk_bytes=disk,
-        largest_chunk_bytes=hosts / cells * largest * _CHUNK_DAYS[result["storage"]],
+        largest_chunk_bytes=hosts / cells * largest * _CHUNK_DAYS,
         extrapolated=hosts > (result["largest_held"] or 0),
     )
 

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,18 +19,29 @@ from factories.derived import day_before, internal_id, leave, marks, to_ns
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
+from tierscope.core.settings import Settings
 from tierscope.domain.base.jobs import COUNTERS_PACK
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.heat.rows import Method
 from tierscope.storage.alerts.rule_sources import read_placed_loads
-from tierscope.storage.base.live_rows import PACKED_TABLES, drop_packed_chunk, leaving_chunks, waiting_chunks
-from tierscope.storage.counters.rows import find_after, find_before, layouts_in, read_keys, read_packed
+from tierscope.storage.base.live_rows import (
+    PACKED_TABLES,
+    drop_packed_chunk,
+    leaving_chunks,
+    live_from,
+    waiting_chunks,
+)
+from tierscope.storage.base.partitions import chunk_spans, ensure_partitions
+from tierscope.storage.counters.rows import find_after, find_before, layouts_in, read_block, read_keys, read_packed
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.heat.fleet import read_samples
 from tierscope.storage.heat.rows import count_rows, read_rows
 from tierscope.storage.heat.sums import read_loads, read_loads_by_tier, read_overlaps
 from tierscope.storage.ledger.rows import recorded_seconds
 from tierscope.storage.promql.heat import list_heat_groups
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.operate.doctor import ServiceDoctor
+from tierscope.usecases.operate.status import StatusReads
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.wire._generated import heat_pb2
@@ -348,7 +360,7 @@ def test_rows_stay_while_their_work_waits_and_it_is_told(database: Database) -> 
 
 
 def test_a_subject_that_cannot_be_worked_holds_its_chunk_alone(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     host, start = enrol(database), day_before()
     send_day(database, host, start, range(80))
@@ -363,6 +375,14 @@ def test_a_subject_that_cannot_be_worked_holds_its_chunk_alone(
         patched.setitem(drains.REBUILDS, COUNTERS_PACK, fail)
         assert DrainMarks(database, utc_now).run().failures == {"counters_pack": 1}
         assert leave(database) == {"heat_live": 2}
+        checks = ServiceDoctor(Settings(data_dir=tmp_path), clock=utc_now, schedule={}).examine(database.url)
+        (told,) = [check for check in checks if check.name == "live rows"]
+        hours = f"counters_live {start:%Y-%m-%d} 00:00 to 06:00 waits for 6 buckets of counters_pack, host {host.id}"
+        assert (told.result, told.detail.split("; ")[0]) == ("warning", hours)
+        status = StatusReads(ReadContext(database, utc_now, Settings(data_dir=tmp_path))).status()
+        (worker,) = [part for part in status.components if part.name == "worker"]
+        assert worker.status == "degraded"
+        assert hours in worker.detail
         assert len(live_times(database)) == 80
     work(database, utc_now())
     assert leave(database)["counters_live"] == 2
@@ -400,3 +420,60 @@ def test_young_rows_stay_though_they_are_packed(database: Database) -> None:
     work(database, now)
     assert "counters_live" not in leave(database)
     assert len(live_times(database)) == 20
+
+
+@native
+def test_a_chunk_that_is_being_read_goes_in_a_later_run(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_day(database, host, start, range(30))
+    work(database, utc_now())
+    with database.read() as session:
+        assert live_from(session, "counters_live") is None
+        assert "counters_live" not in leave(database)
+        assert len(read_block(session, host.identity.id, start, start + timedelta(days=1))) == 30
+    assert leave(database) == {"counters_live": 1}
+    assert len(live_times(database)) == 0
+
+
+@native
+def test_a_chunk_that_is_being_written_stays(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_day(database, host, start, range(30))
+    work(database, utc_now())
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "INSERT INTO counters_live SELECT host_id, ts + interval '1 minute', layout_id, boot_ref, boottime_ns,"
+                " flags, vals FROM counters_live ORDER BY ts LIMIT 1"
+            )
+        )
+        assert "counters_live" not in leave(database)
+        bucket = {"host": host.identity.id, "bucket": start}
+        transaction.execute(
+            text("INSERT INTO marks (kind, subject_id, bucket) VALUES ('counters', :host, :bucket)"), bucket
+        )
+    assert "counters_live" not in leave(database)
+    assert len(live_times(database)) == 31
+    work(database, utc_now())
+    assert leave(database)["counters_live"] == 1
+    with database.read() as session:
+        assert len(read_block(session, host.identity.id, start, start + timedelta(days=1))) == 31
+
+
+@native
+def test_a_day_of_an_earlier_release_stays_beside_hours_until_its_rows_are_packed(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    day = timedelta(days=1)
+    with database.write() as transaction:
+        ensure_partitions(transaction, start, start, [replace(entry, chunk_days=1) for entry in PACKED_TABLES])
+        ensure_partitions(transaction, start - day / 2, start + 1.5 * day, PACKED_TABLES)
+        spans = chunk_spans(transaction, PACKED_TABLES[0])
+    assert (start, start + day) in spans
+    assert (start - day / 4, start) in spans
+    assert (start + day, start + 1.25 * day) in spans
+    send_day(database, host, start - day / 4, range(90))
+    work(database, utc_now())
+    assert leave(database)["counters_live"] == 6
+    with database.read() as session:
+        assert live_from(session, "counters_live") == start + 1.75 * day
+        assert len(read_block(session, host.identity.id, start - day, start + day)) == 90

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
-from factories.derived import drain, dump
+from factories.derived import drain, dump, leave
 from factories.installations import enrol
 from factories.remote_writes import Series, named, write_body
 from tierscope.core.clock import utc_now
@@ -140,6 +140,34 @@ def test_of_two_prometheus_one_is_taken_and_the_other_where_it_is_silent(databas
     assert column(found, PROMOTED) == [*range(1, 9), *range(16, 40)]
     assert found.present.all()
     assert count(database, "SELECT sum(promoted_pages) FROM tier_moves") == 38
+
+
+def test_rows_that_have_left_are_corrected_by_late_scrapes(database: Database, send: Send) -> None:
+    at = start_ms(timedelta(days=1))
+
+    def seen_by(replica: str, instance: str, i: int, late_ms: int) -> list[Series]:
+        made = scrape(at + i * 15_000 + late_ms, i, instance=instance)
+        return [({**labels, "replica": replica}, points) for labels, points in made]
+
+    def tell(instance: str, between: Callable[[], object]) -> None:
+        # What the first of two saw comes late, and takes the place of rows of the second.
+        send(*(seen_by("b", instance, i, 3_000) for i in range(1, 40)))
+        drain(database, utc_now() + AFTER)
+        between()
+        send(*(seen_by("a", instance, i, 0) for i in range(1, 9)))
+        drain(database, utc_now() + AFTER)
+        between()
+
+    tell("db1:9100", lambda: None)
+    wanted = rows(database, 1)
+    tell("db2:9100", lambda: leave(database))
+    found = rows(database, 2)
+    assert count(database, "SELECT count(*) FROM counters_live") == 0
+    assert len(wanted) < 39 + 8
+    assert found.times_us.tolist() == wanted.times_us.tolist()
+    assert found.values.tolist() == wanted.values.tolist()
+    sums = "SELECT sum(promoted_pages) FROM tier_moves WHERE host_id = "
+    assert count(database, f"{sums}2") == count(database, f"{sums}1")
 
 
 def test_another_boot_time_is_another_boot(database: Database, send: Send) -> None:

@@ -7,7 +7,7 @@ the embedded servers alike.
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -21,12 +21,14 @@ from tierscope.core.objects.open import open_store
 from tierscope.core.objects.store import checksum
 from tierscope.core.settings import Settings
 from tierscope.domain.fleet.agent_versions import is_supported, oldest_supported, standing
+from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import storage_mode
 from tierscope.storage.base.schema import schema_state
 from tierscope.storage.fleet.agent_versions import count_refused, list_versions
 from tierscope.storage.operate import doctor as stored
 from tierscope.storage.operate.doctor import ServerFacts
 from tierscope.storage.operate.installation import read_installation
+from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
 
 Result = Literal["ok", "warning", "failed"]
@@ -40,6 +42,7 @@ SILENT_SECONDS = 180.0
 LEAST_FREE_BYTES = 2 << 30
 LEAST_FREE_RATIO = 0.1
 _GIB = 2**30
+_NAMED_CHUNKS = 5
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED = Path("/run/secrets")
 """Where container engines put secrets, for the container alone."""
@@ -137,7 +140,8 @@ class ServiceDoctor:
         detail = f"{waiting.marks_pending} pieces of work wait, the oldest {lag:.0f} s"
         slow = lag > LAG_SECONDS
         more = "start more workers (`tierscope worker --concurrency N`), or look in their log for failures"
-        return [workers, beat, Check("lag", "warning" if slow else "ok", detail, more if slow else "")]
+        lags = Check("lag", "warning" if slow else "ok", detail, more if slow else "")
+        return [workers, beat, lags, _live_rows(waiting_chunks(session, now))]
 
     def _queue(self) -> Check:
         if self._settings.redis_url is None:
@@ -268,6 +272,17 @@ def _extension(server: ServerFacts, storage: str) -> Check:
     return Check(
         "storage", "ok", f"TimescaleDB {server.timescaledb}, licence {server.licence or 'unknown'}: {features}"
     )
+
+
+def _live_rows(waiting: Sequence[WaitingChunk]) -> Check:
+    """Whether chunks of live rows go in time: work that fails keeps them, with the rows of all hosts."""
+    if not waiting:
+        return Check("live rows", "ok", "all chunks that are old enough have gone, or can go")
+    step = (
+        "look in the log of the workers for `rebuild failed` with this kind and subject, and start workers where none"
+        " runs; nothing is lost meanwhile, but the chunks take room"
+    )
+    return Check("live rows", "warning", "; ".join(map(describe_waiting, waiting[:_NAMED_CHUNKS])), step)
 
 
 def _agents(session: ReadSession) -> Check:

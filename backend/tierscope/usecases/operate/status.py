@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import tierscope
@@ -12,15 +12,19 @@ from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain._generated.quantities import QUANTITIES, Quantity
+from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import Mode
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.set_aside import SetAside, StoredRows
 
 LAG_DEGRADED_SECONDS = 600.0
 """Work that waits longer than this is not being done at the usual pace."""
 AGENT_SILENT_SECONDS = 600.0
+HELD_AFTER = timedelta(hours=6)
+"""Chunks of live rows that could have gone so long ago are told: work on them fails."""
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 Part = Literal["database", "api", "worker", "queue", "agent", "objects"]
 
@@ -99,9 +103,10 @@ class StatusReads:
             with self._context.database.read() as session:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
+                held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
             database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
-            found, database, unreadable = None, ComponentStatus("database", "down", error.detail, None), []
+            found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
         lag = self._lag(found)
         return InstallationStatus(
             version=tierscope.__version__,
@@ -110,7 +115,7 @@ class StatusReads:
             components=(
                 replace(database, since=_since(instance, "database")) if database.status == "healthy" else database,
                 ComponentStatus("api", "healthy", "answers", _since(instance, "api")),
-                _skipping(_worker(instance, found, lag), unreadable),
+                _holding(_skipping(_worker(instance, found, lag), unreadable), held),
                 _supervised(instance, "queue") or ComponentStatus("queue", "unknown", _UNSUPERVISED, None),
                 _supervised(instance, "agent") or self._agents(found),
                 _objects(settings.objects.store, found),
@@ -205,6 +210,14 @@ def _skipping(worker: ComponentStatus, unreadable: Sequence[SetAside]) -> Compon
         return worker
     named = "; ".join(f"{row.kind} {row.name!r} ({row.way_out}): {row.reason}" for row in unreadable[:_NAMED])
     detail = f"{len(unreadable)} stored rows cannot be read and are quarantined: {named}"
+    return replace(worker, status="degraded", detail=detail)
+
+
+def _holding(worker: ComponentStatus, held: Sequence[WaitingChunk]) -> ComponentStatus:
+    """The worker with the chunks of live rows that its failures keep."""
+    if not held or worker.status == "down":
+        return worker
+    detail = "; ".join([worker.detail, *map(describe_waiting, held[:_NAMED])])
     return replace(worker, status="degraded", detail=detail)
 
 
