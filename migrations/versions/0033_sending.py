@@ -5,8 +5,8 @@ from alembic import op
 from tierscope.storage import tables
 from tierscope.storage.base.ddl import add_missing_columns, drop_columns
 
-revision = "0032"
-down_revision = "0031"
+revision = "0033"
+down_revision = "0032"
 branch_labels = None
 depends_on = None
 
