@@ -15,7 +15,8 @@ from tierscope.domain.base.buckets import DAY_US, HOUR_US
 from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup, merge_rollups
 from tierscope.domain.ledger import Ledger
-from tierscope.storage.counters.rollups import MetricsTable, read_metrics
+from tierscope.storage.counters.rollup_blocks import MetricsTable
+from tierscope.storage.counters.rollups import read_metrics
 from tierscope.storage.counters.rows import read_block, read_packed
 from tierscope.storage.ledger.rows import read_ledger
 

@@ -16,7 +16,8 @@ from tierscope.usecases.operate.retention import KeepPartitions
 
 KEEP_DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
 _METRICS = "(host_id, ts, keys_layout_id, first, last, min, max, sum, n) VALUES (1, :at, 1" + ", '{}'" * 6 + ")"
-VALUES = {"metrics_10m": _METRICS, "metrics_1h": _METRICS}
+_BLOCK = "(host_id, service_id, ts, layout_id, n, offsets, body) VALUES (1, 0, :at, 1, 0, '{}', '')"
+VALUES = {"metrics_10m": _METRICS, "metrics_10m_days": _BLOCK, "metrics_1h_days": _BLOCK}
 CUT = tuple(entry for entry in TIME_TABLES if entry.table.name in VALUES)
 
 
@@ -47,10 +48,11 @@ def test_old_chunks_go_and_young_ones_stay(database: Database) -> None:
         for age in ages:
             insert(database, table, utc_now() - timedelta(days=age))
     kept = KeepPartitions(database, utc_now).run()
-    assert ages_in_days(database, "metrics_10m") == [0, 6, 20]
-    assert ages_in_days(database, "metrics_1h") == [0, 6, 20, 60]
-    assert kept.dropped["metrics_10m"] >= 1
-    assert "metrics_1h" not in kept.dropped
+    assert ages_in_days(database, "metrics_10m") == [0, 6]
+    assert ages_in_days(database, "metrics_10m_days") == [0, 6, 20]
+    assert ages_in_days(database, "metrics_1h_days") == [0, 6, 20, 60]
+    assert kept.dropped["metrics_10m"] >= 2
+    assert "metrics_1h_days" not in kept.dropped
     assert KeepPartitions(database, utc_now).run().dropped == {}
 
 

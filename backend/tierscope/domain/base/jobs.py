@@ -7,7 +7,7 @@ look at it now; all others wait until their bucket has closed, since reads take 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tierscope.domain.base.buckets import DAY_US, HOUR_US, MINUTE_US, TEN_MINUTES_US
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, MINUTE_US, TEN_MINUTES_US, THIRTY_DAYS_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ LATE = timedelta(days=8)
 """Rows stay rows for so long: for the seven days in which late data is taken, and one more."""
 TIER_MOVE_DAYS = Job("tier_move_days", DAY_US, open_buckets=False, claim_limit=4, wait=LATE)
 GAP_DAYS = Job("gap_days", DAY_US, open_buckets=False, claim_limit=8, wait=LATE)
+METRICS_PACK = Job("metrics_pack", DAY_US, open_buckets=False, claim_limit=8, wait=timedelta(days=1))
+"""Rolled-up counters of ten minutes and of an hour move into blocks once late samples of their day have mostly come."""
+METRICS_1D_PACK = Job("metrics_1d_pack", THIRTY_DAYS_US, open_buckets=False, claim_limit=2, wait=timedelta(days=2))
 
 JOBS = (
     SAMPLES,
@@ -80,6 +83,8 @@ JOBS = (
     RULE_DAYS,
     TIER_MOVE_DAYS,
     GAP_DAYS,
+    METRICS_PACK,
+    METRICS_1D_PACK,
 )
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 

@@ -38,8 +38,14 @@ class Rollup:
     def __len__(self) -> int:
         return len(self.starts_us)
 
+    def rows(self, index: Ints | npt.NDArray[np.bool_]) -> "Rollup":
+        """Some of the buckets."""
+        columns = {name: getattr(self, name)[index] for name in STATISTICS}
+        return Rollup(starts_us=self.starts_us[index], keys=self.keys, n=self.n[index], **columns)
 
-_FLOATS = ("first", "last", "min", "max", "sum")
+
+STATISTICS = ("first", "last", "min", "max", "sum")
+"""What a rollup holds beside n."""
 
 
 def roll_up(block: Block, counter_keys: frozenset[str], *, base_us: int, width_us: int, nominal_s: float) -> Rollup:
@@ -93,12 +99,12 @@ def merge_rollups(parts: Rollup, width_us: int) -> Rollup:
 
 
 def widen(parts: Sequence[Rollup]) -> Rollup:
-    """Join rollups over the union of their keys, in order of time."""
+    """Join rollups over the union of their keys, in order of time. Of buckets with one start the last given counts."""
     keys = tuple(sorted({key for part in parts for key in part.keys}))
     place = {key: i for i, key in enumerate(keys)}
     m = sum(len(part) for part in parts)
     starts = np.concatenate([part.starts_us for part in parts]) if parts else np.zeros(0, np.int64)
-    columns = {name: np.full((m, len(keys)), np.nan) for name in _FLOATS}
+    columns = {name: np.full((m, len(keys)), np.nan) for name in STATISTICS}
     n = np.zeros((m, len(keys)), np.int64)
     at = 0
     for part in parts:
@@ -108,6 +114,9 @@ def widen(parts: Sequence[Rollup]) -> Rollup:
         n[at : at + len(part), where] = part.n
         at += len(part)
     order = np.argsort(starts, kind="stable")
+    newest = np.ones(m, bool)
+    newest[:-1] = np.diff(starts[order]) > 0
+    order = order[newest]
     return Rollup(
         starts_us=starts[order],
         keys=keys,

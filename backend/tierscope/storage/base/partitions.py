@@ -31,11 +31,15 @@ PACKED = frozenset({"counters_live", "heat_live"})
 """Tables whose rows are packed, and leave after hours."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
+_ROLLED_UP = "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1h', 'metrics_1d', 'metrics_pack')"
 _NEEDED = {
     "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
     "tier_moves": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'tier_move_days')",
     "gaps": "SELECT min(bucket) FROM marks WHERE kind = 'gap_days'",
     "rule_inputs": "SELECT min(bucket) FROM marks WHERE kind = 'rule_days'",
+    "metrics_10m": _ROLLED_UP,
+    "metrics_1h": _ROLLED_UP,
+    "metrics_1d": "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1d', 'metrics_1d_pack')",
 }
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
 _BOUNDS = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")

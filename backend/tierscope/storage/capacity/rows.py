@@ -1,6 +1,6 @@
 """Capacity as stored: hourly memory of all hosts on the way in; daily points, groups and forecasts on the way out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
@@ -13,8 +13,10 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.capacity.days import CapacityDay
 from tierscope.domain.capacity.need import Advised
+from tierscope.domain.counters.rollups import Rollup
 from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_int, parse_us
 from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.counters.rollup_blocks import read_rollup_blocks
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.tables import TIME_TABLES, capacity_days, capacity_forecasts, capacity_groups
 
@@ -82,9 +84,12 @@ def read_hours(
     start: datetime,
     end: datetime,
     *,
-    wanted: Any,  # noqa: ANN401
+    wanted: Callable[[str], str | None],
 ) -> Iterator[HourBlock]:
-    """Hourly roll-ups that start in [start, end) of the keys for which `wanted(key)` is "gauge" or "counter"."""
+    """Hourly roll-ups that start in [start, end) of the keys for which `wanted(key)` is "gauge" or "counter".
+
+    What is packed comes first: of an hour that comes twice the last one counts.
+    """
     if not host_ids:
         return
     values = {"hosts": list(host_ids), "start": start, "end": end}
@@ -92,10 +97,21 @@ def read_hours(
         "SELECT DISTINCT keys_layout_id FROM metrics_1h WHERE host_id = ANY(:hosts) AND ts >= :start AND ts < :end"
     )
     layouts = read_layouts(session, [int(found) for found in session.execute(statement, values).scalars()])
+    rows = []
     for layout_id, names in layouts.items():
         picks = [(place, key, kind) for place, key in enumerate(names, 1) if (kind := wanted(key)) is not None]
         if picks:
-            yield _read_block(session, layout_id, picks, host_ids, start, end)
+            rows.append(_read_block(session, layout_id, picks, host_ids, start, end))
+    for host_id, rollup in read_rollup_blocks(session, "metrics_1h", host_ids, (start, end), wanted):
+        yield _packed_block(host_id, rollup, wanted)
+    yield from rows
+
+
+def _packed_block(host_id: int, rollup: Rollup, wanted: Callable[[str], str | None]) -> HourBlock:
+    counters = np.array([wanted(key) == "counter" for key in rollup.keys], bool)
+    means = np.divide(rollup.sum, rollup.n, out=np.full(rollup.sum.shape, np.nan), where=rollup.n > 0)
+    hosts = np.full(len(rollup), host_id, np.int64)
+    return HourBlock(rollup.keys, hosts, rollup.starts_us // 1_000_000, np.where(counters, rollup.sum, means))
 
 
 def _read_block(
@@ -157,8 +173,12 @@ def days_made(session: ReadSession, start: datetime, end: datetime) -> dict[date
 
 
 def first_hour(session: ReadSession, since: datetime) -> datetime | None:
-    """The start of the oldest hourly roll-up after `since`."""
-    statement = text("SELECT min(ts) FROM metrics_1h WHERE ts >= :since")
+    """The start of the oldest hourly roll-up after `since`, or of its day where that is packed."""
+    statement = text(
+        "SELECT least((SELECT min(ts) FROM metrics_1h WHERE ts >= :since),"
+        " (SELECT greatest(ts, :since) FROM metrics_1h_days"
+        " WHERE ts > CAST(:since AS timestamptz) - interval '1 day' ORDER BY ts LIMIT 1))"
+    )
     found: datetime | None = session.execute(statement, {"since": since}).scalar_one_or_none()
     return found
 

@@ -1,6 +1,6 @@
 """Means of many hosts by bucket of time, one statement per source: the ledger, and rolled-up counters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import SECOND_US
 from tierscope.domain.counters.names import describe_counter
-from tierscope.domain.counters.rollups import OBSERVED_KEY
+from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.ledger import COLUMNS
 from tierscope.storage.base.binary import copy_out, parse_float, parse_int, parse_us
+from tierscope.storage.counters.rollup_blocks import read_rollup_blocks
 from tierscope.storage.counters.schemas import layouts_with_any, read_layouts
 from tierscope.storage.ledger.sums import sum_moves
 
@@ -115,11 +116,30 @@ def _read_layouts(
         f" JOIN (VALUES {rows}) AS l (id, seconds, {names}) ON l.id = t.keys_layout_id"
         f" WHERE t.host_id IN ({ids}) AND t.ts >= '{window[0].isoformat()}' AND t.ts < '{window[1].isoformat()}'"
     )
-    found = []
+    found, rows_of = [], set()
     for row in copy_out(session, query):
         host, at = parse_int(row[0]) or 0, parse_us(row[1]) // 1_000_000 + width_s
+        rows_of.add((host, at))
         for key, field in zip(keys, row[2:], strict=True):
             value = parse_float(field)
             if value is not None and np.isfinite(value):
                 found.append(Cell(host, at, key, value))
+    packed = read_rollup_blocks(session, table, host_ids, window, [*keys, OBSERVED_KEY])
+    found += [cell for cell in _packed_cells(packed, width_s) if (cell.host_id, cell.end_s) not in rows_of]
     return found
+
+
+def _packed_cells(packed: Iterable[tuple[int, Rollup]], width_s: int) -> Iterator[Cell]:
+    """The same of buckets that are packed."""
+    for host_id, rollup in packed:
+        if OBSERVED_KEY not in rollup.keys:
+            continue
+        ends_s = (rollup.starts_us // 1_000_000 + width_s).tolist()
+        seconds = rollup.sum[:, rollup.keys.index(OBSERVED_KEY)]
+        for place, key in enumerate(rollup.keys):
+            if key == OBSERVED_KEY:
+                continue
+            over = seconds if describe_counter(key).kind == "counter" else rollup.n[:, place]
+            means = np.divide(rollup.sum[:, place], over, out=np.full(len(rollup), np.nan), where=over != 0)
+            for at in np.flatnonzero(np.isfinite(means)).tolist():
+                yield Cell(host_id, ends_s[at], key, float(means[at]))

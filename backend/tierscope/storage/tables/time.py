@@ -152,6 +152,11 @@ metrics_10m = _metrics("metrics_10m")
 metrics_1h = _metrics("metrics_1h")
 metrics_1d = _metrics("metrics_1d")
 
+# Their closed stretches, packed: storage/counters/rollup_blocks.py.
+metrics_10m_days = blocks_table("metrics_10m_days")
+metrics_1h_days = blocks_table("metrics_1h_days")
+metrics_1d_months = blocks_table("metrics_1d_months")
+
 tier_moves = _table(
     "tier_moves",  # service_id 0 = the whole host
     _float("dt_seconds"),
@@ -405,9 +410,12 @@ _SIX_HOURS_DAYS = 0.25
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=30),
-    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=400),
-    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(metrics_10m_days, chunk_days=10, chunk_hours=240, keep_days=30),
+    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=8),
+    TimeTable(metrics_1h_days, chunk_days=10, chunk_hours=240, keep_days=400),
+    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=90),
+    TimeTable(metrics_1d_months, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tier_move_days, chunk_days=10, chunk_hours=240, keep_days=35),
     TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8),

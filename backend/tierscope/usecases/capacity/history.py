@@ -16,7 +16,7 @@ from tierscope.storage.fleet.events import EventItem, list_events
 from tierscope.usecases.capacity.views import CapacityChange, Excluded, HistoryDay, Metric
 
 DAY = timedelta(days=1)
-SPAN = kept("metrics_1h")
+SPAN = kept("metrics_1h_days")
 NEAR = timedelta(days=1)
 """An event within a day of a shift may be its cause."""
 SAME_CAPACITY = 0.02

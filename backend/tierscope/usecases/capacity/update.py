@@ -35,7 +35,7 @@ from tierscope.usecases.capacity.hours import DAY, Fleet, join_heat, read_day, r
 from tierscope.usecases.capacity.subjects import group_hosts
 from tierscope.usecases.capacity.views import Metric
 
-KEPT = kept("metrics_1h")
+KEPT = kept("metrics_1h_days")
 """Points of older days cannot be made any more."""
 AT_ONCE = 10
 """Days made in one run, and as many more as small fleets take no longer for; the next run goes on."""

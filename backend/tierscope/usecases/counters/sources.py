@@ -11,14 +11,15 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.counters.series import Lines, rollup_lines
 from tierscope.storage.base.retention import kept
-from tierscope.storage.counters.rollups import MetricsTable, read_metrics
+from tierscope.storage.counters.rollup_blocks import MetricsTable
+from tierscope.storage.counters.rollups import read_metrics
 from tierscope.storage.counters.rows import layouts_in, read_keys
 
 RAW_SPAN = timedelta(days=2)
 RAW_KEPT = kept("counters_packed")
 TABLES: tuple[tuple[MetricsTable, int, timedelta, timedelta], ...] = (
-    ("metrics_10m", 600, timedelta(days=10), kept("metrics_10m")),
-    ("metrics_1h", 3600, timedelta(days=90), kept("metrics_1h")),
+    ("metrics_10m", 600, timedelta(days=10), kept("metrics_10m_days")),
+    ("metrics_1h", 3600, timedelta(days=90), kept("metrics_1h_days")),
     ("metrics_1d", 86_400, timedelta(days=10_000), timedelta(days=10_000)),
 )
 """Table, width in seconds, up to which window it is used, and how long it is kept."""

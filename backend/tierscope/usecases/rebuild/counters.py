@@ -8,14 +8,16 @@ from typing import Any
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
-from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, bucket_start
+from tierscope.domain.base.buckets import DAY_US, HOUR_US, TEN_MINUTES_US, THIRTY_DAYS_US, bucket_start
 from tierscope.domain.base.jobs import (
     COUNTERS,
     COUNTERS_CLOSED,
     COUNTERS_PACK,
     FLEET_MOVES,
     METRICS_1D,
+    METRICS_1D_PACK,
     METRICS_1H,
+    METRICS_PACK,
     RULE_DAYS,
     SERVICE_MOVES_1H,
     TIER_MOVE_DAYS,
@@ -30,7 +32,8 @@ from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import newest_inventories, service_scopes
-from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
+from tierscope.storage.counters.rollup_blocks import MetricsTable
+from tierscope.storage.counters.rollups import pack_rollups, read_metrics, replace_metrics
 from tierscope.storage.counters.rows import find_after, find_before, read_block, read_parts, replace_packed
 from tierscope.storage.ledger.days import pack_days
 from tierscope.storage.ledger.rows import first_after, holds_ledger, replace_ledger
@@ -184,8 +187,11 @@ def rebuild_metrics_1h(transaction: WriteTransaction, claimed: Claim) -> None:
 
 
 def rebuild_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Merge hourly metrics to days."""
+    """Merge hourly metrics to days, and mark what can be packed some day."""
     _merge(transaction, claimed, fine="metrics_1h", coarse="metrics_1d", width_us=DAY_US)
+    host_id = claimed.subject_id
+    dirty_buckets.append(transaction, METRICS_PACK.kind, host_id, 0, claimed.buckets)
+    dirty_buckets.append(transaction, METRICS_1D_PACK.kind, host_id, 0, coarser(claimed.buckets, THIRTY_DAYS_US))
     reopen_capacity(transaction, claimed)
 
 
@@ -195,6 +201,19 @@ def _merge(
     for span in join_spans(claimed.buckets, width_us):
         parts = read_metrics(transaction, fine, claimed.subject_id, span, None)
         replace_metrics(transaction, coarse, claimed.subject_id, merge_rollups(parts, width_us))
+
+
+def pack_metrics(transaction: WriteTransaction, claimed: Claim) -> None:
+    """Move metrics of ten minutes and of an hour of closed days into blocks."""
+    for day in claimed.buckets:
+        pack_rollups(transaction, "metrics_10m", claimed.subject_id, day)
+        pack_rollups(transaction, "metrics_1h", claimed.subject_id, day)
+
+
+def pack_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
+    """The same with metrics of whole days, thirty in a block."""
+    for start in claimed.buckets:
+        pack_rollups(transaction, "metrics_1d", claimed.subject_id, start)
 
 
 def pack_hours(transaction: WriteTransaction, claimed: Claim) -> None:
