@@ -9,6 +9,7 @@ from factories import batches
 from factories.installations import Enrolled, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
+from tierscope.domain.base.jobs import due_table
 from tierscope.storage.base.subjects import find_host
 from tierscope.usecases.operate.retention import KeepPartitions
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
@@ -87,12 +88,11 @@ def dump(database: Database, tables: Sequence[str] = TABLES) -> dict[str, list[s
 
 
 def marks(database: Database) -> list[tuple[str, int, datetime]]:
-    """Kind, subject and bucket of all marks but those of days that wait until no late data is taken for them."""
+    """Kind, subject and bucket of all marks that are due, and of those of kinds that nobody works."""
+    due = due_table(utc_now())
     with database.read() as session:
         rows = session.execute(text("SELECT kind, subject_id, bucket FROM marks ORDER BY 1, 2, 3"))
-        return [
-            (row.kind, row.subject_id, row.bucket) for row in rows if row.kind not in ("tier_move_days", "gap_days")
-        ]
+        return [(row.kind, row.subject_id, row.bucket) for row in rows if row.bucket < due.get(row.kind, utc_now())]
 
 
 def internal_id(database: Database, host: Enrolled) -> int:

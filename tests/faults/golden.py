@@ -12,19 +12,20 @@ from factories.installations import enrol
 from faults.oracle import Sent
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
-from tierscope.domain.base.jobs import JOBS
+from tierscope.domain.base.jobs import due_table
 from tierscope.domain.ingest.arrival import Clocks
 from tierscope.domain.ingest.batch import Batch
+from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Registry, Stored, StoreLimits, store_group
 from tierscope.usecases.rebuild.drain import DrainMarks
 
-_AHEAD = timedelta(days=3)
-"""All buckets have closed by then."""
+_AHEAD = timedelta(days=4)
+"""All buckets have closed by then, and rolled-up counters are packed."""
 _DRAIN_LIMIT = timedelta(minutes=5)
 _AT_ONCE = 32
-_TABLES = ("tier_moves", "metrics_10m", "metrics_1h", "metrics_1d", "heat_1h", "heat_1d")
-_NUMBERS_OF_THE_DATABASE = {"host_id", "service_id", "keys_layout_id", "trust_id"}
+_TABLES = ("tier_moves", "metrics_10m_days", "metrics_1h_days", "metrics_1d", "heat_1h", "heat_1d")
+_NUMBERS_OF_THE_DATABASE = {"host_id", "service_id", "layout_id", "keys_layout_id", "trust_id"}
 """Columns that refer to rows by a number, which another database gives in another order."""
 
 Rows = dict[str, list[tuple[object, ...]]]
@@ -61,15 +62,13 @@ def _store(database: Database, host: HostIdentity, batches: list[Batch]) -> None
 
 
 def drain(url: str) -> int:
-    """Rebuilds everything as if days had passed; gives the marks that are left."""
+    """Rebuilds everything as if days had passed, packs what packs by then; gives the due marks that are left."""
     with closing(Database(url)) as database:
         drained = DrainMarks(database, lambda: utc_now() + _AHEAD).run(at_most=_DRAIN_LIMIT)
         assert not drained.failures, f"buckets could not be rebuilt: {drained.failures}"
-    with psycopg.connect(libpq_url(url)) as connection:
-        kinds = [job.kind for job in JOBS]
-        row = connection.execute("SELECT count(*) FROM marks WHERE kind = ANY(%s)", (kinds,)).fetchone()
-    assert row is not None
-    return int(row[0])
+        now = utc_now() + _AHEAD
+        with database.read() as session:
+            return backlog(session, now=now, due=due_table(now)).pending
 
 
 def rollups(url: str, hosts: Sequence[str]) -> Rows:
@@ -85,8 +84,8 @@ def rollups(url: str, hosts: Sequence[str]) -> Rows:
             ]
             plain = ", ".join(f't."{name}"::text' for name in columns if name not in _NUMBERS_OF_THE_DATABASE)
             joins, more = "JOIN hosts h ON h.id = t.host_id", ""
-            if "keys_layout_id" in columns:
-                joins += " LEFT JOIN layouts l ON l.id = t.keys_layout_id"
+            for name in {"layout_id", "keys_layout_id"} & set(columns):
+                joins += f" LEFT JOIN layouts l ON l.id = t.{name}"
                 more += ", encode(l.hash, 'hex')"
             if "trust_id" in columns:
                 joins += " LEFT JOIN ledger_trusts r ON r.id = t.trust_id"

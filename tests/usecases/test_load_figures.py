@@ -47,7 +47,7 @@ def test_bytes_are_scaled_to_a_day_of_one_host() -> None:
 
 
 def test_a_fleet_is_sized_by_its_batches_and_the_days_that_rows_stay() -> None:
-    small, *_, large = size_fleets(5_000, {"api": 3.0, "database": 6.0}, {"counters_live": 1e6, "metrics_1h": 1e4})
+    small, *_, large = size_fleets(5_000, {"api": 3.0, "database": 6.0}, {"counters_live": 1e6, "metrics_1h_days": 1e4})
     assert small.cores == {"api": pytest.approx(0.0833, abs=1e-3), "database": pytest.approx(0.1667, abs=1e-3)}
     assert small.disk_bytes == pytest.approx(1_000 * 1.5 * (0.5e6 + 4e6))
     assert (small.extrapolated, large.extrapolated) == (False, True)

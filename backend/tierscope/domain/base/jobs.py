@@ -60,7 +60,7 @@ LATE = timedelta(days=8)
 """Rows stay rows for so long: for the seven days in which late data is taken, and one more."""
 TIER_MOVE_DAYS = Job("tier_move_days", DAY_US, open_buckets=False, claim_limit=4, wait=LATE)
 GAP_DAYS = Job("gap_days", DAY_US, open_buckets=False, claim_limit=8, wait=LATE)
-METRICS_PACK = Job("metrics_pack", DAY_US, open_buckets=False, claim_limit=8, wait=timedelta(days=1))
+METRICS_PACK = Job("metrics_pack", DAY_US, open_buckets=False, claim_limit=8, wait=timedelta(days=2))
 """Rolled-up counters of ten minutes and of an hour move into blocks once late samples of their day have mostly come."""
 METRICS_1D_PACK = Job("metrics_1d_pack", THIRTY_DAYS_US, open_buckets=False, claim_limit=2, wait=timedelta(days=2))
 

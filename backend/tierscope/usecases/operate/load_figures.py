@@ -24,12 +24,15 @@ _OF_HOSTS = (
     "metrics_10m",
     "counters_packed",
     "heat",
+    "metrics_10m_days",
     "metrics_1h",
+    "metrics_1h_days",
     "heat_1h",
     "rule_days",
     "tier_move_days",
     "gap_days",
     "metrics_1d",
+    "metrics_1d_months",
     "heat_1d",
 )
 _DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
