@@ -89,20 +89,32 @@ def ensure_partitions(
     """Makes the partitions that [first, last] needs; returns how many were made. Does nothing for hypertables."""
     if storage_mode(transaction) == "timescaledb":
         return 0
+    entries = tuple(only)
+    if not _missing(transaction, entries, first, last):
+        return 0
     lock_partitions(transaction)
-    existing = _all_partitions(transaction)
-    made = 0
-    for entry in only:
+    missing = _missing(transaction, entries, first, last)
+    for entry, start in missing:
         parent = entry.table.name
-        spans = [span for _, span in existing.get(parent, [])]
-        for start in wanted_partitions(entry, first, last):
-            end = start + entry.partition
-            # One of another length, made by an earlier release, may hold this stretch.
-            if any(known < end and start < until for known, until in spans):
-                continue
-            _attach(transaction, parent, partition_name(parent, start, entry.partition), start, end)
-            made += 1
-    return made
+        _attach(transaction, parent, partition_name(parent, start, entry.partition), start, start + entry.partition)
+    return len(missing)
+
+
+def _missing(
+    session: ReadSession, entries: Iterable[TimeTable], first: datetime, last: datetime
+) -> list[tuple[TimeTable, datetime]]:
+    """The partitions that [first, last] needs and that are not there, by their starts."""
+    existing = _all_partitions(session)
+    return [
+        (entry, start)
+        for entry in entries
+        for start in wanted_partitions(entry, first, last)
+        # One of another length, made by an earlier release, may hold this stretch.
+        if not any(
+            known < start + entry.partition and start < until
+            for _, (known, until) in existing.get(entry.table.name, [])
+        )
+    ]
 
 
 def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int:
