@@ -8,8 +8,8 @@ from tierscope.storage import tables
 from tierscope.storage.base.ddl import drop_tables, make_missing_table
 from tierscope.storage.base.partitions import storage_mode
 
-revision = "0032"
-down_revision = "0031"
+revision = "0034"
+down_revision = "0033"
 branch_labels = None
 depends_on = None
 
