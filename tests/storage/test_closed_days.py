@@ -19,8 +19,10 @@ from tierscope.domain.base.jobs import GAP_DAYS, LATE, TIER_MOVE_DAYS, Job, due_
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, ServiceKey
 from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS
+from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, stored_spans
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.partitions import drop_old, ensure_partitions
 from tierscope.storage.curve import reuse_intervals
 from tierscope.storage.ingest.heat_rows import gap_row
@@ -31,6 +33,7 @@ from tierscope.storage.ledger.services import list_resets, sum_hour
 from tierscope.storage.promql.ledgers import bucket_ledgers
 from tierscope.storage.statistics.host_means import read_ledger_means
 from tierscope.storage.tables import gaps
+from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
 
 DAY = timedelta(days=1)
 FIRST = day_of(utc_now()) - timedelta(days=20)
@@ -258,6 +261,26 @@ def test_packed_days_of_reuse_gaps_say_what_their_rows_said(database: Database, 
 @given(data=st.data())
 def test_packed_days_of_reuse_gaps_say_the_same_with_timescaledb(database: Database, data: st.DataObject) -> None:
     check_gaps(database, data)
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_minutes_that_were_judged_are_known_once_their_day_is_packed(database: Database) -> None:
+    ends = FIRST.timestamp() + 60.0 * np.array([1.0, 2.0, 5.0, 1440.0, 1441.0])
+    one, length = np.ones(len(ends), np.int64), np.full(len(ends), 60.0)
+    values = np.stack([ends, np.full(len(ends), np.nan)], axis=1)
+    spans = [(FIRST, FIRST + DAY), (FIRST + timedelta(minutes=3), FIRST + 2 * DAY), (FIRST - DAY, FIRST)]
+
+    def judged() -> list[list[tuple[float, float]]]:
+        return [stored_spans(transaction, 1, 7, *span) for span in spans]
+
+    with database.write() as transaction:
+        transaction.execute(text(f"DROP TABLE rule_inputs_p{FIRST:%Y%m%d}"))
+        append_inputs(transaction, InputRows(one, 7 * one, ends, length, 0.0 * length, ("a", "b"), values))
+        wanted = judged()
+        pack_rule_days(transaction, Claim("rule_days", 1, 0, (FIRST, FIRST + DAY)))
+        transaction.execute(text("DELETE FROM rule_inputs"))
+        assert judged() == wanted
+    assert [len(found) for found in wanted] == [4, 3, 0]
 
 
 @pytest.mark.parametrize("job", [TIER_MOVE_DAYS, GAP_DAYS], ids=lambda job: job.kind)

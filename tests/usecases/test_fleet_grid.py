@@ -12,7 +12,7 @@ from factories import batches
 from factories.derived import drain
 from factories.experiments import make_fleet
 from factories.installations import enrol, store
-from tierscope.core.clock import utc_now
+from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
@@ -69,6 +69,20 @@ def test_a_moment_has_the_verdict_and_the_findings_of_then(context: ReadContext)
     assert (then.verdict, then.finding_severity) == ("swap_pressure", "warning")
     assert (later.verdict, later.finding_severity) != (then.verdict, then.finding_severity)
     assert later.finding_severity is None
+
+
+def test_a_moment_is_the_same_once_its_rows_are_packed(context: ReadContext) -> None:
+    feed(context, "a")
+    then = (utc_now() - timedelta(minutes=40)).isoformat()
+    wanted = at(context, then)["a"]
+    days_later = utc_now() + timedelta(days=3)
+    with clock_set(lambda: days_later):
+        drain(context.database)
+        with context.database.write() as transaction:
+            transaction.execute(text("DELETE FROM rule_inputs"))
+        found = at(context, then)["a"]
+    assert (found.state, found.verdict) == (wanted.state, wanted.verdict) == ("reporting", wanted.verdict)
+    assert found.psi_memory_some_ratio == pytest.approx(wanted.psi_memory_some_ratio) == pytest.approx(0.05)
 
 
 def test_what_is_not_known_of_a_moment_is_null(context: ReadContext) -> None:

@@ -8,22 +8,26 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.frame import Rows
 from tierscope.domain.base.blocks import pack_floats
+from tierscope.domain.base.buckets import day_of
 from tierscope.storage.base import copy
-from tierscope.storage.base.binary import copy_out
+from tierscope.storage.base.binary import copy_out, from_us
 from tierscope.storage.base.blocks import (
     Block,
     Days,
     Unpacker,
+    ensure_days,
     read_parts,
     replace_blocks,
     start_seconds,
     stored_layouts,
 )
+from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables import rule_days, rule_inputs
 
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
 _SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")
@@ -50,6 +54,10 @@ def append_inputs(transaction: WriteTransaction, rows: InputRows) -> None:
     """Store intervals. What is stored already is never changed: the caller leaves out what is there."""
     if not len(rows.host_ids):
         return
+    first_s = float(rows.ends_s.min())
+    if first_s < (utc_now() - kept("rule_inputs")).timestamp():
+        days = [day_of(from_us(round(end * 1e6))) for end in (first_s, float(rows.ends_s.max()))]
+        ensure_days(transaction, rule_inputs, *days)
     layout = copy.int8(ensure_layout(transaction, rows.names))
     fields = len(_COLUMNS).to_bytes(2, "big")
     out = []
@@ -80,7 +88,16 @@ def stored_spans(
         " AND ts <= CAST(:end AS timestamptz) + interval '1 day' ORDER BY ts"
     )
     values = {"host": host_id, "service": service_id, "start": start, "end": end}
-    return [(row.end_s - row.dt_seconds, row.end_s) for row in session.execute(statement, values)]
+    found = {(row.end_s - row.dt_seconds, row.end_s) for row in session.execute(statement, values)}
+    if start < utc_now() - kept("rule_inputs"):
+        days = Days(day_of(start), end + timedelta(days=1), [host_id], service_id)
+        unpacker = Unpacker()
+        for layout_id in stored_layouts(session, rule_days, days):
+            for block in read_parts(session, rule_days, days, layout_id, [0, 1]):
+                ends_s, seconds = (unpacker.floats(part, block.n)[0] for part in block.parts)
+                touch = (ends_s > start.timestamp()) & (ends_s - seconds < end.timestamp())
+                found.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
+    return sorted(found, key=lambda span: span[1])
 
 
 def read_inputs(

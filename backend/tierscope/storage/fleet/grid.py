@@ -4,14 +4,21 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import get_args
 
+import numpy as np
 from sqlalchemy import TextClause, text
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.ledger.words import Word
+from tierscope.storage.base.blocks import Days, Unpacker, read_parts, stored_layouts
+from tierscope.storage.base.retention import kept
+from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
+from tierscope.storage.tables import rule_days
 
 _WHO = "h.id AS host_id, h.public_id, h.name, h.origin, h.labels, r.kernel, r.memory_bytes"
 _SERVICES = (
@@ -70,6 +77,13 @@ def read_grid_at(session: ReadSession, at: datetime, *, span: timedelta, limit: 
     Hosts that were not enrolled yet and have no rows are left out. Size, kernel and services are those of now;
     `tiering_off` is None.
     """
+    values: dict[str, object] = {"at": at, "words": list(get_args(Word)), "limit": limit}
+    if at - span < utc_now() - kept("rule_inputs"):
+        told = "unnest(CAST(:hosts AS bigint[]), CAST(:verdicts AS float8[]), CAST(:psi AS float8[]))"
+        told += " AS m (host_id, verdict, psi_us_per_s)"
+        values |= _packed_at(session, at, span)
+    else:
+        told, values["since"] = f"({_ROWS_AT}) AS m", at - span
     statement = text(
         f"SELECT {_WHO}, NULL::boolean AS tiering_off,"  # noqa: S608 - texts of our own
         " CASE WHEN m.host_id IS NOT NULL THEN 'reporting' END AS state,"
@@ -77,18 +91,52 @@ def read_grid_at(session: ReadSession, at: datetime, *, span: timedelta, limit: 
         " CASE WHEN m.psi_us_per_s IS NOT NULL THEN least(greatest(m.psi_us_per_s * 1e-6, 0), 1) END"
         " AS psi_memory_some_ratio,"
         f" {_finding('f.since <= :at AND (f.until IS NULL OR f.until > :at)')}, {_SERVICES}"
-        " FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id LEFT JOIN ("
-        "  SELECT host_id, (array_agg(verdict ORDER BY ts DESC))[1] AS verdict,"
-        "   sum(psi_us) / nullif(sum(dt_seconds) FILTER (WHERE psi_us IS NOT NULL), 0) AS psi_us_per_s"
-        "  FROM (SELECT i.host_id, i.ts, i.dt_seconds,"
-        "   nullif(i.vals[array_position(l.keys, 'verdict')], 'NaN') AS verdict,"
-        "   nullif(i.vals[array_position(l.keys, 'psi_some_us')], 'NaN') AS psi_us"
-        "   FROM rule_inputs i JOIN layouts l ON l.id = i.layout_id"
-        "   WHERE i.service_id = 0 AND i.host_id > 0 AND i.ts > :since AND i.ts <= :at) AS one GROUP BY host_id"
-        f" ) AS m ON m.host_id = h.id WHERE {IN_SERVICE} AND (h.enrolled_at <= :at OR m.host_id IS NOT NULL){_LARGEST}"
+        f" FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id LEFT JOIN {told} ON m.host_id = h.id"
+        f" WHERE {IN_SERVICE} AND (h.enrolled_at <= :at OR m.host_id IS NOT NULL){_LARGEST}"
     )
-    values = {"at": at, "since": at - span, "words": list(get_args(Word)), "limit": limit}
     return _rows(session, statement, values)
+
+
+_ROWS_AT = (
+    "SELECT host_id, (array_agg(verdict ORDER BY ts DESC))[1] AS verdict,"
+    " sum(psi_us) / nullif(sum(dt_seconds) FILTER (WHERE psi_us IS NOT NULL), 0) AS psi_us_per_s"
+    " FROM (SELECT i.host_id, i.ts, i.dt_seconds,"
+    " nullif(i.vals[array_position(l.keys, 'verdict')], 'NaN') AS verdict,"
+    " nullif(i.vals[array_position(l.keys, 'psi_some_us')], 'NaN') AS psi_us"
+    " FROM rule_inputs i JOIN layouts l ON l.id = i.layout_id"
+    " WHERE i.service_id = 0 AND i.host_id > 0 AND i.ts > :since AND i.ts <= :at) AS one GROUP BY host_id"
+)
+_HEADS = 3
+"""Parts of a day of rules before its names: ends, lengths, lags."""
+
+
+def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str, list[int] | list[float | None]]:
+    """The same of days whose rows are packed, as arrays over hosts."""
+    days = Days(day_of(at - span), at, None)
+    unpacker = Unpacker()
+    newest: dict[int, tuple[float, float]] = {}
+    psi: dict[int, list[float]] = {}
+    for layout_id, names in read_layouts(session, stored_layouts(session, rule_days, days)).items():
+        places = [_HEADS + names.index(name) for name in ("verdict", "psi_some_us") if name in names]
+        if len(places) < len(("verdict", "psi_some_us")):
+            continue
+        for block in read_parts(session, rule_days, days, layout_id, [0, 1, *places]):
+            ends_s, seconds, verdicts, psi_us = (unpacker.floats(part, block.n)[0] for part in block.parts)
+            inside = (ends_s > (at - span).timestamp()) & (ends_s <= at.timestamp())
+            if not inside.any() or not block.host_id:
+                continue
+            last = int(np.flatnonzero(inside)[-1])
+            if block.host_id not in newest or newest[block.host_id][0] < ends_s[last]:
+                newest[block.host_id] = float(ends_s[last]), float(verdicts[last])
+            told = inside & ~np.isnan(psi_us)
+            sums = psi.setdefault(block.host_id, [0.0, 0.0])
+            sums[0] += float(psi_us[told].sum())
+            sums[1] += float(seconds[told].sum())
+    return {
+        "hosts": list(newest),
+        "verdicts": [None if np.isnan(verdict) else verdict for _, verdict in newest.values()],
+        "psi": [total / over if over > 0 else None for total, over in (psi[host] for host in newest)],
+    }
 
 
 def _rows(session: ReadSession, statement: TextClause, values: dict[str, object]) -> list[GridRow]:

@@ -418,7 +418,7 @@ TIME_TABLES = (
     TimeTable(metrics_1d_months, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tier_move_days, chunk_days=10, chunk_hours=240, keep_days=35),
-    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=2),
     TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36),
     TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),

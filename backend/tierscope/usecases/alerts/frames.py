@@ -1,22 +1,24 @@
 """From stored minutes to frames of subjects: rows of the last days, and packed days where they are asked for."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 
+from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.alerts.rule_inputs import PackedDay, read_inputs, read_packed_days, unpack_day
 from tierscope.storage.base.blocks import Unpacker
+from tierscope.storage.base.retention import kept
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
 """A minute is judged so long after its end, with what has arrived; what comes later is never judged live."""
-LIVE_KEPT = timedelta(days=4)
-"""Rows that are not packed are at most so old."""
+ROWS_KEPT = kept("rule_inputs")
+"""Older minutes are in packed days alone."""
 InTime = Callable[[Ints, Floats], Bools]
 
 
@@ -32,7 +34,8 @@ def read_frame(
 ) -> Frame:
     """Minutes [first, last] of these subjects. Late minutes of live hosts are left out unless `late_used`.
 
-    `packed` reads packed days too: for long spans, of few hosts at a time.
+    `packed` reads packed days too: for long spans, of few hosts at a time. A span that begins before the rows that
+    are kept reads them in any case: what is evaluated after workers were away for days.
     """
     names = sorted(set(names))
     minutes = np.arange(span[0], span[1] + 1, dtype=np.int64)
@@ -43,6 +46,7 @@ def read_frame(
     start = datetime.fromtimestamp((span[0] - 1) * MINUTE_S, UTC)
     end = datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
     services = kind == "service"
+    packed = packed or start < utc_now() - ROWS_KEPT
     some = host_ids if packed else None
     days = read_packed_days(session, day_of(start), end, names, services=services, host_ids=host_ids) if packed else []
     parts = read_inputs(session, start, end, names, services=services, host_ids=some)

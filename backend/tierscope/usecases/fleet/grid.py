@@ -7,11 +7,11 @@ from typing import Annotated
 from tierscope.core.errors import BadRequest
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
+from tierscope.domain.base.jobs import LATE
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.heat.classes import CLASSES, MOST_UNKNOWN
 from tierscope.domain.heat.joined import JoinedSources
-from tierscope.storage.base.retention import kept
 from tierscope.storage.fleet.grid import GridRow, read_grid, read_grid_at
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant
@@ -82,7 +82,7 @@ class GridReads:
         largest = _largest_services(heats)
         hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
         simulated = any(row.origin == "simulated" for row in rows)
-        return FleetGrid(moment, moment == now, now - kept("rule_inputs"), len(hosts), hosts, simulated)
+        return FleetGrid(moment, moment == now, now - LATE, len(hosts), hosts, simulated)
 
 
 def _cold_ratios(joined: JoinedSources) -> dict[int, float]:

@@ -29,6 +29,7 @@ from tierscope.domain.alerts.inputs import (
 )
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import DAY_US, bucket_start
+from tierscope.domain.base.jobs import LATE
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.fairness.shortfall import shortfall_columns
 from tierscope.domain.ledger import Ledger, concatenate
@@ -46,12 +47,10 @@ from tierscope.storage.alerts.rule_inputs import (
 from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.dirty_buckets import Claim
-from tierscope.storage.base.retention import kept
 from tierscope.storage.fleet.sending import read_held_seconds
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.base.spans import Span
 
-_KEPT = kept("rule_inputs")
 _DAY = timedelta(days=1)
 _LAG_STEP_S = 30.0
 """Arrival is kept in steps that the limit of being late is a multiple of: it packs to almost nothing."""
@@ -153,8 +152,8 @@ class RuleInputs:
 def not_recorded(
     transaction: WriteTransaction, host_id: int, service_id: int, span: Span, ledger: Ledger, *, now: datetime
 ) -> Ledger:
-    """The intervals of a span that are not recorded yet, and young enough for their table."""
-    young = ledger.times_s > (now - _KEPT).timestamp()
+    """The intervals of a span that are not recorded yet, and young enough to be judged by."""
+    young = ledger.times_s > (now - LATE).timestamp()
     spans = stored_spans(transaction, host_id, service_id, *span)
     return ledger.rows(young & uncovered(ledger.times_s, ledger.dt_seconds, spans))
 

@@ -10,9 +10,9 @@ import numpy as np
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.domain.base.buckets import day_of, hour_of
+from tierscope.domain.base.jobs import LATE
 from tierscope.domain.fleet.peer_hosts import like_key
 from tierscope.domain.statistics import Change, Quantiles, level_changes
-from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import service_members
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts, read_inventories
 from tierscope.storage.fleet.services import service_names
@@ -38,7 +38,7 @@ DAY = timedelta(days=1)
 GRACE = timedelta(minutes=10)
 """After an hour's end, for late data and for the worker to sum it up."""
 CATCH_UP = timedelta(days=1)
-DRIFTS_KEPT = kept("rule_inputs")
+DRIFTS_KEPT = LATE
 """As long as views of a moment know the verdicts of hosts."""
 AT_ONCE = 6
 """Hours made in one run; the next run goes on."""
