@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import psycopg
 from psycopg import errors as pg_errors
+from psycopg.types.json import set_json_loads
 from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -26,6 +28,9 @@ WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
 _NO_SUCH_TEXT = "a text holds a character that no stored text can hold, such as NUL"
 _UNFIT_TEXT = (pg_errors.UntranslatableCharacter, pg_errors.CharacterNotInRepertoire)
+
+# Inventories are kilobytes each, and some requests read hundreds.
+set_json_loads(orjson.loads)
 
 
 def driver_url(url: str) -> URL:

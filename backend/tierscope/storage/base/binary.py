@@ -1,7 +1,7 @@
-"""Reading PostgreSQL's binary COPY format in whole numpy arrays, without a Python object per element.
+"""Reading PostgreSQL's binary formats in whole numpy arrays, without a Python object per element.
 
-`copy_out` yields rows of raw fields, which `parse_int8_array` and its siblings view. The other way is copy.py. Times
-are microseconds since the Unix epoch, UTC.
+`copy_out` yields rows of raw fields, which `parse_int8_array` and its siblings view; `copy_columns` reads rows of one
+length as columns. The other way is copy.py. Times are microseconds since the Unix epoch, UTC.
 """
 
 import struct
@@ -21,9 +21,10 @@ MISSING = -(2**63)
 """Stands for a null element of an int8 array on the way out: no kernel counter has this value."""
 
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
-_TRAILER = 2
+_COUNT, _FIELD = struct.Struct("!i"), struct.Struct("!Ii")
 _EPOCH_2000_US = 946_684_800_000_000
 _HEADER = struct.Struct("!iiiii")
+_TABLE_HEADER = struct.Struct("!iiiiiii")
 _INT8_CELL = np.dtype([("len", ">i4"), ("value", ">i8")])
 _FLOAT8_CELL = np.dtype([("len", ">i4"), ("value", ">f8")])
 
@@ -50,35 +51,37 @@ def copy_out(session: ReadSession, query: str, parameters: Sequence[object] = ()
 
 
 def copy_columns(session: ReadSession, query: str) -> "Columns | None":
-    """The same of rows whose fields have the same lengths in all of them, None without any row.
+    """The rows of `query`, whose fields have the same lengths in all of them, as one value; None without any row.
+
+    The server puts them together: to take them from the connection one by one costs more than all else.
 
     Raises:
         ValueError: the rows differ in the length of a field, or in what is null.
     """
-    with (
-        session.driver.cursor() as cursor,
-        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()) as stream,
-    ):
-        return columns_of(b"".join(stream))
+    whole = f"SELECT string_agg(record_send(t), ''::bytea) FROM ({query}) AS t"  # noqa: S608 - a query of our own
+    with session.driver.cursor(binary=True) as cursor:
+        found = cursor.execute(whole.encode()).fetchone()
+    return None if found is None or found[0] is None else columns_of(found[0])
 
 
 def columns_of(data: bytes) -> "Columns | None":
-    """What `copy_columns` reads, from the bytes of a COPY."""
-    first = next(_split(data), None)
-    if first is None:
+    """What `copy_columns` reads: records as `record_send` writes them, one after another."""
+    if not data:
         return None
-    body = memoryview(data)[len(_SIGNATURE) : -_TRAILER]
-    starts = np.cumsum([2, *(4 + len(field or b"") for field in first)])
-    width = int(starts[-1])
-    if len(body) % width:
-        raise ValueError("rows of a COPY differ in length")
-    rows = np.frombuffer(body, np.uint8).reshape(-1, width)
-    # Two bytes say how many fields a row has, and four before each field how long it is.
-    framing = np.concatenate([[0, 1], *(np.arange(start, start + 4) for start in starts[:-1])])
+    spans, at = [], _COUNT.size
+    for _ in range(_COUNT.unpack_from(data)[0]):
+        _, length = _FIELD.unpack_from(data, at)
+        at += _FIELD.size
+        spans.append((at, None if length < 0 else length))
+        at += max(length, 0)
+    if len(data) % at:
+        raise ValueError("rows differ in length")
+    rows = np.frombuffer(data, np.uint8).reshape(-1, at)
+    # Four bytes say how many fields a row has, and eight before each field its type and how long it is.
+    framing = np.concatenate([np.arange(_COUNT.size), *(np.arange(start - _FIELD.size, start) for start, _ in spans)])
     if (rows[:, framing] != rows[0, framing]).any():
-        raise ValueError("rows of a COPY differ in the lengths of their fields")
-    spans = tuple((int(start) + 4, None if f is None else len(f)) for start, f in zip(starts[:-1], first, strict=True))
-    return Columns(rows, spans)
+        raise ValueError("rows differ in the lengths of their fields")
+    return Columns(rows, tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,20 @@ def parse_float8_array(field: bytes | None) -> Floats:
     if field is None or len(field) < _HEADER.size:
         return np.zeros(0, np.float64)
     return np.frombuffer(field, _FLOAT8_CELL, offset=_HEADER.size)["value"].astype(np.float64)
+
+
+def parse_times_us(field: bytes | None) -> Ints:
+    """A timestamptz[] without nulls, as microseconds since the Unix epoch."""
+    return parse_int8_array(field) + _EPOCH_2000_US
+
+
+def parse_float8_table(field: bytes | None) -> Floats:
+    """A float8[][] without nulls [rows, cells]."""
+    if field is None or len(field) < _TABLE_HEADER.size:
+        return np.zeros((0, 0), np.float64)
+    _, _, _, rows, _, cells, _ = _TABLE_HEADER.unpack_from(field)
+    found = np.frombuffer(field, _FLOAT8_CELL, offset=_TABLE_HEADER.size)["value"]
+    return found.astype(np.float64).reshape(rows, cells)
 
 
 def parse_small_array(field: bytes | None) -> list[int]:

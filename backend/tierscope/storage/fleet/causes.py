@@ -1,36 +1,28 @@
-"""Why hosts need attention, and how many by each cause, in one statement over all hosts."""
+"""Why hosts need attention, and how many by each cause."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import numpy as np
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.vocabulary import Severity
+from tierscope.domain.fleet.host_columns import STATES, HostColumns, Ints, State
 from tierscope.domain.ledger.words import Word
-from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
+from tierscope.storage.fleet.reporting import IN_SERVICE
 
 CauseKind = Literal["state", "verdict", "setting", "finding"]
 MOST_NAMED = 5
 
-_HELD = (
-    f"SELECT h.id, h.public_id, h.name, h.origin, r.tiering_off, {STATE} AS state,"  # noqa: S608 - words of our own
-    " CASE WHEN r.ended_at > :since THEN r.verdict END AS verdict"
-    f" FROM hosts h JOIN host_recent r ON r.host_id = h.id WHERE {IN_SERVICE}"
+_FINDINGS = text(
+    "SELECT f.finding_id, f.severity, min(f.cause) AS cause, min(f.fix) AS fix, array_agg(f.host_id) AS hosts"  # noqa: S608
+    " FROM findings f JOIN hosts h ON h.id = f.host_id JOIN host_recent r ON r.host_id = h.id"
+    f" WHERE f.until IS NULL AND f.severity <> 'info' AND {IN_SERVICE} GROUP BY f.finding_id, f.severity"
 )
-_CAUSES = (
-    "SELECT id, public_id, name, 'state' AS kind, state AS key,"
-    " CASE state WHEN 'silent' THEN 'critical' ELSE 'warning' END AS severity, NULL AS cause, NULL AS fix FROM held"
-    " WHERE origin <> 'import' AND state <> 'reporting'"
-    " UNION ALL SELECT id, public_id, name, 'verdict', verdict, v.value, NULL, NULL"
-    " FROM held JOIN jsonb_each_text(CAST(:verdicts AS jsonb)) v ON v.key = verdict"
-    " UNION ALL SELECT id, public_id, name, 'setting', 'tiering_off', 'warning', NULL, NULL FROM held WHERE tiering_off"
-    " UNION ALL SELECT held.id, public_id, name, 'finding', f.finding_id, f.severity, f.cause, f.fix"
-    " FROM held JOIN findings f ON f.host_id = held.id AND f.until IS NULL AND f.severity <> 'info'"
-)
+_NAMES = text("SELECT id, public_id, name FROM hosts WHERE id = ANY(:ids)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +57,57 @@ class CausesOfHosts:
     n_critical: int
 
 
-def count_causes(session: ReadSession, limits: Limits, verdicts: Mapping[Word, Severity]) -> CausesOfHosts:
-    """Causes of hosts that a worker has summed up: neither retired nor revoked.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A cause with the places of the hosts that have it."""
+
+    kind: CauseKind
+    key: str
+    severity: Severity
+    places: Ints
+    cause: str | None = None
+    fix: str | None = None
+
+
+def count_causes(session: ReadSession, known: HostColumns, verdicts: Mapping[Word, Severity]) -> CausesOfHosts:
+    """Causes of those of these hosts that a worker has summed up; none is revoked or retired.
 
     `verdicts` has the severity of each that calls for someone.
     """
-    statement = text(
-        f"WITH held AS ({_HELD}), causes AS ({_CAUSES})"  # noqa: S608 - statements of our own
-        " SELECT kind, key, severity, count(DISTINCT id) AS n_hosts,"
-        " count(DISTINCT id) FILTER (WHERE severity = 'critical') AS n_critical, min(cause) AS cause, min(fix) AS fix,"
-        f" (array_agg(public_id ORDER BY name, id))[1 : {MOST_NAMED}] AS ids,"
-        f" (array_agg(name ORDER BY name, id))[1 : {MOST_NAMED}] AS names"
-        " FROM causes GROUP BY GROUPING SETS ((kind, key, severity), ())"
+    found = [one for one in (*_of_columns(known, verdicts), *_findings(session, known)) if len(one.places)]
+    named = {int(known.host_ids[place]) for one in found for place in one.places[:MOST_NAMED]}
+    names = {row.id: NamedHost(row.public_id, row.name) for row in session.execute(_NAMES, {"ids": list(named)})}
+    causes = tuple(
+        HostCause(
+            one.kind,
+            one.key,
+            one.severity,
+            one.cause,
+            one.fix,
+            len(one.places),
+            tuple(names[host] for host in known.host_ids[one.places[:MOST_NAMED]].tolist() if host in names),
+        )
+        for one in found
     )
-    values = asdict(limits) | {"verdicts": json.dumps(verdicts)}
-    n_hosts = n_critical = 0
-    causes = []
-    for row in session.execute(statement, values):
-        if row.kind is None:
-            n_hosts, n_critical = row.n_hosts, row.n_critical
-            continue
-        hosts = tuple(NamedHost(host_id, name) for host_id, name in zip(row.ids, row.names, strict=True))
-        causes.append(HostCause(row.kind, row.key, row.severity, row.cause, row.fix, row.n_hosts, hosts))
-    return CausesOfHosts(tuple(causes), n_hosts, n_critical)
+    critical = [one.places for one in found if one.severity == "critical"]
+    return CausesOfHosts(causes, _count_distinct([one.places for one in found]), _count_distinct(critical))
+
+
+def _count_distinct(places: Sequence[Ints]) -> int:
+    return len(np.unique(np.concatenate(places))) if places else 0
+
+
+def _of_columns(known: HostColumns, verdicts: Mapping[Word, Severity]) -> Iterator[_Found]:
+    severities: tuple[tuple[State, Severity], ...] = (("late", "warning"), ("silent", "critical"))
+    for state, severity in severities:
+        missing = known.summed & ~known.imported & (known.states == STATES.index(state))
+        yield _Found("state", state, severity, np.flatnonzero(missing))
+    for word, severity in verdicts.items():
+        yield _Found("verdict", word, severity, np.flatnonzero(known.summed & known.has_verdict(word)))
+    yield _Found("setting", "tiering_off", "warning", np.flatnonzero(known.tiering_off))
+
+
+def _findings(session: ReadSession, known: HostColumns) -> Iterator[_Found]:
+    for row in session.execute(_FINDINGS):
+        places = np.sort(known.places(np.array(row.hosts, np.int64)))
+        yield _Found("finding", row.finding_id, row.severity, places[places >= 0], row.cause, row.fix)

@@ -128,13 +128,13 @@ def list_hosts(
     statement = statement.order_by(hosts.c.name, hosts.c.id)
     if limit is not None:
         statement = statement.limit(limit)
-    return [HostRow(**row) for row in session.execute(statement).mappings()]
+    return [HostRow(*row) for row in session.execute(statement)]
 
 
 def hosts_with_ids(session: ReadSession, host_ids: Sequence[int]) -> list[HostRow]:
     """These hosts, by name, then id."""
     statement = select(*_COLUMNS).where(hosts.c.id.in_(host_ids)).order_by(hosts.c.name, hosts.c.id)
-    return [HostRow(**row) for row in session.execute(statement).mappings()]
+    return [HostRow(*row) for row in session.execute(statement)]
 
 
 def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
@@ -197,27 +197,26 @@ def read_rdma_devices(
 def read_host_services(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[HostServiceRow]]:
     """Services of each host, by namespace and name."""
     statement = text(
-        "SELECT h.host_id, s.public_id AS id, s.namespace, s.name, h.rule, h.processes, h.heat_measured, h.heat_reason"
+        "SELECT s.public_id, s.namespace, s.name, h.rule, h.processes, h.heat_measured, h.heat_reason, h.host_id"
         " FROM host_services h JOIN services s ON s.id = h.service_id WHERE h.host_id = ANY(:hosts)"
         " ORDER BY h.host_id, s.namespace, s.name, s.id"
     )
     found: dict[int, list[HostServiceRow]] = {}
-    for row in session.execute(statement, {"hosts": list(host_ids)}).mappings():
-        found.setdefault(row["host_id"], []).append(HostServiceRow(**row))
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        found.setdefault(row[-1], []).append(HostServiceRow(*row))
     return found
 
 
 def read_findings(session: ReadSession, host_ids: Sequence[int]) -> dict[int, list[Finding]]:
     """Findings that hold now, the most severe first."""
     statement = text(
-        "SELECT host_id, finding_id AS id, severity, cause, fix, confidence, since FROM findings"
+        "SELECT finding_id, severity, cause, fix, confidence, since, host_id FROM findings"
         " WHERE host_id = ANY(:hosts) AND until IS NULL"
         " ORDER BY host_id, array_position(ARRAY['critical', 'warning', 'info'], severity), finding_id"
     )
     found: dict[int, list[Finding]] = {}
-    for row in session.execute(statement, {"hosts": list(host_ids)}).mappings():
-        fields = {name: value for name, value in row.items() if name != "host_id"}
-        found.setdefault(row["host_id"], []).append(Finding(**fields))
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        found.setdefault(row[-1], []).append(Finding(*row[:-1]))
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
@@ -13,9 +14,9 @@ from tierscope.storage.tables import host_recent
 
 RATES = ("promoted", "demoted", "psi")
 """Columns begin with these: total, observed seconds and intervals of each."""
-_IN_BYTES = ("damon_promoted", "damon_demoted")
-FLOWS = ("promoted", "demoted", "swap_in", "swap_out", *_IN_BYTES)
-"""So do these, which are summed as bytes."""
+IN_BYTES = ("damon_promoted", "damon_demoted")
+FLOWS = ("promoted", "demoted", "swap_in", "swap_out", *IN_BYTES)
+"""So do these, which are summed as bytes: what is not counted in them already by the host's size of pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +77,6 @@ class HostRecent:
         return RateSum(1, 1, per_s, total, seconds, intervals, *span, broken=self.broken)
 
 
-@dataclass(frozen=True, slots=True)
-class RecentSums:
-    """Rows of many hosts together: rates in the order of `RATES`, how many hosts have each verdict."""
-
-    n_hosts: int
-    rates: tuple[RateSum, ...]
-    one_tier: bool
-    verdicts: dict[str, int]
-
-
 _FIELDS = tuple(field.name for field in fields(HostRecent))
 
 
@@ -102,82 +93,10 @@ def replace_recent(transaction: WriteTransaction, rows: Sequence[HostRecent]) ->
 def read_recent_rows(session: ReadSession, host_ids: Sequence[int]) -> dict[int, HostRecent]:
     """The rows of those hosts that have one."""
     statement = text(f"SELECT {', '.join(_FIELDS)} FROM host_recent WHERE host_id = ANY(:hosts)")  # noqa: S608
-    rows = session.execute(statement, {"hosts": list(host_ids)})
-    return {
-        row[0]: HostRecent(**dict(zip(_FIELDS, row, strict=True)) | {"tier_classes": tuple(row.tier_classes)})
-        for row in rows
-    }
-
-
-def sum_recent(
-    session: ReadSession, *, since: datetime, service_ids: Sequence[int] | None = None
-) -> dict[int, RecentSums]:
-    """The rows of the hosts of each service together. Ledger rows that ended before `since` do not count."""
-    parts = rate_cells()
-    some = "" if service_ids is None else " AND hs.service_id = ANY(:services)"
-    joined = (
-        " FROM host_services hs JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL"
-        f" JOIN host_recent r ON r.host_id = h.id{some}"
-    )
-    values: dict[str, object] = {"since": since}
-    if service_ids is not None:
-        values["services"] = list(service_ids)
-    statement = text(
-        "SELECT hs.service_id, count(*), count(*) FILTER (WHERE r.ended_at > :since),"
-        " coalesce(bool_or(r.broken) FILTER (WHERE r.ended_at > :since), false), bool_and(r.one_tier),"
-        f" {', '.join(parts)}{joined} GROUP BY hs.service_id"
-    )
-    words = text(
-        "SELECT hs.service_id, CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END, count(*)"
-        f"{joined} GROUP BY 1, 2"
-    )
-    verdicts: dict[int, dict[str, int]] = {}
-    for service_id, word, count in session.execute(words, values):
-        verdicts.setdefault(service_id, {})[word] = count
-    return {
-        row[0]: RecentSums(row[1], parse_rates(row[5:], row[2], broken=row[3]), row[4], verdicts.get(row[0], {}))
-        for row in session.execute(statement, values)
-    }
-
-
-_CELLS = 7
-
-
-def rate_cells() -> list[str]:
-    """What a statement over rows `r` selects of each of RATES, for rows that ended after `:since`."""
-    return [cell for name in RATES for cell in _cells(name, f"r.{name}_total")]
-
-
-def flow_cells() -> list[str]:
-    """The same of each of FLOWS, in bytes."""
-    return [cell for name in FLOWS for cell in _cells(name, _bytes_of(name))]
-
-
-def _bytes_of(name: str) -> str:
-    return f"r.{name}_total" if name in _IN_BYTES else f"(r.{name}_total * r.page_bytes)"
-
-
-def _cells(name: str, total: str) -> list[str]:
-    known = f"r.ended_at > :since AND {total} IS NOT NULL AND r.{name}_seconds > 0"
-    return [
-        f"count(*) FILTER (WHERE {known})",
-        f"sum(greatest({total} / nullif(r.{name}_seconds, 0), 0)) FILTER (WHERE {known})",
-        f"sum({total}) FILTER (WHERE {known})",
-        f"sum(r.{name}_seconds) FILTER (WHERE {known})",
-        f"sum(r.{name}_intervals) FILTER (WHERE {known})",
-        f"extract(epoch FROM min(r.started_at) FILTER (WHERE {known}))",
-        f"extract(epoch FROM max(r.ended_at) FILTER (WHERE {known}))",
-    ]
-
-
-def parse_rates(cells: Sequence[float | None], n_hosts: int, *, broken: bool) -> tuple[RateSum, ...]:
-    """What `rate_cells` or `flow_cells` selected, in their order; `n_hosts` have rows at all."""
-    found = []
-    for at in range(0, len(cells), _CELLS):
-        n_known, *sums = (0.0 if cell is None else float(cell) for cell in cells[at : at + _CELLS])
-        per_s, total, seconds, intervals, start, end = sums
-        if n_known:
-            found.append(RateSum(n_hosts, int(n_known), per_s, total, seconds, int(intervals), start, end, broken))
-        else:
-            found.append(RateSum(n_hosts=n_hosts, broken=broken))
-    return tuple(found)
+    place = _FIELDS.index("tier_classes")
+    found = {}
+    for row in session.execute(statement, {"hosts": list(host_ids)}):
+        values: list[Any] = list(row)
+        values[place] = tuple(values[place])
+        found[row[0]] = HostRecent(*values)
+    return found

@@ -103,23 +103,23 @@ def count_pairs(session: ReadSession) -> int:
     return int(session.execute(text("SELECT count(*) FROM host_services")).scalar_one())
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceHosts:
-    """On how many hosts a service was found, and the commonest reason why heat is not measured on them."""
-
-    n_hosts: int
-    heat_reason: str | None
-
-
-def count_hosts(session: ReadSession, service_ids: Sequence[int]) -> dict[int, ServiceHosts]:
-    """Hosts of each service, revoked ones left out."""
+def count_hosts(session: ReadSession, service_ids: Sequence[int]) -> dict[int, int]:
+    """On how many hosts each service was found, revoked ones left out."""
     statement = text(
-        "SELECT hs.service_id, count(*), mode() WITHIN GROUP (ORDER BY nullif(hs.heat_reason, ''))"
-        " FROM host_services hs JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL"
-        " WHERE hs.service_id = ANY(:services) GROUP BY hs.service_id"
+        "SELECT hs.service_id, count(*) FROM host_services hs JOIN hosts h ON h.id = hs.host_id"
+        " AND h.revoked_at IS NULL WHERE hs.service_id = ANY(:services) GROUP BY hs.service_id"
     )
-    rows = session.execute(statement, {"services": list(service_ids)})
-    return {int(row[0]): ServiceHosts(int(row[1]), row[2]) for row in rows}
+    return {int(row[0]): int(row[1]) for row in session.execute(statement, {"services": list(service_ids)})}
+
+
+def commonest_reasons(session: ReadSession, service_ids: Sequence[int]) -> dict[int, str]:
+    """The commonest reason why heat of each service is not measured on its hosts, where any has one."""
+    statement = text(
+        "SELECT hs.service_id, mode() WITHIN GROUP (ORDER BY hs.heat_reason) FROM host_services hs"
+        " JOIN hosts h ON h.id = hs.host_id AND h.revoked_at IS NULL WHERE hs.service_id = ANY(:services)"
+        " AND hs.heat_reason <> '' GROUP BY hs.service_id"
+    )
+    return {int(row[0]): str(row[1]) for row in session.execute(statement, {"services": list(service_ids)})}
 
 
 def hosts_with_service(session: ReadSession, service_id: int) -> list[str]:

@@ -17,9 +17,10 @@ from tierscope.domain.heat.column_parts import sum_classes
 from tierscope.domain.heat.columns import HeatColumns, Packed, pack_columns
 from tierscope.domain.heat.rows import Method
 from tierscope.storage.base import copy
-from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_int, parse_us, to_us
+from tierscope.storage.base.binary import copy_columns, to_us
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 ServiceTable = Literal["service_heat_1h", "service_heat_1d"]
 WIDTH_US: dict[ServiceTable, int] = {"service_heat_1h": HOUR_US, "service_heat_1d": DAY_US}
 ZSTD_LEVEL = 3
@@ -130,31 +131,41 @@ def newest_buckets(
 
 
 @dataclass(frozen=True, slots=True)
-class ClassHour:
-    """An hour of a service by one method: `class_bytes` [4] over its hosts by the usual rule."""
+class ClassHours:
+    """n hours of services in order of service and time, each by one method.
 
-    service_id: int
-    end_s: float
-    method: Method
-    n_hosts: int
+    `methods` [n, 3]: back end, granularity and interval in ns. `class_bytes` [n, 4]: over the `n_hosts` [n] hosts by
+    the usual rule.
+    """
+
+    service_ids: Ints
+    ends_s: Floats
+    methods: Ints
+    n_hosts: Ints
     class_bytes: Floats
 
 
-def read_class_hours(session: ReadSession, start: datetime, end: datetime) -> list[ClassHour] | None:
-    """Hours of all services that start in [start, end); None where some were stored before there were such sums."""
-    query = (
-        "SELECT service_id, ts, backend, granularity, interval_ns, n_hosts, class_bytes FROM service_heat_1h"  # noqa: S608
-        f" WHERE ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY service_id, ts"
+def read_class_hours(session: ReadSession, start: datetime, end: datetime) -> ClassHours | None:
+    """Hours of all services that start in [start, end).
+
+    None where there are none, or some were stored before there were such sums.
+    """
+    classes = ", ".join(f"coalesce(class_bytes[{place}], 'NaN')" for place in range(1, 5))
+    found = copy_columns(
+        session,
+        f"SELECT service_id, ts, backend, granularity, interval_ns, n_hosts, {classes}, (class_bytes IS NULL)::int"  # noqa: S608 - own names
+        f" FROM service_heat_1h WHERE ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}'"
+        " ORDER BY service_id, ts",
     )
-    found = []
-    for row in copy_out(session, query):
-        if row[6] is None:
-            return None
-        method = Method(parse_int(row[2]) or 0, parse_int(row[3]) or 0, parse_int(row[4]) or 0)
-        end_s = (parse_us(row[1]) + HOUR_US) / 1e6
-        n_hosts = parse_int(row[5]) or 0
-        found.append(ClassHour(parse_int(row[0]) or 0, end_s, method, n_hosts, parse_float8_array(row[6])))
-    return found
+    if found is None or found.ints(10).any():
+        return None
+    return ClassHours(
+        service_ids=found.ints(0),
+        ends_s=(found.times_us(1) + HOUR_US) / 1e6,
+        methods=np.stack([found.ints(place) for place in (2, 3, 4)], axis=1),
+        n_hosts=found.ints(5),
+        class_bytes=np.stack([found.floats(place) for place in range(6, 10)], axis=1),
+    )
 
 
 def read_bodies(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from tierscope.domain.base.figures import Figure, Window, absent
@@ -12,7 +13,7 @@ from tierscope.domain.capacity.combining import NO_JUMPS, Jumps
 from tierscope.domain.capacity.exhaustion import THRESHOLD_RATIO
 from tierscope.domain.capacity.forecast import Forecast, Refused, forecast_days
 from tierscope.storage.capacity.rows import StoredDay
-from tierscope.usecases.capacity.history import History
+from tierscope.usecases.capacity.history import MOST_KEPT, History
 from tierscope.usecases.capacity.views import Exhaustion, ForecastDay, Metric
 
 HORIZON_DAYS = 90
@@ -45,12 +46,16 @@ class Outlook:
 
 def make_forecast(history: History, horizon: int) -> Forecast | Refused:
     """The forecast from the usable days; after a shift the reason says how long ago that was."""
-    found = forecast_days(history.usable, reach(history, horizon), jumps_of(history))
+    found = _forecast(history.usable, reach(history, horizon), jumps_of(history))
     if isinstance(found, Refused):
         shift = next((change for change in reversed(history.changes) if change.kind == "change_point"), None)
         if shift is not None:
             return Refused(f"The level moved on {shift.at:%Y-%m-%d}; days before it are left out. {found.why}")
     return found
+
+
+_forecast = lru_cache(MOST_KEPT)(forecast_days)
+"""Fitting the models to the same points again would find the same."""
 
 
 def jumps_of(history: History) -> Jumps:

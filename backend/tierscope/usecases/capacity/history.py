@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,8 @@ NEAR = timedelta(days=1)
 """An event within a day of a shift may be its cause."""
 SAME_CAPACITY = 0.02
 MAX_EVENTS = 1000
+MOST_KEPT = 256
+"""Shifts and forecasts that a process remembers, by the points that they are of: these change once a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def make_history(
     edits = _edits(stored, events)
     why: list[Excluded | None] = ["capacity_edit" if day in edits else None for day in dates]
     kept = [value if reason is None else None for value, reason in zip(values, why, strict=True)]
-    shifts = _shifts(kept)
+    shifts = _shifts(tuple(kept))
     if shifts:
         for i in range(shifts[-1].index):
             why[i] = "change_point"
@@ -109,7 +112,8 @@ def _edits(
     return found
 
 
-def _shifts(values: Sequence[float | None]) -> tuple[Shift, ...]:
+@lru_cache(MOST_KEPT)
+def _shifts(values: tuple[float | None, ...]) -> tuple[Shift, ...]:
     known = np.array([np.nan if value is None else value for value in values], np.float64)
     there = np.isfinite(known)
     if there.sum() < 2:  # noqa: PLR2004 - one point has no level to move from

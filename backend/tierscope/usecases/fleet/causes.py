@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.vocabulary import Severity
+from tierscope.domain.fleet.host_columns import HostColumns
 from tierscope.domain.ledger.words import VERDICT_SEVERITY, gravity
 from tierscope.storage.fleet.causes import MOST_NAMED, CauseKind, CausesOfHosts, HostCause, NamedHost, count_causes
-from tierscope.storage.fleet.reporting import Limits
 from tierscope.usecases.fleet.host_summaries import Summarised
 
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "info")
 
 
-def read_causes(session: ReadSession, limits: Limits, others: Sequence[Summarised]) -> CausesOfHosts:
-    """Of all hosts that are neither retired nor revoked; `others` are those that no worker has summed up yet."""
-    known = count_causes(session, limits, VERDICT_SEVERITY)
+def read_causes(session: ReadSession, columns: HostColumns, others: Sequence[Summarised]) -> CausesOfHosts:
+    """Of these hosts, none of them retired; `others` are those that no worker has summed up yet."""
+    known = count_causes(session, columns, VERDICT_SEVERITY)
     found = {(cause.kind, cause.key, cause.severity): cause for cause in known.causes}
     n_hosts, n_critical = known.n_hosts, known.n_critical
     for host in others:

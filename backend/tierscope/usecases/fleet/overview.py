@@ -16,12 +16,15 @@ from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps
 from tierscope.domain.heat.classes import class_shares
 from tierscope.domain.ledger.figures import TierFlow
 from tierscope.storage.fleet.causes import HostCause
+from tierscope.storage.fleet.host_columns import read_host_columns
+from tierscope.storage.fleet.recent import FLOWS, RATES
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
+from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.fleet.overview_hosts import read_hosts_together
 from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
@@ -105,10 +108,11 @@ class FleetReads:
         window = parse_window(from_, to, now=now)
         moves_grid = make_grid(window, interval_s=60.0, max_points=max_points)
         with self._context.database.read() as session:
-            hosts = read_hosts_together(session, now=now)
+            columns = read_host_columns(session, limits_at(now), sorted({*RATES, *FLOWS}))
+            hosts = read_hosts_together(session, columns, now=now)
             services = list_services(session, origin=None, host=None, after=None, limit=MAX_SERVICES)
             heats = read_heat_now(session, now=now)
-            lines = summarise_services(session, services, heats, now=now)
+            lines = summarise_services(session, services, heats, now=now, columns=columns)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
             minutes = read_fleet_minutes(session, moves_grid)
         fleet_heat = fleet_figures(list(heats.values()), now=now)
@@ -164,7 +168,7 @@ def _read_matrix(
         grid = make_grid(window, interval_s=HOUR_SECONDS, max_points=max_points)
         start = hour_of(window.start)
         stored = read_class_hours(session, start, window.end)
-        if stored:
+        if stored is not None:
             return grid, class_lines(stored, grid)
         hours = read_hours(session, start, window.end)
         if hours:

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, absent
+from tierscope.domain.fleet.host_columns import STATES, HostColumns
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.figures import MoveFigures, TierFlow, figures_of_sums, tier_flow_of_sums
 from tierscope.storage.fleet.causes import CausesOfHosts
+from tierscope.storage.fleet.host_columns import read_host_columns
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
-from tierscope.storage.fleet.overview import FleetHosts, sum_hosts
-from tierscope.storage.fleet.reporting import Limits
+from tierscope.storage.fleet.recent import FLOWS, IN_BYTES, RATES
 from tierscope.usecases.fleet.causes import read_causes
 from tierscope.usecases.fleet.host_summaries import MEMORY, Summarised, summarise
 from tierscope.usecases.fleet.limits import limits_at
@@ -35,49 +38,66 @@ class HostsTogether:
     ledgers: tuple[Ledger, ...]
 
 
-def read_hosts_together(session: ReadSession, *, now: datetime) -> HostsTogether:
-    """All hosts that are neither retired nor revoked."""
-    limits = limits_at(now)
-    known, others = _read_known(session, limits, now)
-    rates = [before + after for before, after in zip(known.rates, rates_of(others), strict=True)]
-    flows = [before + after for before, after in zip(known.flows, flows_of(others), strict=True)]
-    one_tier = known.n_hosts > 0 and known.one_tier and all(host.facts.one_tier for host in others)
+@dataclass(frozen=True, slots=True)
+class FleetHosts:
+    """What workers have summed up of the hosts in service, and the hosts that they have not, one by one."""
+
+    columns: HostColumns
+    others: tuple[Summarised, ...]
+
+
+def read_hosts_together(session: ReadSession, columns: HostColumns, *, now: datetime) -> HostsTogether:
+    """All hosts that are neither retired nor revoked; `columns` are of all hosts with RATES and FLOWS."""
+    fleet = _in_service(session, columns, now)
+    known, others = fleet.columns, fleet.others
+    summed = np.flatnonzero(known.summed)
+    rates, flows = (
+        [before + after for before, after in zip(some.add_up(names, summed), added, strict=True)]
+        for some, names, added in (
+            (known, RATES, rates_of(others)),
+            (known.in_bytes([name for name in FLOWS if name not in IN_BYTES]), FLOWS, flows_of(others)),
+        )
+    )
+    one_tier = len(known) > 0 and bool(known.one_tier[summed].all()) and all(host.facts.one_tier for host in others)
+    reporting, late, silent = np.bincount(known.states[~known.imported], minlength=len(STATES)).tolist()
     return HostsTogether(
-        total=known.n_hosts,
-        simulated=known.simulated,
-        reporting=known.states["reporting"],
-        late=known.states["late"],
-        silent=known.states["silent"],
-        tiering_off=known.n_tiering_off + sum(host.facts.tiering_off is True for host in others),
+        total=len(known),
+        simulated=bool(known.simulated.any()),
+        reporting=reporting,
+        late=late,
+        silent=silent,
+        tiering_off=int(known.tiering_off.sum()) + sum(host.facts.tiering_off is True for host in others),
         memory_bytes=_memory(known, others),
         moves=figures_of_sums(rates, one_tier=one_tier),
         flow=tier_flow_of_sums(flows, one_tier=one_tier),
-        attention=read_causes(session, limits, others),
+        attention=read_causes(session, known, others),
         ledgers=tuple(host.ledger for host in others if host.ledger is not None),
     )
 
 
 def read_fleet_memory(session: ReadSession, *, now: datetime) -> Figure:
     """The memory of all hosts that are neither retired nor revoked."""
-    return _memory(*_read_known(session, limits_at(now), now))
+    fleet = _in_service(session, read_host_columns(session, limits_at(now), ()), now)
+    return _memory(fleet.columns, fleet.others)
 
 
-def _read_known(session: ReadSession, limits: Limits, now: datetime) -> tuple[FleetHosts, list[Summarised]]:
-    """What workers have summed up, and the hosts that they have not, looked at one by one."""
-    known = sum_hosts(session, limits)
-    if not known.n_others:
-        return known, []
+def _in_service(session: ReadSession, columns: HostColumns, now: datetime) -> FleetHosts:
+    known = columns.of(np.flatnonzero(~columns.retired))
+    if known.summed.all():
+        return FleetHosts(known, ())
     wanted = HostFilter(retired=False, without_recent=True)
-    return known, summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
+    others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
+    return FleetHosts(known, tuple(others))
 
 
-def _memory(known: FleetHosts, others: Sequence[Summarised]) -> Figure:
+def _memory(known: HostColumns, others: Sequence[Summarised]) -> Figure:
     said = [host.facts.memory_bytes for host in others if host.facts.memory_bytes is not None]
-    n_known = known.n_memory + len(said)
+    summed = known.memory_bytes[known.memory_bytes >= 0]
+    n_known = len(summed) + len(said)
     definition = MEMORY.replace("host.", "fleet.")
     if not n_known:
         return absent(definition, "bytes", "not_collected", "No host has said yet how much memory it has.")
-    total = float((known.memory_bytes or 0) + sum(said))
+    total = float(int(summed.sum()) + sum(said))
     figure = Figure(definition, "ok", total, "bytes", method="counters", n_hosts=n_known, grade="good")
-    missing = known.n_hosts - n_known
+    missing = len(known) - n_known
     return replace(figure, grade="partial", warnings=(f"{missing} hosts do not say",)) if missing else figure

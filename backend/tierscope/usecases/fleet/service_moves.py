@@ -5,44 +5,60 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from tierscope.core.database import ReadSession
+from tierscope.domain.fleet.host_columns import HostColumns, Ints
 from tierscope.domain.ledger.figures import FLOWS, RATES, MoveFigures, RateSum, figures_of_sums, flow_of, rate_of
 from tierscope.domain.ledger.words import gravest_verdict
+from tierscope.storage.fleet.host_columns import read_host_columns, read_members
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
-from tierscope.storage.fleet.recent import sum_recent
-from tierscope.storage.fleet.services import ServiceHosts, ServiceRow, count_hosts
+from tierscope.storage.fleet.recent import RATES as RATE_COLUMNS
+from tierscope.storage.fleet.services import ServiceRow
 from tierscope.usecases.fleet.host_summaries import Summarised, summarise
-from tierscope.usecases.ledger.recent import LEDGER_SPAN
+from tierscope.usecases.fleet.limits import limits_at
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceMoves:
     """What the hosts of a service say together."""
 
-    hosts: ServiceHosts
+    n_hosts: int
     moves: MoveFigures
     verdict: str
 
 
-def read_service_moves(session: ReadSession, rows: Sequence[ServiceRow], *, now: datetime) -> dict[int, ServiceMoves]:
-    """Of these services. Hosts that no worker has summed up yet are looked at one by one."""
+def read_service_moves(
+    session: ReadSession, rows: Sequence[ServiceRow], *, now: datetime, columns: HostColumns | None = None
+) -> dict[int, ServiceMoves]:
+    """Of these services. Hosts that no worker has summed up yet are looked at one by one.
+
+    `columns`: their hosts, or more, with RATES; without them they are read.
+    """
     ids = [row.id for row in rows]
-    counted = count_hosts(session, ids)
-    summed = sum_recent(session, since=now - LEDGER_SPAN, service_ids=ids)
-    found = {}
-    for row in rows:
-        hosts, recent = counted.get(row.id, ServiceHosts(0, None)), summed.get(row.id)
-        rates = list(recent.rates) if recent else [RateSum()] * len(RATES)
-        words = Counter(recent.verdicts if recent else {})
-        one_tier = recent.one_tier if recent else hosts.n_hosts > 0
-        if (recent.n_hosts if recent else 0) < hosts.n_hosts:
-            wanted = HostFilter(service=row.public_id, without_recent=True)
-            others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
-            rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
-            words.update(host.verdict.word for host in others)
-            one_tier = one_tier and all(host.facts.one_tier for host in others)
-        found[row.id] = ServiceMoves(hosts, figures_of_sums(rates, one_tier=one_tier), gravest_verdict(words))
-    return found
+    if columns is None:
+        columns = read_host_columns(session, limits_at(now), RATE_COLUMNS, service_ids=ids)
+    members = read_members(session, ids)
+    return {row.id: _moves_of(session, row, columns, members.get(row.id), now) for row in rows}
+
+
+def _moves_of(
+    session: ReadSession, row: ServiceRow, columns: HostColumns, host_ids: Ints | None, now: datetime
+) -> ServiceMoves:
+    found = columns.places(np.zeros(0, np.int64) if host_ids is None else host_ids)
+    found = found[found >= 0]
+    n_hosts, places = len(found), found[columns.summed[found]]
+    rates = columns.add_up(RATE_COLUMNS, places)
+    counts = np.bincount(columns.verdicts[places], minlength=len(columns.words)).tolist()
+    words = Counter({word: count for word, count in zip(columns.words, counts, strict=True) if count})
+    one_tier = n_hosts > 0 and bool(columns.one_tier[places].all())
+    if len(places) < n_hosts:
+        wanted = HostFilter(service=row.public_id, without_recent=True)
+        others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
+        rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
+        words.update(host.verdict.word for host in others)
+        one_tier = one_tier and all(host.facts.one_tier for host in others)
+    return ServiceMoves(n_hosts, figures_of_sums(rates, one_tier=one_tier), gravest_verdict(words))
 
 
 def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:

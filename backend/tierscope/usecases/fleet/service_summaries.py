@@ -8,8 +8,9 @@ from typing import Annotated
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
+from tierscope.domain.fleet.host_columns import HostColumns
 from tierscope.storage.access.teams import TeamRef
-from tierscope.storage.fleet.services import ServiceRow
+from tierscope.storage.fleet.services import ServiceRow, commonest_reasons
 from tierscope.usecases.fleet.service_moves import ServiceMoves, read_service_moves
 from tierscope.usecases.heat.services import HeatFigures, HeatNow, service_figures
 
@@ -54,23 +55,32 @@ class SummarisedService:
 
 
 def summarise_services(
-    session: ReadSession, rows: Sequence[ServiceRow], heats: Mapping[int, HeatNow], *, now: datetime
+    session: ReadSession,
+    rows: Sequence[ServiceRow],
+    heats: Mapping[int, HeatNow],
+    *,
+    now: datetime,
+    columns: HostColumns | None = None,
 ) -> list[SummarisedService]:
-    """Return the lines of these services, in their order."""
-    moves = read_service_moves(session, rows, now=now)
-    return [_summarise(row, moves[row.id], heats.get(row.id), now) for row in rows]
+    """Return the lines of these services, in their order; `columns` as for `read_service_moves`."""
+    moves = read_service_moves(session, rows, now=now, columns=columns)
+    without = [row.id for row in rows if row.id not in heats or heats[row.id].source is None]
+    reasons = commonest_reasons(session, without) if without else {}
+    return [_summarise(row, moves[row.id], heats.get(row.id), reasons.get(row.id) or NOT_MEASURED, now) for row in rows]
 
 
-def _summarise(row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, now: datetime) -> SummarisedService:
+def _summarise(
+    row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, why_not: str, now: datetime
+) -> SummarisedService:
     source = None if heat is None else heat.source
-    reason = None if source is not None else found.hosts.heat_reason or NOT_MEASURED
+    reason = None if source is not None else why_not
     figures = service_figures(heat, reason, now=now)
     summary = ServiceSummary(
         id=row.public_id,
         namespace=row.namespace,
         name=row.name,
         origin=row.origin,
-        n_hosts=found.hosts.n_hosts,
+        n_hosts=found.n_hosts,
         n_hosts_with_heat=0 if source is None else len(source.host_ids),
         resident_bytes=figures.resident_bytes,
         anon_ratio=figures.anon_ratio,

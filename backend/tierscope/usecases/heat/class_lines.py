@@ -1,35 +1,35 @@
 """Classes of services over time, from what the workers keep of whole hours."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
 from tierscope.domain.heat.rows import Method
-from tierscope.storage.heat.services import ClassHour
+from tierscope.storage.heat.services import ClassHours
 from tierscope.usecases.heat.reads import choose_weighed
 
 Floats = npt.NDArray[np.float64]
 
 
-def class_lines(hours: Sequence[ClassHour], grid: Grid) -> dict[int, Floats]:
+def class_lines(hours: ClassHours, grid: Grid) -> dict[int, Floats]:
     """Mean bytes of the classes by service and bucket [b, 4], NaN where nothing was measured; one method of each."""
-    by_service: dict[int, dict[Method, list[ClassHour]]] = {}
-    for hour in hours:
-        by_service.setdefault(hour.service_id, {}).setdefault(hour.method, []).append(hour)
+    kinds, kind_of = np.unique(hours.methods, axis=0, return_inverse=True)
+    methods = [Method(*kind) for kind in kinds.tolist()]
     found = {}
-    for service_id, methods in by_service.items():
-        method = choose_weighed({key: sum(hour.n_hosts for hour in some) for key, some in methods.items()})
+    for service_id in np.unique(hours.service_ids).tolist():
+        own = hours.service_ids == service_id
+        weights = np.bincount(kind_of[own], hours.n_hosts[own], len(methods))
+        some = np.unique(kind_of[own]).tolist()
+        method = choose_weighed({methods[kind]: int(weights[kind]) for kind in some})
         if method is not None:
-            found[service_id] = _means(methods[method], grid)
+            chosen = own & (kind_of == methods.index(method))
+            found[service_id] = _means(hours.ends_s[chosen], hours.class_bytes[chosen], grid)
     return found
 
 
-def _means(hours: Sequence[ClassHour], grid: Grid) -> Floats:
-    place = grid.place(np.array([hour.end_s for hour in hours]))
-    values = np.stack([hour.class_bytes for hour in hours])
+def _means(ends_s: Floats, class_bytes: Floats, grid: Grid) -> Floats:
+    place = grid.place(ends_s)
     n = np.bincount(place, minlength=len(grid))
-    sums = np.zeros((len(grid), values.shape[1]))
-    np.add.at(sums, place, values)
+    sums = np.zeros((len(grid), class_bytes.shape[1]))
+    np.add.at(sums, place, class_bytes)
     return np.divide(sums, n[:, None], out=np.full_like(sums, np.nan), where=n[:, None] > 0)

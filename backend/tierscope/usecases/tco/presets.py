@@ -198,7 +198,7 @@ def _read_hosts(session: ReadSession, service_id: str | None) -> _Hosts:
 def _largest_services(session: ReadSession, *, simulated: bool) -> list[tuple[ServiceRow, int]]:
     rows = list_services(session, origin=None if simulated else "live", host=None, after=None, limit=None)
     counts = count_hosts(session, [row.id for row in rows])
-    found = [(row, counts[row.id].n_hosts) for row in rows if row.id in counts]
+    found = [(row, counts[row.id]) for row in rows if row.id in counts]
     return sorted(found, key=lambda pair: -pair[1])[:MOST_ADVISED]
 
 
