@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from factories.derived import PROMOTED, day_before, drain, dump, internal_id, leave, sample, send_counters
 from factories.installations import Enrolled, enrol
+from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.database import Database
 from tierscope.domain.base.buckets import DAY_US, HOUR_US
 from tierscope.domain.counters.monotonic import Cause
@@ -18,6 +19,7 @@ from tierscope.domain.ledger import Ledger
 from tierscope.storage.counters.rollup_blocks import MetricsTable
 from tierscope.storage.counters.rollups import read_metrics
 from tierscope.storage.counters.rows import read_block, read_packed
+from tierscope.storage.ledger.days import pack_days
 from tierscope.storage.ledger.rows import read_ledger
 
 HOURS = 3
@@ -94,6 +96,34 @@ def test_rebuilding_again_changes_nothing(database: Database) -> None:
         )
     assert drain(database).buckets["counters"] == 6 * HOURS + 1
     assert dump(database) == before
+
+
+def test_samples_that_come_for_a_packed_day_leave_the_ledger_as_if_they_had_come_in_time(database: Database) -> None:
+    start, weeks_later = day_before(), utc_now() + timedelta(days=14)
+    late, punctual = enrol(database, name="late"), enrol(database, name="punctual")
+    send_counters(database, punctual, start, MINUTES)
+    send_counters(database, late, start, [minute for minute in MINUTES if not 65 <= minute <= 75])
+    drain(database)
+    in_time = ledger(database, punctual, start)
+    send_counters(database, late, start, range(65, 76), seq=1)
+    with clock_set(lambda: weeks_later):
+        with database.write() as transaction:
+            for host in (late, punctual):
+                pack_days(transaction, internal_id(database, host), [start])
+            assert transaction.execute(text("SELECT count(*) FROM tier_moves")).scalar_one() == 0
+        assert_same(ledger(database, punctual, start), in_time)
+        drain(database)
+        assert_same(ledger(database, late, start), in_time)
+        with database.read() as session:
+            held = [
+                session.execute(text(f"SELECT count(*) FROM {table}")) for table in ("tier_moves", "tier_move_days")
+            ]
+            assert [found.scalar_one() for found in held] == [0, 2]
+
+
+def assert_same(found: Ledger, wanted: Ledger) -> None:
+    for name in ("times_s", "dt_seconds", "values", "present", "cause"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
 
 
 @pytest.mark.parametrize(
