@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from factories.derived import drain, send_counters
+from factories.derived import day_before, drain, dump, send_counters
 from factories.installations import enrol
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
+from tierscope.usecases.rebuild.trial_packing import TrialPacking
 
 
 @pytest.fixture
@@ -41,6 +42,19 @@ def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Datab
     assert grown["counters_live"] > 0
 
 
+def test_days_are_packed_on_trial_and_nothing_stays_of_it(database: Database) -> None:
+    start = day_before()
+    for name in ("one", "two"):
+        send_counters(database, enrol(database, name=name), start, range(1, 200))
+    drain(database)
+    before = dump(database)
+    sizes = TrialPacking(database, utc_now).bytes_by_table(most_hosts=1)
+    assert set(sizes) == {"gap_days", "metrics_10m_days", "metrics_1h_days", "metrics_1d_months", "tier_move_days"}
+    assert all(sizes[name] > 0 for name in sizes.keys() - {"gap_days"})
+    assert dump(database) == before
+    assert dump(database, sorted(sizes)) == {name: [] for name in sizes}
+
+
 def test_bytes_are_scaled_to_a_day_of_one_host() -> None:
     assert per_host_day({"heat": 100}, {"heat": 400}, host_minutes=144.0) == {"heat": 3000.0}
     assert per_host_day({}, {"heat": 400}, host_minutes=0.0) == {}
@@ -49,7 +63,7 @@ def test_bytes_are_scaled_to_a_day_of_one_host() -> None:
 def test_a_fleet_is_sized_by_its_batches_and_the_days_that_rows_stay() -> None:
     small, *_, large = size_fleets(5_000, {"api": 3.0, "database": 6.0}, {"counters_live": 1e6, "metrics_1h_days": 1e4})
     assert small.cores == {"api": pytest.approx(0.0833, abs=1e-3), "database": pytest.approx(0.1667, abs=1e-3)}
-    assert small.disk_bytes == pytest.approx(1_000 * 1.5 * (0.5e6 + 4e6))
+    assert small.disk_bytes == pytest.approx(1_000 * 1.5 * (0.5e6 + 3.97e6))
     assert (small.extrapolated, large.extrapolated) == (False, True)
     assert large.disk_bytes == pytest.approx(1_000 * small.disk_bytes)
 

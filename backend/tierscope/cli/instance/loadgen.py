@@ -31,6 +31,8 @@ _SETTLE_SECONDS = 60.0
 """How long the report waits after the last batch for what is due to be worked off."""
 _SETTLE_SECONDS_PER_HOST_HOUR = 1.0
 """And for what a history brings."""
+_TRIAL_HOSTS = 20
+"""Hosts whose days are packed on trial, to tell what blocks take."""
 _WARM_UP_MINUTES = 2
 """A host's first batch brings its inventory, its second the first row of its ledger."""
 _STAGES = ("api", "worker", "database")
@@ -147,7 +149,8 @@ def _send_watched(
     enrolment takes and what follows.
     """
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
+    from tierscope.usecases.operate.load_figures import KEPT_DAYS, LoadFigures, judge, per_host_day, size_fleets
+    from tierscope.usecases.rebuild.trial_packing import TrialPacking
 
     figures = LoadFigures(database, utc_now)
     sizes, stages = figures.sizes(), _stages(state, figures)
@@ -171,7 +174,11 @@ def _send_watched(
     part = spent(watch.looks, steady, ended)
     report["lag"] = lag_summary(watch.looks, steady) | {"settled_after_s": settled}
     stored = per_host_day(sizes, figures.sizes(), host_minutes=float(hosts * (minutes + 60 * history_hours)))
+    if history_hours:
+        packed = TrialPacking(database, utc_now).bytes_by_table(most_hosts=_TRIAL_HOSTS)
+        stored |= {name: size * 24 / history_hours for name, size in packed.items()}
     report["stored_bytes_per_host_day"] = stored
+    report["stored_bytes_per_host"] = sum(size * KEPT_DAYS[name] for name, size in stored.items())
     report["verdict"] = asdict(judge(report["fleet"], report["lag"], expected_minutes=hosts * minutes))
     if part is not None and report["fleet"]["host_minutes"] and minutes:
         host_minutes = hosts * part.seconds / 60.0

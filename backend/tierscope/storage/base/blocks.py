@@ -32,6 +32,7 @@ _LEVEL = 3
 _TRIES = 10
 _FRAME = b"\x28\xb5\x2f\xfd"
 """How a Zstandard frame begins. No part begins so."""
+_INDEX_BYTES = 48
 _SMALL_BYTES = 64
 """Parts that are packed so small are regular: many are the same."""
 
@@ -107,6 +108,16 @@ def _squeezed(deflate: zstandard.ZstdCompressor, part: bytes) -> bytes:
         return part
     small = deflate.compress(part)
     return small if len(small) < len(part) else part
+
+
+def stored_bytes(session: ReadSession, table: Table, host_ids: Sequence[int]) -> int:
+    """Bytes of the blocks of hosts: bodies, rows with their directories, and places in the index."""
+    statement = text(
+        f"SELECT coalesce(sum(octet_length(body) + pg_column_size(t.*) + {_INDEX_BYTES}), 0)::bigint"  # noqa: S608
+        f" FROM (SELECT host_id, service_id, ts, layout_id, n, offsets, body FROM {table.name}"
+        " WHERE host_id = ANY(:hosts)) AS b, LATERAL (SELECT host_id, service_id, ts, layout_id, n, offsets) AS t"
+    )
+    return int(session.execute(statement, {"hosts": list(host_ids)}).scalar_one())
 
 
 def stored_layouts(session: ReadSession, table: Table, days: Days) -> list[int]:

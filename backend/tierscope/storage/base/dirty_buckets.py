@@ -55,6 +55,12 @@ def due_kinds(session: ReadSession, before: Mapping[str, datetime]) -> set[str]:
     return set(session.execute(statement, {"kinds": list(before), "times": list(before.values())}).scalars())
 
 
+def waiting_buckets(session: ReadSession, kinds: Sequence[str]) -> list[tuple[str, int, datetime]]:
+    """Kind, subject and bucket of all marks of some kinds, due or not."""
+    statement = text("SELECT DISTINCT kind, subject_id, bucket FROM marks WHERE kind = ANY(:kinds) ORDER BY 1, 2, 3")
+    return [(row.kind, row.subject_id, row.bucket) for row in session.execute(statement, {"kinds": list(kinds)})]
+
+
 def claim(
     transaction: WriteTransaction,
     kind: str,

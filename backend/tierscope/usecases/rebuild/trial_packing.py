@@ -1,0 +1,58 @@
+"""What days that are not closed yet will take once they are packed: they are packed on trial, and that is undone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NoReturn
+
+from tierscope.core.clock import Clock
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.base.jobs import GAP_DAYS, METRICS_1D_PACK, METRICS_PACK, TIER_MOVE_DAYS, Job
+from tierscope.storage.base.blocks import stored_bytes
+from tierscope.storage.base.dirty_buckets import Claim, waiting_buckets
+from tierscope.storage.tables import gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days
+from tierscope.usecases.rebuild.drain import REBUILDS
+
+_BLOCKS = (gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days)
+_PACKING: Sequence[Job] = (GAP_DAYS, METRICS_PACK, METRICS_1D_PACK, TIER_MOVE_DAYS)
+
+
+class _UndoneError(Exception):
+    """Ends the transaction of a trial, and takes what was found out of it."""
+
+    def __init__(self, means: dict[str, float]) -> None:
+        super().__init__()
+        self.means = means
+
+
+class TrialPacking:
+    """Packs what waits to be packed of some hosts, as if it had closed, and gives it back."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def bytes_by_table(self, *, most_hosts: int) -> dict[str, float]:
+        """Bytes of a host's blocks by table, as means over at most so many hosts; empty where nothing waits.
+
+        Each block counts with its row, its directory and its place in the index. Blocks that are stored already are in
+        it; a stretch of thirty days counts as it is, with the days that it has.
+        """
+        try:
+            with self._database.write() as transaction:
+                self._measure(transaction, most_hosts)
+        except _UndoneError as undone:
+            return undone.means
+
+    def _measure(self, transaction: WriteTransaction, most_hosts: int) -> NoReturn:
+        waiting = waiting_buckets(transaction, [job.kind for job in _PACKING])
+        hosts = sorted({host for _, host, _ in waiting})[:most_hosts]
+        if not hosts:
+            raise _UndoneError({})
+        self._pack(transaction, [one for one in waiting if one[1] in hosts])
+        raise _UndoneError({table.name: stored_bytes(transaction, table, hosts) / len(hosts) for table in _BLOCKS})
+
+    def _pack(self, transaction: WriteTransaction, waiting: Sequence[tuple[str, int, datetime]]) -> None:
+        for job in _PACKING:
+            for host in sorted({host for kind, host, _ in waiting if kind == job.kind}):
+                buckets = sorted(bucket for kind, found, bucket in waiting if (kind, found) == (job.kind, host))
+                REBUILDS[job](transaction, Claim(job.kind, host, 0, tuple(buckets), self._clock()))
