@@ -311,6 +311,7 @@ LATE = Story(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=4,
     deadline=None,
@@ -324,6 +325,7 @@ def test_packs_and_late_rows_make_what_live_rows_alone_make(database: Database, 
     check(database, story)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage_mode", ["timescaledb"], indirect=True)
 def test_so_they_do_with_timescaledb(database: Database) -> None:
     assert check(database, LATE) >= 3 * len(PACKED_TABLES)

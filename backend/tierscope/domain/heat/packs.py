@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 _ARRAYS = ("kinds", "page_sizes", *(column.name for column in HEAT_COLUMNS))
 """In the order of packed bodies: new ones come last, and bodies packed before them lack them."""
 _KINDS = _ARRAYS.index("kinds")
-_TIERS, _LENGTHS, _BITS = 5, 6, 7
+_GROUPS, _TIERS, _LENGTHS, _BITS = 4, 5, 6, 7
 """Places in a row's head."""
 _PIECES = 3
 """A head falls into so many pieces between its three lists."""
@@ -43,7 +43,10 @@ def pack_rows(rows: Sequence[HeatRow]) -> bytes:
 
 def unpack_rows(body: bytes, method: Method) -> list[HeatRow]:
     """The rows that `pack_rows` was given, by this release or an earlier one, whose bodies lack later columns."""
-    heads, data = _open(body)
+    return _make_rows(*_open(body), method)
+
+
+def _make_rows(heads: Sequence[Any], data: Ints, method: Method) -> list[HeatRow]:
     at = 0
     rows = []
     for end_us, boottime_ns, period, duty, groups, tiers, lengths, *later in heads:
@@ -65,6 +68,91 @@ def unpack_rows(body: bytes, method: Method) -> list[HeatRow]:
             )
         )
     return rows
+
+
+def unpack_last(body: bytes, method: Method, until_us: int) -> HeatRow | None:
+    """The last of the rows that end at `until_us` or before, without making the others; None without any."""
+    head, _, raw = body.partition(b"\n")
+    heads = json.loads(head)
+    place = max((i for i, row in enumerate(heads) if row[0] <= until_us), default=None)
+    if place is None:
+        return None
+    first = sum(max(length, 0) for row in heads[:place] for length in row[_LENGTHS])
+    data = _unshuffle(raw)[first:]
+    count = sum(max(length, 0) for length in heads[place][_LENGTHS])
+    return _make_rows([heads[place]], data[:count], method)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Some columns of t rows with the same strata: `values` [t, numbers] by name, None where not measured.
+
+    `tiers` runs over the n strata, `period_events` and `duty_ratios` over the rows.
+    """
+
+    ends_us: Ints
+    period_events: list[float | None]
+    duty_ratios: list[float | None]
+    tiers: list[str]
+    values: dict[str, Ints | None]
+
+    def take(self, places: Ints) -> "Columns":
+        """Some of the rows."""
+        return Columns(
+            self.ends_us[places],
+            [self.period_events[place] for place in places],
+            [self.duty_ratios[place] for place in places],
+            self.tiers,
+            {name: None if cells is None else cells[places] for name, cells in self.values.items()},
+        )
+
+
+def read_columns(body: bytes, names: Sequence[str]) -> list[Columns]:
+    """Columns of the rows of a pack; rows that have none of these are left out."""
+    head, _, raw = body.partition(b"\n")
+    alike = _read_alike(head)
+    if alike is not None:
+        _, row = alike
+        if not any(_place(row[_LENGTHS], name) for name in names):
+            return []
+        pieces = head[2:-2].split(b"], [")[::_PIECES]
+        starts = [json.loads(b"[" + b",".join(piece.split(b",", _GROUPS)[:_GROUPS]) + b"]") for piece in pieces]
+        return [_columns_of(starts, row, _unshuffle(raw).reshape(len(starts), -1), names)]
+    rows = json.loads(head)
+    stops = np.cumsum([sum(max(length, 0) for length in row[_LENGTHS]) for row in rows])
+    parts = np.split(_unshuffle(raw), stops[:-1]) if rows else []
+    return [
+        _columns_of([row[:_GROUPS]], row, part.reshape(1, -1), names)
+        for row, part in zip(rows, parts, strict=True)
+        if any(_place(row[_LENGTHS], name) for name in names)
+    ]
+
+
+def columns_of_row(row: HeatRow, names: Sequence[str]) -> Columns:
+    """The same of one row."""
+    cells = {name: getattr(row, name) for name in names}
+    values = {name: None if cell is None else cell.reshape(1, -1) for name, cell in cells.items()}
+    return Columns(np.array([row.end_us]), [row.period_events], [row.duty_ratio], list(row.tiers), values)
+
+
+def _columns_of(starts: Sequence[Sequence[Any]], row: Sequence[Any], data: Ints, names: Sequence[str]) -> Columns:
+    places = {name: _place(row[_LENGTHS], name) for name in names}
+    return Columns(
+        np.array([start[0] for start in starts], np.int64),
+        [start[2] for start in starts],
+        [start[3] for start in starts],
+        row[_TIERS],
+        {name: None if place is None else data[:, place] for name, place in places.items()},
+    )
+
+
+def _place(lengths: Sequence[int], name: str) -> slice | None:
+    """Where a column stands among the numbers of a row; None where the row lacks it."""
+    number = _ARRAYS.index(name)
+    if number >= len(lengths) or lengths[number] < 0:
+        return None
+    first = sum(max(length, 0) for length in lengths[:number])
+    return slice(first, first + lengths[number])
 
 
 def fold_packs(host_id: int, bodies: Sequence[bytes], method: Method) -> HeatSeries | None:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.inputs import Placed, Report
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.heat.placement import FAST_TIERS
-from tierscope.storage.heat.rows import read_rows_of_hosts, split_rows
+from tierscope.storage.heat.rows import read_older_columns, split_rows
 
 
 def read_reports(
@@ -55,14 +56,17 @@ def _packed_loads(
     session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
 ) -> dict[int, list[Placed]]:
     sums: dict[tuple[int, int], tuple[float, float]] = {}
-    for (host_id, _), rows in read_rows_of_hosts(session, host_ids, start, end).items():
-        for row in rows:
-            loads = () if row.load_samples is None else row.load_samples.tolist()
-            known = [(load, tier) for load, tier in zip(loads, row.tiers, strict=False) if tier and load >= 0]
-            if known:
-                slow, total = sums.get((host_id, row.end_us), (0.0, 0.0))
-                slow += sum(load for load, tier in known if tier not in FAST_TIERS)
-                sums[host_id, row.end_us] = slow, total + sum(load for load, _ in known)
+    for host_id, _, columns in read_older_columns(session, host_ids, (start, end), ("load_samples",)):
+        loads = columns.values["load_samples"]
+        if loads is None:
+            continue
+        known = (loads >= 0) & np.array([tier != "" for tier in columns.tiers], bool)
+        slow = known & np.array([tier not in FAST_TIERS for tier in columns.tiers], bool)
+        for place in np.flatnonzero(known.any(axis=1)).tolist():
+            key = (host_id, int(columns.ends_us[place]))
+            before = sums.get(key, (0.0, 0.0))
+            added = float(loads[place, slow[place]].sum()), float(loads[place, known[place]].sum())
+            sums[key] = (before[0] + added[0], before[1] + added[1])
     found: dict[int, list[Placed]] = {}
     for (host_id, end_us), (slow, total) in sorted(sums.items()):
         found.setdefault(host_id, []).append(Placed(end_us / 1e6, slow, total))

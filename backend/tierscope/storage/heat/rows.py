@@ -14,7 +14,15 @@ from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.base.buckets import DAY_US, HOUR_US
 from tierscope.domain.heat.beside import BESIDE_WIDTHS, Beside
 from tierscope.domain.heat.classes import FOLDED_COLUMNS, Folded
-from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
+from tierscope.domain.heat.packs import (
+    Columns,
+    columns_of_row,
+    fold_packs,
+    pack_rows,
+    read_columns,
+    unpack_last,
+    unpack_rows,
+)
 from tierscope.domain.heat.rows import FULL_HISTORY, FULL_INTERVALS, KINDS, HeatRow, HeatSeries, Method
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import (
@@ -58,13 +66,6 @@ def read_rows(
     return {host_id: rows for (host_id, _), rows in found.items()}
 
 
-def read_rows_of_hosts(
-    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
-) -> dict[tuple[int, int], list[HeatRow]]:
-    """The same of all services on hosts, by host and service."""
-    return _read(session, f"TRUE{_hosts(host_ids)}", start, end)
-
-
 def _read(session: ReadSession, of: str, start: datetime, end: datetime) -> dict[tuple[int, int], list[HeatRow]]:
     edge = live_from(session, "heat_live")
     found: dict[tuple[int, int], dict[tuple[int, Method], HeatRow]] = {}
@@ -90,6 +91,44 @@ def split_rows(session: ReadSession, start: datetime, end: datetime) -> tuple[St
     if edge is None or start >= edge:
         return None, (start, end)
     return (start, min(end, edge)), (edge, end) if end > edge else None
+
+
+def read_older_columns(
+    session: ReadSession,
+    host_ids: Sequence[int],
+    stretch: Stretch,
+    names: Sequence[str],
+    *,
+    service_id: int | None = None,
+    backends: Sequence[int] | None = None,
+) -> Iterator[tuple[int, Method, Columns]]:
+    """Some columns of the rows of a stretch that may be in packs, by host, in order of time for each.
+
+    Of one service, or of all; by some back ends, or by all. Rows that have none of the columns may be left out.
+    """
+    start, end = stretch
+    of = ("TRUE" if service_id is None else f"service_id = {int(service_id)}") + _hosts(host_ids)
+    if backends is not None:
+        of += f" AND backend IN ({', '.join(str(int(one)) for one in backends)})"
+    late = text(f"SELECT EXISTS (SELECT FROM heat_live WHERE {of} AND ts > :start AND ts <= :end)")  # noqa: S608
+    if session.execute(late, {"start": start, "end": end}).scalar_one():
+        for (host_id, _), rows in _read(session, of, start, end).items():
+            for row in rows:
+                yield host_id, row.method, columns_of_row(row, names)
+        return
+    query = (
+        "SELECT host_id, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers and times
+        f" WHERE {of} AND ts > '{(start - _BLOCK).isoformat()}' AND ts < '{end.isoformat()}'"
+        " ORDER BY host_id, service_id, ts, backend"
+    )
+    inflate = zstandard.ZstdDecompressor()
+    first_us, last_us = to_us(start), to_us(end)
+    for host, backend, granularity, interval_ns, body in copy_out(session, query):
+        method = Method(parse_int(backend) or 0, parse_int(granularity) or 0, parse_int(interval_ns) or 0)
+        for columns in read_columns(inflate.decompress(body or b""), names):
+            inside = (columns.ends_us > first_us) & (columns.ends_us <= last_us)
+            if inside.any():
+                yield parse_int(host) or 0, method, columns.take(np.flatnonzero(inside))
 
 
 def _packed_rows(
@@ -131,11 +170,10 @@ def read_last_packed(
     inflate = zstandard.ZstdDecompressor()
     found = []
     for row in session.execute(statement, {"first": start - _BLOCK, "end": end}):
-        rows = unpack_rows(inflate.decompress(bytes(row.body)), Method(row.backend, row.granularity, row.interval_ns))
-        inside = [one for one in rows if to_us(start) < one.end_us <= to_us(end)]
-        if every % _BLOCK == timedelta(0):
-            inside = inside[-1:]
-        found += [(row.service_id, row.host_id, one) for one in inside]
+        body, method = inflate.decompress(bytes(row.body)), Method(row.backend, row.granularity, row.interval_ns)
+        last = unpack_last(body, method, to_us(end)) if every % _BLOCK == timedelta(0) else None
+        rows = unpack_rows(body, method) if every % _BLOCK else [] if last is None else [last]
+        found += [(row.service_id, row.host_id, one) for one in rows if to_us(start) < one.end_us <= to_us(end)]
     return found
 
 

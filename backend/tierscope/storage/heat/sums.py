@@ -3,7 +3,7 @@
 Those of live rows are made where they lie; what is in packs is summed here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +13,8 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import SECOND_US
 from tierscope.domain.heat.placement import FAST_TIERS
-from tierscope.domain.heat.rows import BACKENDS, KINDS, SAMPLERS, HeatRow, Method
-from tierscope.storage.heat.rows import read_rows, split_rows
+from tierscope.domain.heat.rows import BACKENDS, KINDS, SAMPLERS, Method
+from tierscope.storage.heat.rows import Stretch, read_older_columns, split_rows
 
 LAGS = (10, 30, 60)
 """In intervals, in the order of the stored columns."""
@@ -36,26 +36,27 @@ def read_overlaps(
 ) -> list[Overlap]:
     """All overlaps of (start, end] that were measured: summed over groups, kinds and tiers of an interval."""
     older, newer = split_rows(session, start, end)
-    found = [] if older is None else _packed_overlaps(read_rows(session, service_id, *older, host_ids))
+    found = [] if older is None else _older_overlaps(session, service_id, host_ids, older)
     if newer is not None:
         found += _live_overlaps(session, service_id, host_ids, *newer)
     return sorted(found, key=lambda overlap: overlap.host_id)
 
 
-def _packed_overlaps(hosts: Mapping[int, Sequence[HeatRow]]) -> list[Overlap]:
-    found = []
-    for host_id, rows in hosts.items():
-        for row in rows:
-            if row.hot_union_bytes is None or row.hot_intersection_bytes is None:
-                continue
-            shared = row.hot_intersection_bytes.reshape(-1, len(LAGS)).sum(axis=0)
-            united = row.hot_union_bytes.reshape(-1, len(LAGS)).sum(axis=0)
+def _older_overlaps(session: ReadSession, service_id: int, host_ids: Sequence[int], stretch: Stretch) -> list[Overlap]:
+    names = ("hot_intersection_bytes", "hot_union_bytes")
+    found: list[tuple[int, Overlap]] = []
+    for host_id, method, columns in read_older_columns(session, host_ids, stretch, names, service_id=service_id):
+        shared, united = (columns.values[name] for name in names)
+        if shared is None or united is None:
+            continue
+        sums = (cells.reshape(len(cells), -1, len(LAGS)).sum(axis=1).tolist() for cells in (shared, united))
+        for end_us, *both in zip(columns.ends_us.tolist(), *sums, strict=True):
             found += [
-                Overlap(host_id, row.method, lag, float(shared[place]), float(united[place]))
-                for place, lag in enumerate(LAGS)
-                if united[place] > 0
+                (end_us, Overlap(host_id, method, lag, float(intersection), float(union)))
+                for lag, intersection, union in zip(LAGS, *both, strict=True)
+                if union > 0
             ]
-    return found
+    return [overlap for _, overlap in sorted(found, key=lambda item: item[0])]
 
 
 def _live_overlaps(
@@ -89,19 +90,19 @@ def read_loads(
     """Sampled loads of (start, end] by host: on anon memory, and on all other memory."""
     older, newer = split_rows(session, start, end)
     found: dict[int, tuple[float, float]] = {}
-    hosts = {} if older is None else read_rows(session, service_id, *older, host_ids)
-    anon = KINDS.index("anon")
-    for host_id, rows in hosts.items():
-        for row in rows:
-            if row.method == method and row.load_samples is not None:
-                on_anon = float(row.load_samples[row.kinds == anon].sum())
-                total = float(row.load_samples.sum())
+    if older is not None:
+        names, backends = ("kinds", "load_samples"), [method.backend]
+        packed = read_older_columns(session, host_ids, older, names, service_id=service_id, backends=backends)
+        for host_id, measured, columns in packed:
+            kinds, loads = (columns.values[name] for name in names)
+            if measured == method and kinds is not None and loads is not None:
+                on_anon = float(loads[kinds == KINDS.index("anon")].sum())
                 before = found.get(host_id, (0.0, 0.0))
-                found[host_id] = (before[0] + on_anon, before[1] + total - on_anon)
+                found[host_id] = (before[0] + on_anon, before[1] + float(loads.sum()) - on_anon)
     if newer is not None:
-        for host_id, loads in _live_loads(session, service_id, host_ids, method, *newer).items():
+        for host_id, taken in _live_loads(session, service_id, host_ids, method, *newer).items():
             before = found.get(host_id, (0.0, 0.0))
-            found[host_id] = (before[0] + loads[0], before[1] + loads[1])
+            found[host_id] = (before[0] + taken[0], before[1] + taken[1])
     return found
 
 
@@ -148,7 +149,7 @@ def read_loads_by_tier(
 ) -> list[LoadsByTier]:
     """Sampled loads of (start, end] by host and bucket of `step_s` seconds, of hardware samplers alone."""
     older, newer = split_rows(session, start, end)
-    found = [] if older is None else _packed_tiers(read_rows(session, service_id, *older, host_ids), step_s)
+    found = [] if older is None else _older_tiers(session, service_id, host_ids, older, step_s=step_s)
     if newer is not None:
         found += _live_tiers(session, service_id, host_ids, *newer, step_s=step_s)
     summed: dict[tuple[int, int], LoadsByTier] = {}
@@ -164,20 +165,26 @@ def read_loads_by_tier(
     return [summed[key] for key in sorted(summed)]
 
 
-def _packed_tiers(hosts: Mapping[int, Sequence[HeatRow]], step_s: int) -> list[LoadsByTier]:
+def _older_tiers(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], stretch: Stretch, *, step_s: int
+) -> list[LoadsByTier]:
     found = []
-    for host_id, rows in hosts.items():
-        for row in rows:
-            if row.method.backend not in _TIER_BACKENDS or row.load_samples is None or row.period_events is None:
-                continue
-            known = np.array([tier != "" for tier in row.tiers], bool)
-            slow = known & np.array([tier not in FAST_TIERS for tier in row.tiers], bool)
-            samples = int(row.load_samples[known].sum())
-            if samples > 0:
-                weight = row.period_events / (1.0 if row.duty_ratio is None else row.duty_ratio)
-                end_s = -(-row.end_us // (step_s * SECOND_US)) * step_s
-                slow_events = float(row.load_samples[slow].sum()) * weight
-                found.append(LoadsByTier(host_id, end_s, slow_events, samples * weight, samples))
+    packed = read_older_columns(
+        session, host_ids, stretch, ("load_samples",), service_id=service_id, backends=_TIER_BACKENDS
+    )
+    for host_id, _, columns in packed:
+        loads = columns.values["load_samples"]
+        if loads is None:
+            continue
+        known = np.array([tier != "" for tier in columns.tiers], bool)
+        slow = known & np.array([tier not in FAST_TIERS for tier in columns.tiers], bool)
+        sums = zip(loads[:, known].sum(axis=1).tolist(), loads[:, slow].sum(axis=1).tolist(), strict=True)
+        rows = zip(columns.ends_us.tolist(), columns.period_events, columns.duty_ratios, sums, strict=True)
+        for end_us, period_events, duty_ratio, (samples, slow_samples) in rows:
+            if period_events is not None and samples > 0:
+                weight = period_events / (1.0 if duty_ratio is None else duty_ratio)
+                end_s = -(-end_us // (step_s * SECOND_US)) * step_s
+                found.append(LoadsByTier(host_id, end_s, slow_samples * weight, samples * weight, samples))
     return found
 
 
