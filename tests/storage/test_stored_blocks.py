@@ -136,7 +136,8 @@ def test_a_day_of_the_ledger(database: Database) -> None:
 
 def test_a_day_of_what_rules_judge(database: Database) -> None:
     n, rng = 100, np.random.default_rng(6)
-    ends, ones = np.arange(n) * 60.0 + (FIRST.timestamp() + 60.0), np.ones(n)
+    ones = np.ones(n)
+    ends = np.asarray(FIRST.timestamp() + 60.0 * np.arange(1, n + 1), np.float64)
     columns = {
         "hundredths": rng.integers(0, 900, n) / 100,
         "nothing": np.full(n, np.nan),

@@ -1,0 +1,82 @@
+"""The revision that brings packed days of rule inputs into the form of blocks, on days that were packed before it."""
+
+import struct
+from contextlib import closing
+from datetime import timedelta
+
+import numpy as np
+import pytest
+import zstandard
+from sqlalchemy import text
+
+from factories.installations import enrol
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.base.buckets import day_of
+from tierscope.storage.alerts.rule_inputs import read_packed_days, unpack_days
+from tierscope.storage.base import copy
+from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.schema import downgrade, upgrade
+from tierscope.storage.counters.schemas import ensure_layout
+
+DAY = day_of(utc_now()) - timedelta(days=2)
+N = 5
+HOLES = np.array([False, True, False, False, True])
+COLUMNS = {
+    "constant": np.full(N, 7.5),
+    "fractions": np.array([0.1, 1 / 3, -2.5, 1e300, 4.0]),
+    "nothing": np.full(N, np.nan),
+    "whole": np.where(HOLES, np.nan, [100.0, 0.0, 103.0, 355.0, 0.0]),
+}
+ENDS = DAY.timestamp() + 60.0 * np.arange(1, N + 1)
+
+
+def head(kind: int, flags: int) -> bytes:
+    return struct.pack("<BBI", kind, flags, N)
+
+
+OLD_PARTS = (
+    head(1, 0) + struct.pack("<dd", ENDS[0], 60.0),
+    head(1, 0) + struct.pack("<dd", 60.0, 0.0),
+    head(1, 0) + struct.pack("<dd", 30.0, 0.0),
+    head(1, 0) + struct.pack("<dd", 7.5, 0.0),
+    head(3, 0) + COLUMNS["fractions"].tobytes(),
+    head(0, 0),
+    head(2, 1) + struct.pack("<d", 100.0) + np.packbits(HOLES).tobytes() + bytes([0, 0, 3, 255, 0]),
+)
+
+
+def store_old(transaction: WriteTransaction, service_id: int) -> None:
+    """A day as it was packed before: each part a frame, in the form of then."""
+    parts = [zstandard.ZstdCompressor().compress(part) for part in OLD_PARTS]
+    offsets = np.cumsum([0, *map(len, parts)])
+    fields = [copy.int8(1), copy.int8(service_id), copy.instant(to_us(DAY) * 1000)]
+    fields += [copy.int8(ensure_layout(transaction, tuple(COLUMNS))), copy.int4(N), copy.int4_array(offsets)]
+    columns = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
+    copy.copy_rows(transaction, "rule_days", columns, [copy.row([*fields, copy.blob(b"".join(parts))])])
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_days_that_were_packed_before_are_read_as_they_were(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        enrol(database)
+        downgrade(database_url, "0031")
+        with database.write() as transaction:
+            store_old(transaction, 0)
+            store_old(transaction, 7)
+            row = [copy.int8(1), copy.int8(0), copy.instant(to_us(DAY) * 1000), copy.float8(60.0)]
+            copy.copy_rows(transaction, "tier_moves", ("host_id", "service_id", "ts", "dt_seconds"), [copy.row(row)])
+        upgrade(database_url)
+        with database.read() as session:
+            packed = read_packed_days(session, DAY, utc_now(), None, host_ids=[1], services=None)
+            found = unpack_days(packed)
+            waiting = session.execute(text("SELECT kind, bucket FROM marks WHERE kind LIKE '%_days' ORDER BY bucket"))
+            marks = [tuple(mark) for mark in waiting]
+    assert sorted(service for service, _ in found) == [0, 7]
+    for rows in found.values():
+        assert rows.ends_s.tolist() == ENDS.tolist()
+        assert set(rows.seconds.tolist()) == {60.0}
+        assert set(rows.lags_s.tolist()) == {30.0}
+        for place, name in enumerate(rows.names):
+            np.testing.assert_array_equal(rows.values[:, place], COLUMNS[name], err_msg=name)
+    assert marks == [("tier_move_days", DAY - timedelta(days=1)), ("tier_move_days", DAY)]
