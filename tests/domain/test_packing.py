@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as npst
 
 from factories.heat_rows import METHOD as DRAWN
 from factories.heat_rows import STRATA, draw_rows
-from tierscope.domain.counters.packing import Block, empty_block, pack_block, unpack_block
+from tierscope.domain.counters.packing import Block, empty_block, pack_block, unpack_block, unpack_keys
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS
-from tierscope.domain.heat.packs import fold_packs, pack_rows, unpack_rows
+from tierscope.domain.heat.packs import columns_of_row, fold_packs, pack_rows, read_columns, unpack_last, unpack_rows
 from tierscope.domain.heat.rows import HeatRow, Method, fold_rows
 
 METHOD = Method(9, 1, 60_000_000_000)
@@ -41,10 +41,23 @@ def test_a_block_comes_back_exactly(block: Block) -> None:
         np.testing.assert_array_equal(getattr(again, name), getattr(block, name), err_msg=name)
 
 
+@given(blocks(), st.sets(st.integers(0, 3)))
+def test_some_columns_of_a_block_are_those_of_the_whole_block(block: Block, wanted: set[int]) -> None:
+    names = {f"host|vmstat|k{i}" for i in wanted}
+    some = unpack_keys(pack_block(block), block.keys, names)
+    places = [i for i, key in enumerate(block.keys) if key in names]
+    assert some.keys == tuple(block.keys[i] for i in places)
+    np.testing.assert_array_equal(some.times_us, block.times_us)
+    np.testing.assert_array_equal(some.values, block.values[:, places])
+    np.testing.assert_array_equal(some.present, block.present[:, places])
+
+
 def test_a_body_of_another_layout_is_refused() -> None:
     body = pack_block(empty_block(["a", "b"]))
     with pytest.raises(ValueError, match="layout"):
         unpack_block(body, ["a"])
+    with pytest.raises(ValueError, match="layout"):
+        unpack_keys(body, ["a"], ["a"])
     with pytest.raises(ValueError, match="layout"):
         unpack_block(b"JUNK" + body[4:], ["a", "b"])
 
@@ -96,6 +109,26 @@ def test_heat_rows_come_back_exactly(rows: list[HeatRow]) -> None:
                 np.testing.assert_array_equal(found, wanted, err_msg=field.name)
             else:
                 assert found == wanted, field.name
+
+
+def test_columns_and_the_last_row_of_a_pack_are_those_of_its_rows() -> None:
+    rng = np.random.default_rng(5)
+    sampled = draw_rows(rng, range(1, 11), sampled=True)
+    plain = draw_rows(rng, range(11, 21))
+    names = ("kinds", "load_samples")
+    for rows in (sampled, plain, [*sampled, *draw_rows(rng, range(21, 23), strata=STRATA[:1], sampled=True)]):
+        found = read_columns(pack_rows(rows), names)
+        wanted = [columns_of_row(row, names) for row in rows]
+        single = [part.take(np.array([place])) for part in found for place in range(len(part.ends_us))]
+        for one, other in zip(single, wanted, strict=True):
+            np.testing.assert_equal(dataclasses.asdict(one), dataclasses.asdict(other))
+        for until_us in (rows[0].end_us - 1, rows[3].end_us, rows[3].end_us + 1, rows[-1].end_us):
+            last = unpack_last(pack_rows(rows), DRAWN, until_us)
+            before = [row for row in rows if row.end_us <= until_us]
+            assert (last is None) == (not before)
+            if last is not None:
+                np.testing.assert_equal(dataclasses.asdict(last), dataclasses.asdict(before[-1]))
+    assert read_columns(pack_rows(plain), ("hot_union_bytes",)) == []
 
 
 def test_packs_fold_to_what_their_rows_fold_to() -> None:

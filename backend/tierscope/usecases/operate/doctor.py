@@ -264,7 +264,7 @@ def _skew(seconds: float) -> Check:
 def _extension(server: ServerFacts, storage: str) -> Check:
     if storage == "native":
         has = f"; TimescaleDB {server.timescaledb_available} could be used" if server.timescaledb_available else ""
-        return Check("storage", "ok", f"native daily partitions{has}")
+        return Check("storage", "ok", f"native partitions{has}")
     if server.timescaledb is None:
         step = "start the server with the extension that the data was made with"
         return Check("storage", "failed", "the time tables are hypertables and TimescaleDB is not there", step)
