@@ -14,12 +14,14 @@ from sqlalchemy import text
 
 from storage.test_closed_days import DAY, FIRST, store_gaps
 from tierscope.core.database import Database
+from tierscope.domain.counters.rollups import STATISTICS, Rollup
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, ServiceKey
 from tierscope.domain.ledger import COLUMN_KEYS
 from tierscope.storage.alerts.rule_inputs import InputRows, replace_packed_day
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.counters.rollups import pack_rollups, replace_metrics
 from tierscope.storage.curve import reuse_intervals
 from tierscope.storage.ledger.days import Moves, copy_moves, pack_days
 
@@ -155,6 +157,29 @@ def test_a_day_of_what_rules_judge(database: Database) -> None:
     assert [part.column(n) for part in parts[:3]] == [ends.tolist(), [60.0] * n, [30.0] * n]
     for name, part in zip(names, parts[3:], strict=True):
         assert part.column(n) == [None if np.isnan(value) else value for value in columns[name].tolist()], name
+
+
+def test_a_day_of_rolled_up_counters(database: Database) -> None:
+    n, rng = 24, np.random.default_rng(8)
+    keys = ("host|vmstat|constant", "host|vmstat|moving")
+    shape = (n, len(keys))
+    columns = {name: np.full(shape, 7.0) for name in STATISTICS}
+    for values in columns.values():
+        values[:, 1] = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 2**40, n) / 100)
+    counts = rng.integers(0, 3, shape)
+    starts = to_us(FIRST) + 3_600_000_000 * np.arange(n)
+    with database.write() as transaction:
+        replace_metrics(transaction, "metrics_1h", 1, Rollup(starts_us=starts, keys=keys, n=counts, **columns))
+        pack_rollups(transaction, "metrics_1h", 1, FIRST)
+    rows, names, parts = stored(database, "metrics_1h_days")
+    assert (rows, tuple(names)) == (n, keys)
+    assert parts[0].column(n) == [3600 * hour for hour in range(n)]
+    for place, part in enumerate(parts[1:]):
+        *found, many = part.columns(n)
+        for name, column in zip(("first", "last", "min", "max", "sum"), found, strict=True):
+            wanted = columns[name][:, place].tolist()
+            assert column == [None if np.isnan(value) else value for value in wanted], name
+        assert many == [count or None for count in counts[:, place].tolist()]
 
 
 def test_a_day_of_reuse_gaps(database: Database) -> None:
