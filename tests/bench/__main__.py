@@ -67,7 +67,6 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "page": service_page.measure,
     "landing": landing.measure,
     "heatmap": heatmap.measure,
-    "queries": queries.measure,
     "remote_write": remote_write.measure,
     "alerts": alerts.measure,
     "memory": memory.measure,
@@ -87,6 +86,9 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, help="file for all that the part `load` found; {storage} in it is replaced"
     )
+    parser.add_argument(
+        "--kept", type=Path, help="directory that keeps the store of the part `queries`, to ask it again"
+    )
     parser.add_argument("--only", help=f"parts to run, out of {','.join(PARTS)}; all of them without")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",") if arguments.only else PARTS
@@ -96,6 +98,8 @@ def main() -> int:
     for part in wanted:
         if part == "load":
             sections += [fleet_load.measure(mode, _plan(arguments, mode)) for mode in arguments.storage.split(",")]
+        elif part == "queries":
+            sections.append(queries.measure(arguments.kept))
         else:
             sections += run(part, arguments.agent, arguments.storage.split(","))
     text = "\n".join(render(section) for section in sections)

@@ -5,12 +5,15 @@ both servers were started again with the database's files dropped from the page 
 viewer, then by four at once.
 """
 
+import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 
@@ -21,12 +24,17 @@ from bench.service_page import p95, started_anew
 from bench.service_store import newest
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database
-from tierscope.core.embedded.postgres import PostgresCluster
+from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.places import find_places, prepare
+from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
 from tierscope.storage.base.schema import upgrade
 
 HOSTS, DAYS = 10_000, 7
 MOST_MS = 200
 ROUNDS = 20
+_FLEET_FILE = "fleet.json"
+_OF_USE = timedelta(hours=3)
+"""After the last whole hour that was seeded; later, hosts are silent and newest hours empty."""
 VIEWERS = 4
 _SERVICE, _HOST = "/v1/services/{service}", "/v1/hosts/{host}"
 PAGES: dict[str, dict[str, str]] = {
@@ -85,26 +93,66 @@ PAGES: dict[str, dict[str, str]] = {
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds of one route's calls."""
+    """Milliseconds of one route's calls, and of the service's CPU for one of those by a single viewer."""
 
     cold: list[float] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
     together: list[float] = field(default_factory=list)
+    cpu_ms: float = 0.0
     refused: str | None = None
 
 
-def measure(*, hosts: int = HOSTS, days: int = DAYS) -> Section:
-    """Seed a fleet and time every call on it."""
-    with running_cluster("native", durable=True) as cluster:
-        url = cluster.url()
-        upgrade(url)
-        database = Database(url)
+def measure(kept: Path | None = None, *, hosts: int = HOSTS, days: int = DAYS) -> Section:
+    """Seed a fleet and time every call on it; what a directory keeps of an earlier run is asked again.
+
+    Raises:
+        RuntimeError: what is kept is so old that windows up to now are empty.
+    """
+    with _running(kept) as cluster:
         began = time.perf_counter()
-        fleet = seed_fleet(database, hosts, days, now=newest())
+        fleet = _kept_fleet(kept) or _seed(cluster, kept, hosts, days)
         seeded_s = time.perf_counter() - began
-        database.close()
         times, start = time_calls(cluster, fleet)
     return describe(times, start, fleet, days=days, seeded_s=seeded_s)
+
+
+@contextmanager
+def _running(kept: Path | None) -> Iterator[PostgresCluster]:
+    if kept is None:
+        with running_cluster("native", durable=True) as cluster:
+            yield cluster
+        return
+    kept.mkdir(mode=0o755, parents=True, exist_ok=True)
+    places, account = find_places(kept), choose_account()
+    prepare(places, account)
+    cluster = open_cluster(places, account)
+    cluster.create()
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def _seed(cluster: PostgresCluster, kept: Path | None, hosts: int, days: int) -> Fleet:
+    upgrade(cluster.url())
+    with closing(Database(cluster.url())) as database:
+        fleet = seed_fleet(database, hosts, days, now=newest())
+    if kept is not None:
+        body = asdict(fleet) | {"end": fleet.end.isoformat()}
+        (kept / _FLEET_FILE).write_text(json.dumps(body), encoding="utf-8")
+    return fleet
+
+
+def _kept_fleet(kept: Path | None) -> Fleet | None:
+    file = None if kept is None else kept / _FLEET_FILE
+    if file is None or not file.exists():
+        return None
+    body = json.loads(file.read_text(encoding="utf-8"))
+    fleet = Fleet(**body | {"end": datetime.fromisoformat(body["end"])})
+    if datetime.now(UTC) - fleet.end > _OF_USE:
+        raise RuntimeError(f"{kept} was filled up to {fleet.end:%H:%M}, too long ago: remove it, to seed it anew")
+    return fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +171,9 @@ def time_calls(cluster: PostgresCluster, fleet: Fleet) -> tuple[dict[tuple[str, 
             times = {key: _first(client, path) for key, path in _paths(fleet)}
         for key, path in _paths(fleet):
             if times[key].refused is None:
+                before = cpu_seconds(pid)
                 times[key].alone = _view(address, [path] * ROUNDS)
+                times[key].cpu_ms = (cpu_seconds(pid) - before) * 1e3 / ROUNDS
         with ThreadPoolExecutor(VIEWERS) as pool:
             for key, path in _paths(fleet):
                 if times[key].refused is None:
@@ -171,7 +221,7 @@ def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *,
             Row(
                 f"{page}: {name}",
                 f"{middle:.0f} / {slow:.0f} / {ordered[-1]:.0f} ms; four viewers {p95(found.together):.0f} ms;"
-                f" first {found.cold[0]:.0f} ms",
+                f" first {found.cold[0]:.0f} ms; CPU {found.cpu_ms:.0f} ms",
                 target=f"p95 under {MOST_MS} ms",
                 met=slow < MOST_MS,
             )
@@ -184,6 +234,7 @@ def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *,
         notes=[
             f"Each row: p50 / p95 / largest of {ROUNDS} warm calls by one viewer; p95 with {VIEWERS} viewers at once.",
             "First: the first call after both servers were started with a cold page cache.",
+            "CPU: of the service for a warm call, without that of the database.",
             f"Seeding took {seeded_s:.0f} s; all hosts have ledger rows of 2 hours, 1,000 of them of {days} days.",
             f"At its first answer the service had used {start.cpu_s:.1f} s of CPU, {start.rss_bytes / 2**20:.0f} MiB.",
             f"Measured at {datetime.now(UTC):%H:%M} UTC with a load average of {os.getloadavg()[0]:.1f}.",

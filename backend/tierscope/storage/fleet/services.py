@@ -92,8 +92,11 @@ def service_names(session: ReadSession) -> dict[str, int]:
 
 def services_with_hosts(session: ReadSession, service_ids: Sequence[int] | None) -> list[int]:
     """Those of these services, or of all, that were ever found on a host."""
-    some = "" if service_ids is None else " WHERE service_id = ANY(:services)"
-    statement = text(f"SELECT DISTINCT service_id FROM host_services{some}")  # noqa: S608 - a condition of our own
+    some = "" if service_ids is None else " AND s.id = ANY(:services)"
+    statement = text(
+        "SELECT s.id FROM services s WHERE EXISTS (SELECT 1 FROM host_services h WHERE h.service_id = s.id)"  # noqa: S608
+        f"{some} ORDER BY s.id"
+    )
     values = {} if service_ids is None else {"services": list(service_ids)}
     return [int(found) for found in session.execute(statement, values).scalars()]
 
