@@ -7,6 +7,8 @@ from pathlib import Path
 
 KEPT_BYTES = 16 << 20
 """What may stay for the next request above what was in use before."""
+LOOK_BYTES = 256 << 10
+"""After so many bytes of requests the process is looked at: a look opens a file, too much for a small request."""
 _ARENA_MAX, _ARENAS = -8, 2
 """Threads share so many heaps: each of more keeps its own free pages."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -22,11 +24,15 @@ class FreedMemory:
             allocator.mallopt(_ARENA_MAX, _ARENAS)
         self._lock = threading.Lock()
         self._in_use = resident_bytes()
+        self._unseen_bytes = 0
 
-    @property
-    def has_grown(self) -> bool:
-        """Whether the process has grown by more than it may keep."""
-        return self._trim is not None and resident_bytes() > self._in_use + KEPT_BYTES
+    def has_grown(self, request_bytes: int) -> bool:
+        """Whether the process has grown by more than it may keep, as far as was looked, after one more request."""
+        self._unseen_bytes += request_bytes
+        if self._trim is None or self._unseen_bytes < LOOK_BYTES:
+            return False
+        self._unseen_bytes = 0
+        return resident_bytes() > self._in_use + KEPT_BYTES
 
     def give_back(self) -> None:
         """Gives free pages back. What is in use afterwards is what the process needs."""

@@ -93,7 +93,7 @@ class BodyLimitMiddleware:
             await self._app(scope, counted.receive, counted.send)
         finally:
             await counted.answer(scope)
-            if counted.has_body and self._freed.has_grown:
+            if self._freed.has_grown(counted.size_bytes):
                 await run_in_threadpool(self._freed.give_back)
 
     def _limit(self, scope: Scope) -> BodyLimit:
@@ -108,14 +108,10 @@ class _Counted:
 
     def __init__(self, limit: BodyLimit, receive: Receive, send: Send) -> None:
         self._limit, self._receive, self._send = limit, receive, send
-        self._size_bytes = 0
+        self.size_bytes = 0
+        """Of the body, so far."""
         self._started = False
         self._refusal: TooLarge | None = None
-
-    @property
-    def has_body(self) -> bool:
-        """Whether anything came."""
-        return self._size_bytes > 0
 
     async def receive(self) -> Message:
         """The next part of the body.
@@ -125,8 +121,8 @@ class _Counted:
         """
         message = await self._receive()
         if message["type"] == "http.request":
-            self._size_bytes += len(message.get("body", b""))
-            if self._size_bytes > self._limit.size_bytes:
+            self.size_bytes += len(message.get("body", b""))
+            if self.size_bytes > self._limit.size_bytes:
                 self._refusal = self._limit.refusal()
                 raise self._refusal
         return message

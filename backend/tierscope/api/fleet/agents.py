@@ -151,9 +151,10 @@ async def read_config(
     config = plans.known(host, most_minutes=x_tierscope_most_send_minutes)
     if config is None:
         config = await run_in_threadpool(plans.config, host, most_minutes=x_tierscope_most_send_minutes)
-    headers = {"ETag": config.etag, "Cache-Control": "private, no-cache"}
+    etag = config.etag
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     sent = request.headers.get("if-none-match", "")
-    if config.etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+    if etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
         return Answer(status_code=304, headers=headers)
     body = AgentConfigAnswer(
         interval_seconds=config.interval_seconds,
