@@ -110,14 +110,19 @@ def test_merged_quantiles_are_those_of_all_values() -> None:
     for host in hosts:
         merged = merged.merged(Quantiles.of(host.tolist()))
     everything = np.sort(np.concatenate(hosts))
-    assert merged.n == 12_000
-    assert not merged.is_exact
-    for rank in (0.1, 0.5, 0.95):
-        value = merged.at(rank)
-        assert value is not None
+    assert (merged.n, merged.is_exact, merged.at(0.5)) == (12_000, True, np.quantile(everything, 0.5))
+    stored = [Quantiles.of(np.concatenate(hosts[start : start + 6])).to_bytes() for start in range(0, 30, 6)]
+    first, second = (Quantiles.merge_all([Quantiles.from_bytes(body) for body in stored]) for _ in range(2))
+    assert (first.n, first.is_exact) == (12_000, False)
+    ranks = (0.1, 0.5, 0.95)
+    for rank, value in zip(ranks, first.at_all(ranks) or (), strict=True):
         assert abs(np.searchsorted(everything, value) / 12_000 - rank) < 0.02
-    again = Quantiles.from_bytes(merged.to_bytes())
-    assert (again.n, again.at(0.5)) == (merged.n, merged.at(0.5))
+    assert first.at_all(ranks) == second.at_all(ranks)
+    again = Quantiles.from_bytes(first.to_bytes())
+    middle = again.at(0.5)
+    assert middle is not None
+    assert (again.n, again.is_exact) == (12_000, False)
+    assert abs(np.searchsorted(everything, middle) / 12_000 - 0.5) < 0.02
 
 
 def test_few_values_are_kept_as_they_are() -> None:
