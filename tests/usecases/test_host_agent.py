@@ -43,11 +43,11 @@ def report(rung: str | None, samples: int | None = 0) -> SelfReportRow:
 def test_samples_are_counted_where_a_sampler_is_in_use(
     rung: str | None, samples: int | None, status: str, value: float | None
 ) -> None:
-    view = view_agent(report(rung, samples), RUNNING)
+    view = view_agent(report(rung, samples), RUNNING, held_seconds=240)
     for figure in (view.samples_taken, view.samples_lost, view.throttles):
         assert (figure.status, figure.value) == (status, value)
     assert (view.guard_paused_intervals.status, view.guard_paused_intervals.value) == ("ok", 0.0)
 
 
 def test_without_a_report_nothing_is_collected() -> None:
-    assert view_agent(None, RUNNING).samples_taken.status == "not_collected"
+    assert view_agent(None, RUNNING, held_seconds=0).samples_taken.status == "not_collected"

@@ -230,3 +230,18 @@ def test_a_host_sends_each_minute_while_a_rule_that_fires_soon_holds_for_it(
     watched.evaluate(9)
     assert minutes_at(database, host, watched.at(10)) == told
     assert minutes_at(database, host, watched.at(40)) == 5
+
+
+def test_rules_and_hosts_say_what_is_held_back(database: Database) -> None:
+    cache, web = place(database, "node-1", "cache"), place(database, "node-2", "web")
+    rules = Rules(database)
+    for name, scope in (("all", Scope("host")), ("some", Scope("host", hosts=("node-2",)))):
+        condition = "free_dram_ratio < 5%"
+        rules.create(Rule(name=name, expression=condition, scope=scope), actor="test")
+    own = {"all": 135, "some": 135}
+    assert {view.row.rule.name: view.judged_after_seconds for view in rules.list()} == own
+    hold(database, cache, 5)
+    send_counters(database, cache, utc_now().replace(second=0, microsecond=0) - 10 * MINUTE, [1, 2], seq=1)
+    assert {view.row.rule.name: view.judged_after_seconds for view in rules.list()} == own | {"all": 375}
+    reads = HostReads(ReadContext(database, utc_now, Settings(_env_file=None)))
+    assert [reads.detail(host.id).agent.send_minutes for host in (cache, web)] == [5, 1]

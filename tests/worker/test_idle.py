@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tierscope.core.clock import clock_set
-from tierscope.usecases.alerts.evaluate import SETTLING_SECONDS, Evaluated, EvaluateRules
-from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS
+from tierscope.usecases.alerts.evaluate import Evaluated, EvaluateRules
+from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS
 from tierscope.worker import alerts
 
 COMPLETE = datetime(2026, 3, 1, 12, tzinfo=UTC) + timedelta(seconds=ARRIVAL_SECONDS + SETTLING_SECONDS)

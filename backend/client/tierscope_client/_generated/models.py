@@ -148,6 +148,7 @@ class AgentInfo(TypedDict):
     rss_bytes: Figure
     samples_lost: Figure
     samples_taken: Figure
+    send_minutes: int
     spool_bytes: Figure
     throttles: Figure
 
@@ -3561,6 +3562,7 @@ class Rule(TypedDict):
     group: str
     id: str
     interval_seconds: int
+    judged_after_seconds: int
     keep_firing_for_seconds: int
     labels: dict[str, str]
     n_of_m: Counted | None

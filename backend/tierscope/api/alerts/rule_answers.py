@@ -123,6 +123,9 @@ class Rule(Model):
     interval_seconds: int
     state_counts: StateCounts
     evaluated_to: datetime | None
+    judged_after_seconds: int = Field(
+        description="How long after its end a minute is judged: late data is waited for, and what hosts hold back."
+    )
     created_at: datetime
     updated_at: datetime
     author: str | None

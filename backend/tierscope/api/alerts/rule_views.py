@@ -59,6 +59,7 @@ def rule_answer(view: RuleView) -> Rule:
             no_data=view.counts.no_data,
         ),
         evaluated_to=view.evaluated_to,
+        judged_after_seconds=view.judged_after_seconds,
         created_at=row.created_at,
         updated_at=row.updated_at,
         author=row.author,

@@ -24,13 +24,11 @@ from tierscope.storage.alerts.rules import RuleRow, list_rules
 from tierscope.storage.fleet.sending import look_closely
 from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
 from tierscope.usecases.alerts.forecasts import record_forecasts
-from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
+from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS, read_frame
 from tierscope.usecases.alerts.rules import store_shipped
 from tierscope.usecases.alerts.standing import pack_states, unpack_states
 from tierscope.usecases.alerts.subjects import Fleet, Subject
 
-SETTLING_SECONDS = 15.0
-"""Rows of the last moment may still be in a transaction that has not ended."""
 MOST_MINUTES = 360
 """After a longer pause evaluation restarts at this distance: what lay before is not judged."""
 _MINUTES_AT_ONCE = 60

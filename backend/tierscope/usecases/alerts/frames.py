@@ -17,6 +17,8 @@ from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
 """A minute is judged so long after its end, with what has arrived; what comes later is never judged live."""
+SETTLING_SECONDS = 15.0
+"""Rows of the last moment may still be in a transaction that has not ended."""
 ROWS_KEPT = kept("rule_inputs")
 """Older minutes are in packed days alone."""
 InTime = Callable[[Ints, Floats], Bools]

@@ -12,6 +12,7 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.alerts.files import read_rules, rule_entry, write_rules
+from tierscope.domain.alerts.frame import MINUTE_S
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.prometheus import export_rules
 from tierscope.domain.alerts.rules import Rule, check_rule, says_the_same
@@ -20,7 +21,10 @@ from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.alerts import rules as stored
 from tierscope.storage.alerts.rows import count_open, lock_alerts
 from tierscope.storage.alerts.rules import RuleRow, RuleStanding, UnreadableRule
+from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.usecases.alerts.closing import close_alerts
+from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS
+from tierscope.usecases.alerts.subjects import Fleet
 
 MAX_RULES = 1000
 _SHIPPED = "shipped_rules.yaml"
@@ -38,11 +42,12 @@ class StateCounts:
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """A rule with where it stands. `inputs` and `unit` as its condition says."""
+    """A rule with where it stands. `judged_after_seconds`: how long after its end a minute is judged."""
 
     row: RuleRow
     counts: StateCounts
     evaluated_to: datetime | None
+    judged_after_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +329,18 @@ def _require_free(session: ReadSession, name: str) -> None:
 def _views(session: ReadSession, rows: Sequence[RuleRow]) -> tuple[RuleView, ...]:
     standings = stored.read_standings(session)
     opened = count_open(session)
-    return tuple(RuleView(row, _counts(row, standings.get(row.id), opened), _to(standings.get(row.id))) for row in rows)
+    # Where no host holds samples back, the fleet is not read for it.
+    fleet = Fleet.read(session) if longest_held_seconds(session) else None
+    return tuple(
+        RuleView(row, _counts(row, standings.get(row.id), opened), _to(standings.get(row.id)), _delay(row.rule, fleet))
+        for row in rows
+    )
+
+
+def _delay(rule: Rule, fleet: Fleet | None) -> int:
+    """How long after its end a minute is judged: late data has arrived by then, and what hosts hold back."""
+    held = 0 if fleet is None else fleet.held_minutes(fleet.subjects(rule.scope)) * MINUTE_S
+    return int(ARRIVAL_SECONDS + SETTLING_SECONDS) + held
 
 
 def _to(standing: RuleStanding | None) -> datetime | None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, absent
+from tierscope.domain.fleet.sending import send_minutes
 from tierscope.domain.heat.rows import SAMPLERS
 from tierscope.storage.fleet.hosts import SelfReportRow
 from tierscope.usecases.fleet.agent_plans import PauseInfo
@@ -42,6 +43,7 @@ class AgentInfo:
     report's window for samples.
     """
 
+    send_minutes: Annotated[int, Described("Minutes that a batch of its holds: its data may be as old.")]
     reported_at: datetime | None
     rss_bytes: Figure
     cpu_ratio: Figure
@@ -57,9 +59,10 @@ class AgentInfo:
     pause: PauseInfo
 
 
-def view_agent(report: SelfReportRow | None, pause: PauseInfo) -> AgentInfo:
+def view_agent(report: SelfReportRow | None, pause: PauseInfo, *, held_seconds: int) -> AgentInfo:
     """The newest report in figures; without one they say so."""
     return AgentInfo(
+        send_minutes=send_minutes(held_seconds),
         reported_at=None if report is None else report.ts,
         rss_bytes=_figure("agent.rss_bytes/1", "bytes", report, None if report is None else report.rss_bytes),
         cpu_ratio=_figure(

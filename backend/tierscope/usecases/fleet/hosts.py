@@ -130,7 +130,7 @@ class HostReads:
             report = newest_self_report(session, row.id, since=(row.last_seen_at or now) - SELF_REPORT_SPAN)
             pause = read_pause_state(session, row.id)
             pods = read_pods_state(session, row.id)
-        body, agent = host.inventory or {}, view_agent(report, pause)
+        body, agent = host.inventory or {}, view_agent(report, pause, held_seconds=row.held_seconds)
         return HostDetail(
             summary=host.summary,
             headline=describe_host(host, now=now, pause=pause),

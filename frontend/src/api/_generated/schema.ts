@@ -3510,6 +3510,11 @@ export interface components {
             rss_bytes: components["schemas"]["Figure"];
             samples_lost: components["schemas"]["Figure"];
             samples_taken: components["schemas"]["Figure"];
+            /**
+             * Send Minutes
+             * @description Minutes that a batch of its holds: its data may be as old.
+             */
+            send_minutes: number;
             spool_bytes: components["schemas"]["Figure"];
             throttles: components["schemas"]["Figure"];
         };
@@ -10230,6 +10235,11 @@ export interface components {
             id: string;
             /** Interval Seconds */
             interval_seconds: number;
+            /**
+             * Judged After Seconds
+             * @description How long after its end a minute is judged: late data is waited for, and what hosts hold back.
+             */
+            judged_after_seconds: number;
             /** Keep Firing For Seconds */
             keep_firing_for_seconds: number;
             /** Labels */

@@ -30,6 +30,7 @@ function rule(id: string, over: Partial<Rule>): Rule {
     interval_seconds: 60,
     state_counts: { ok: 48, pending: 1, firing: 1, no_data: 0 },
     evaluated_to: iso(1),
+    judged_after_seconds: 135,
     created_at: iso(9000),
     updated_at: iso(9000),
     author: null,

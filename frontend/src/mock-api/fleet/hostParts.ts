@@ -54,6 +54,7 @@ export function mockAgent(): AgentInfo {
     reported_at: iso(mockNow - 20),
     rss_bytes: figure('agent.rss_bytes/1', 6.4 * 1024 ** 2, 'bytes'),
     cpu_ratio: figure('agent.cpu_ratio/1', 0.0031, 'ratio'),
+    send_minutes: 5,
     budget_state: 'backed_off',
     budget_reason: 'CPU was above 2 % of a core for 5 minutes',
     heat_rung: 'referenced',

@@ -63,5 +63,6 @@ export function RulePage(): ReactNode {
 function sentenceOf(rule: Rule): string {
   const held = rule.for_seconds === 0 ? 'at once' : `after ${formatDuration(rule.for_seconds)}`
   const subject = rule.scope.kind === 'fleet' ? 'for the fleet as a whole' : `for each ${rule.scope.kind}`
-  return `Fires ${held} when ${rule.normal_form}, ${subject}.`
+  const judged = `A minute is judged ${formatDuration(rule.judged_after_seconds)} after its end.`
+  return `Fires ${held} when ${rule.normal_form}, ${subject}. ${judged}`
 }

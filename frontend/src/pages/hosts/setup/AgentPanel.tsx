@@ -61,6 +61,9 @@ export function AgentPanel({ hostId, host }: { hostId: string; host: HostDetail 
           <span>
             Heat by <strong>{agent.heat_rung === null ? 'no back end' : methodName(agent.heat_rung)}</strong>
           </span>
+          <span>
+            Sends <strong>{agent.send_minutes === 1 ? 'every minute' : `every ${agent.send_minutes} minutes`}</strong>
+          </span>
           {agent.budget_reason !== null && (
             <span>
               <Prose text={agent.budget_reason} />
