@@ -159,6 +159,7 @@ def test_the_settings_of_an_agent_are_not_sent_twice(service: Service) -> None:
     first = service.client.get("/v1/agent/config", headers=bearer)
     assert first.json() == {
         "interval_seconds": 60,
+        "send_minutes": 1,
         "paused": False,
         "heat": {"enabled": True, "services": None, "sample_services": None},
         "version": 1,
