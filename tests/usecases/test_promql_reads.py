@@ -1,10 +1,12 @@
-"""History in PromQL: counters over a midnight, gaps that stay gaps, columns that a host does not have."""
+"""History in PromQL: counters over a midnight, gaps that stay gaps, columns that a host does not have, packed days."""
 
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
+from sqlalchemy import text
 
 from factories import batches
 from factories.derived import drain
@@ -13,6 +15,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.buckets import day_of
+from tierscope.domain.ledger import COLUMN_KEYS
+from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.ledger.days import Moves, copy_moves, pack_days
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.answers import MatrixResult, VectorResult
 from tierscope.usecases.promql.reads import PromQueries
@@ -87,6 +93,21 @@ def test_rates_are_those_of_each_interval(queries: PromQueries) -> None:
 def test_a_column_that_the_kernel_does_not_count_has_no_series(queries: PromQueries) -> None:
     assert ask(queries, "tierscope_host_demoted_khugepaged_pages_total") == {}
     assert ask(queries, "absent(tierscope_host_oom_kills_total)") == {"": 1}
+
+
+def test_days_that_are_packed_are_told_too(queries: PromQueries, database_url: str) -> None:
+    day, n = midnight() - timedelta(days=20), 10
+    place = COLUMN_KEYS.index("promoted_pages")
+    values, present = np.zeros((n, len(COLUMN_KEYS)), np.int64), np.zeros((n, len(COLUMN_KEYS)), np.bool_)
+    values[:, place], present[:, place] = 7, True
+    ends, none = to_us(day) + 60_000_000 * np.arange(1, n + 1), np.zeros(n, np.int64)
+    with closing(Database(database_url)) as database, database.write() as transaction:
+        host_id = transaction.execute(text("SELECT id FROM hosts")).scalar_one()
+        ensure_partitions(transaction, day, day + timedelta(days=1))
+        copy_moves(transaction, [Moves(host_id, 0, ends, np.full(n, 60.0), none, none, values, present)])
+        pack_days(transaction, host_id, [day])
+    promoted = "tierscope_host_promoted_pages_total"
+    assert ask(queries, f"{promoted} @ {day.timestamp() + n * MINUTE_S}") == {promoted: 7 * n}
 
 
 def test_a_service_has_the_moves_of_its_own_cgroups(queries: PromQueries) -> None:

@@ -138,7 +138,7 @@ class LedgerHistory:
         """
         wanted = _wanted(session, matchers)
         check_series(sum(len(metrics) for one in wanted for _, metrics in one.hosts))
-        oldest = now - kept("tier_moves")
+        oldest = now - kept("tier_move_days")
         start = max(from_us(demand.first_ms * 1000) - BACK, oldest)
         end = min(from_us(demand.last_ms * 1000), now)
         if not wanted or start >= end:
