@@ -14,7 +14,7 @@ from tierscope.domain.counters.rollups import OBSERVED_KEY, STATISTICS, Rollup
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.capacity.rows import first_hour, read_hours
-from tierscope.storage.counters.rollup_blocks import PACKED, MetricsTable
+from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable
 from tierscope.storage.counters.rollups import pack_rollups, read_metrics, replace_metrics
 from tierscope.storage.statistics.host_means import read_counter_means
 
@@ -102,16 +102,16 @@ def assert_alike(before: Answers, after: Answers) -> None:
             assert one == other
 
 
-@pytest.mark.parametrize("table", PACKED)
+@pytest.mark.parametrize("table", BLOCKS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, seed: int, table: MetricsTable) -> None:
     rng = np.random.default_rng(seed)
-    width, stretch = WIDTHS[table], PACKED[table].width
+    width, stretch = WIDTHS[table], BLOCKS[table].width
     begin = floor_to(START, stretch)
     starts = [begin + i * width for i in range(stretch // width) if rng.random() < 0.8]
     hosts = (1, 2)
     with database.write() as transaction:
-        for name in (table, PACKED[table].table.name):
+        for name in (table, BLOCKS[table].table.name):
             transaction.execute(text(f"DELETE FROM {name}"))
         for host in hosts:
             cut = int(rng.integers(0, len(starts) + 1))

@@ -6,7 +6,7 @@ cuts them out of the body, so that one column of a thousand days is not sent wit
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Literal, TypeVar
 
@@ -19,7 +19,7 @@ from tierscope.core.errors import Unavailable
 from tierscope.domain.base.blocks import Bools, Floats, Ints, unpack_floats, unpack_ints, unpack_words
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import EPOCH, copy_out, parse_int, parse_small_array
-from tierscope.storage.base.partitions import chunk_spans, ensure_partitions, storage_mode
+from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.tables import TIME_TABLES
 
 Rows = TypeVar("Rows")
@@ -33,6 +33,7 @@ _TRIES = 10
 _FRAME = b"\x28\xb5\x2f\xfd"
 """How a Zstandard frame begins. No part begins so."""
 _INDEX_BYTES = 48
+"""Of a block's place in the index, about."""
 _SMALL_BYTES = 64
 """Parts that are packed so small are regular: many are the same."""
 
@@ -94,13 +95,7 @@ def replace_blocks(
 
 def ensure_days(transaction: WriteTransaction, table: Table, first: datetime, last: datetime) -> None:
     """Make the partitions of days of a time table where one is missing: days may be older than the usual ones."""
-    if storage_mode(transaction) == "timescaledb":
-        return
-    (entry,) = (entry for entry in TIME_TABLES if entry.table is table)
-    spans = chunk_spans(transaction, entry)
-    days = (first + timedelta(days=n) for n in range((last - first).days + 1))
-    if not all(any(start <= day < end for start, end in spans) for day in days):
-        ensure_partitions(transaction, first, last, [entry])
+    ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.table is table])
 
 
 def _squeezed(deflate: zstandard.ZstdCompressor, part: bytes) -> bytes:

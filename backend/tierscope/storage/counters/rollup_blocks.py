@@ -27,30 +27,24 @@ from tierscope.storage.base.blocks import (
     start_seconds,
     stored_layouts,
 )
-from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
-from tierscope.storage.tables import TIME_TABLES, metrics_1d_months, metrics_1h_days, metrics_10m_days
+from tierscope.storage.tables import metrics_1d_months, metrics_1h_days, metrics_10m_days
 
 MetricsTable = Literal["metrics_10m", "metrics_1h", "metrics_1d"]
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class BlockTable:
     """Where the rows of a table are packed, and how long the stretch of a block is."""
 
     table: Table
     width: timedelta
 
-    def make_room(self, transaction: WriteTransaction, start: datetime) -> None:
-        """Make the partition of a block: a stretch may have begun long before it is packed."""
-        entries = [entry for entry in TIME_TABLES if entry.table is self.table]
-        ensure_partitions(transaction, start, start, entries)
 
-
-PACKED: Mapping[MetricsTable, Packed] = {
-    "metrics_10m": Packed(metrics_10m_days, timedelta(days=1)),
-    "metrics_1h": Packed(metrics_1h_days, timedelta(days=1)),
-    "metrics_1d": Packed(metrics_1d_months, timedelta(days=30)),
+BLOCKS: Mapping[MetricsTable, BlockTable] = {
+    "metrics_10m": BlockTable(metrics_10m_days, timedelta(days=1)),
+    "metrics_1h": BlockTable(metrics_1h_days, timedelta(days=1)),
+    "metrics_1d": BlockTable(metrics_1d_months, timedelta(days=30)),
 }
 
 
@@ -58,14 +52,13 @@ def replace_rollup_block(
     transaction: WriteTransaction, table: MetricsTable, host_id: int, start: datetime, rollup: Rollup
 ) -> None:
     """Store the buckets of the stretch that begins at `start`, in place of the block that was there."""
-    PACKED[table].make_room(transaction, start)
     offsets_s = (rollup.starts_us - to_us(start)) // 1_000_000
     n = np.where(rollup.n > 0, rollup.n.astype(np.float64), np.nan)
     columns = np.stack([*(getattr(rollup, name) for name in STATISTICS), n])
     parts = (pack_ints(offsets_s[None]), *(pack_floats(columns[:, :, key]) for key in range(len(rollup.keys))))
     layout_id = ensure_layout(transaction, rollup.keys)
     block = Block(host_id, 0, start_seconds(start), layout_id, len(rollup), parts)
-    replace_blocks(transaction, PACKED[table].table, host_id, [start], [block] if len(rollup) else [])
+    replace_blocks(transaction, BLOCKS[table].table, host_id, [start], [block] if len(rollup) else [])
 
 
 def read_rollup_blocks(
@@ -80,7 +73,7 @@ def read_rollup_blocks(
     Of all keys, of those of `keys` that a block has, or of those for which `keys` answers something; a block with none
     of them is left out.
     """
-    packed = PACKED[table]
+    packed = BLOCKS[table]
     low, high = to_us(starts[0]), to_us(starts[1])
     days = Days(floor_to(starts[0], packed.width), starts[1], host_ids)
     wanted = keys if keys is None or callable(keys) else frozenset(keys).__contains__

@@ -10,7 +10,7 @@ from tierscope.domain.counters.rollups import STATISTICS, Rollup, widen
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import copy_out, from_us, parse_float8_array, parse_int, parse_small_array, parse_us
 from tierscope.storage.base.bucket_rows import delete_buckets
-from tierscope.storage.counters.rollup_blocks import PACKED, MetricsTable, read_rollup_blocks, replace_rollup_block
+from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable, read_rollup_blocks, replace_rollup_block
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
 
 _COLUMNS = ("host_id", "ts", "keys_layout_id", *STATISTICS, "n")
@@ -51,7 +51,7 @@ def pack_rollups(transaction: WriteTransaction, table: MetricsTable, host_id: in
 
     Rows that another process commits meanwhile stay rows, and are packed the next time.
     """
-    stretch = (start, start + PACKED[table].width)
+    stretch = (start, start + BLOCKS[table].width)
     query = f"DELETE FROM {table} WHERE {_between(host_id, stretch)} RETURNING {_READ}"  # noqa: S608 - as above
     rows = _read_rows(transaction, query, None)
     if rows:

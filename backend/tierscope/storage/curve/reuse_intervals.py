@@ -34,7 +34,6 @@ from tierscope.storage.base.blocks import (
     Block,
     Days,
     Unpacker,
-    read_beside,
     read_blocks,
     replace_blocks,
     start_seconds,
@@ -102,13 +101,11 @@ def read_gaps(
         f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
     )
 
-    def read_rows() -> list[GapBlock]:
-        return [_of_row(row) for row in copy_out(session, query)]
-
+    # Rows first: packing may move them into a block between the two reads, never out of one.
+    rows = [_of_row(row) for row in copy_out(session, query)]
     if start >= utc_now() - GAP_DAYS.wait:
-        return _once(read_rows())
-    days = Days(day_of(start), end, host_ids, service_id)
-    rows, packed = read_beside(session, gap_days, days, read_rows, lambda: list(_read_days(session, days)))
+        return _once(rows)
+    packed = _read_days(session, Days(day_of(start), end, host_ids, service_id))
     inside = [block for block in packed if to_us(start) < block.end_us <= to_us(end)]
     return _once(sorted([*inside, *rows], key=lambda block: (block.host_id, block.end_us)))
 
