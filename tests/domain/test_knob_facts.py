@@ -8,12 +8,13 @@ import pytest
 
 from tierscope.domain.knobs import Facts, Heat, advise
 from tierscope.domain.knobs.bandwidth import classify_host
-from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host, MemoryBound
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
 from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
 from tierscope.domain.knobs.shapes import Advice
 from tierscope.domain.ledger import COLUMN_KEYS, Ledger, Verdict
+from tierscope.domain.ratio.memory_bound import MemoryBound, middle_bound
 
 MIB = 1 << 20
 PAGE = 4096
@@ -185,7 +186,7 @@ def bench(node: int) -> dict[str, Any]:
 def test_a_host_is_bound_by_bandwidth_if_much_flows_and_latency_has_risen(share: float, named: str) -> None:
     flow = [int(i * 60 * share * 100e9) for i in range(10)]
     taken = samples({f"node:{node}|resctrl|mbm_total_bytes": flow for node in (0, 1)})
-    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1))
+    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken)
     assert (found.name, found.grade) == (named, "good")
     assert found.utilisation_p95 == pytest.approx(share, abs=0.001)
     assert found.low == pytest.approx(share, abs=0.001)
@@ -229,22 +230,22 @@ def stated(gib_per_s: float = 100e9 / 2**30) -> dict[str, Any]:
 def test_without_a_bench_firmware_and_stalls_tell_with_a_lower_grade(
     share: float, waits: float | None, named: str
 ) -> None:
-    found = classify_host(stated(), flowing(share, **({} if waits is None else stalls(waits))), (0, 1))
+    found = classify_host(stated(), flowing(share, **({} if waits is None else stalls(waits))))
     assert (found.name, found.grade) == (named, "partial")
     assert "that firmware states at the 95th percentile (uncore)" in found.reason
     assert ("are known" in found.reason) == (waits is None)
 
 
 def test_what_cannot_be_told_says_what_is_missing() -> None:
-    nothing = classify_host(inventory(benches=[bench(0), bench(1)]), samples({"x": [1, 2]}), (0, 1))
+    nothing = classify_host(inventory(benches=[bench(0), bench(1)]), samples({"x": [1, 2]}))
     assert (nothing.name, nothing.grade) == (None, None)
     assert "no counter of bandwidth" in nothing.reason
-    no_capacity = classify_host(inventory(benches=[bench(0)]), flowing(0.9), (0, 1))
+    no_capacity = classify_host(inventory(benches=[bench(0)]), flowing(0.9))
     assert no_capacity.name is None
     assert "tierscope-agent bench" in no_capacity.reason
-    idle = classify_host(inventory(), samples(stalls(0.05)), (0, 1))
+    idle = classify_host(inventory(), samples(stalls(0.05)))
     assert (idle.name, idle.grade) == ("insensitive", "partial")
-    waiting = classify_host(inventory(), samples(stalls(0.4)), (0, 1))
+    waiting = classify_host(inventory(), samples(stalls(0.4)))
     assert waiting.name is None
     assert "40% of the cycles wait for memory" in waiting.reason
 
@@ -253,12 +254,64 @@ def test_a_peak_that_few_intervals_saw_is_an_early_answer() -> None:
     rates = [0.3, 0.3, 0.3, 0.3, 0.95, 0.3, 0.3, 0.3, 0.3]
     total = [0, *(int(sum(rates[: i + 1]) * 60 * 100e9) for i in range(9))]
     taken = samples({f"node:{node}|resctrl|mbm_total_bytes": total for node in (0, 1)})
-    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken, (0, 1))
+    found = classify_host(inventory(benches=[bench(0), bench(1)]), taken)
     assert found.grade == "early"
     assert found.low is not None
     assert found.high is not None
     assert found.low == pytest.approx(0.3)
     assert found.high == pytest.approx(0.95)
+
+
+def test_what_flows_at_cxl_devices_is_taken_off_what_caches_count() -> None:
+    total = [int(i * 60 * 0.9 * 100e9) for i in range(10)]
+    far = [int(i * 60 * 40e9) for i in range(10)]
+    columns = {f"node:{node}|resctrl|mbm_total_bytes": total for node in (0, 1)}
+    columns["host|cxl_pmu|read_bytes[cxl_pmu_mem0.0]"] = far
+    columns["host|cxl_pmu|write_bytes[cxl_pmu_mem0.0]"] = [0] * 10
+    body = inventory(benches=[bench(0), bench(1), {**bench(2), "cpu_node": 0, "loaded": []}])
+    found = classify_host(body, samples(columns))
+    assert (found.name, found.grade) == ("bandwidth", "good")
+    assert found.utilisation_p95 == pytest.approx(0.7, abs=0.001)
+    assert found.slow_utilisation_p95 == pytest.approx(0.4, abs=0.001)
+    assert "(resctrl less cxl_pmu)" in found.reason
+    alone = classify_host(body, samples({key: rows for key, rows in columns.items() if "cxl_pmu" in key}))
+    assert alone.name is None, "what CXL devices move says nothing of DRAM"
+    assert alone.slow_utilisation_p95 == pytest.approx(0.4, abs=0.001)
+
+
+def test_a_bench_without_load_goes_before_what_firmware_states() -> None:
+    figures = [
+        {"name": "read_bandwidth", "median": 50e9},
+        {"name": "mixed_bandwidth", "median": 1e12, "disturbed": True},
+    ]
+    body = stated() | {"benches": [{"cpu_node": n, "memory_node": n, "figures": figures} for n in (0, 1)]}
+    found = classify_host(body, flowing(0.45))
+    assert (found.name, found.grade) == ("mixed", "partial")
+    assert found.utilisation_p95 == pytest.approx(0.9, abs=0.001)
+
+
+def test_of_several_hosts_the_one_in_the_middle_speaks() -> None:
+    def host(share: float | None) -> MemoryBound:
+        if share is None:
+            return classify_host(inventory(), samples({"x": [1, 2]}))
+        return classify_host(inventory(benches=[bench(0), bench(1)]), flowing(share))
+
+    alike = middle_bound([host(0.9), host(0.95), host(0.92)])
+    assert (alike.name, alike.grade) == ("bandwidth", "good")
+    assert alike.utilisation_p95 == pytest.approx(0.92, abs=0.001)
+    assert "3 of 3 hosts are of this class" in alike.reason
+    apart = middle_bound([host(0.1), host(0.95), host(None), host(0.92)])
+    assert (apart.name, apart.grade) == ("bandwidth", "early")
+    assert "2 of 3 hosts are of this class, 1 more cannot tell" in apart.reason
+    assert "no counter of bandwidth" in middle_bound([host(None), host(None)]).reason
+    assert middle_bound([host(0.9)]) == host(0.9)
+
+
+def test_a_known_loss_tells_hosts_that_do_not_care_from_those_that_wait() -> None:
+    idle, busy = (classify_host(inventory(benches=[bench(0), bench(1)]), flowing(share)) for share in (0.2, 0.9))
+    assert idle.given_loss(0.005).name == "insensitive"
+    assert idle.given_loss(0.05).name == idle.given_loss(None).name == "latency"
+    assert busy.given_loss(0.005).name == "bandwidth"
 
 
 def test_a_host_whose_dram_is_used_up_gets_interleave_weights_with_their_evidence() -> None:

@@ -18,11 +18,11 @@ from tierscope.domain.knobs.facts import (
     SWAPPINESS,
     WATERMARK_SCALE,
     ZONE_RECLAIM,
-    MemoryBound,
 )
 from tierscope.domain.knobs.rules_headroom import watermark_factor
 from tierscope.domain.knobs.rules_moves import promotion_limit
 from tierscope.domain.ledger import Word
+from tierscope.domain.ratio.memory_bound import MemoryBound
 
 GIB = float(1 << 30)
 KNOBS: dict[str, str | None] = {

@@ -16,10 +16,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.ingest.arrival import Clocks
+from tierscope.domain.knobs.facts import INTERLEAVE
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
+from tierscope.usecases.knobs.reads import KnobReads
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads
+from tierscope.usecases.sensitivity.objectives import ObjectiveReads
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -185,6 +188,63 @@ def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(database: D
     assert after.posterior.variance < before.posterior.variance
     assert "bench" not in {step.what for step in after.next_steps}
     assert "ab_test" in {step.what for step in after.next_steps}
+
+
+def send_bandwidth(database: Database, hosts: Sequence[Enrolled], *, used: float, device_gb_per_s: float) -> None:
+    """Five hours in which this share of 100 GB/s flows at DRAM, and so much at a CXL device of 40 GB/s."""
+    minutes = 300
+    ends = [this_hour() - (minutes - 1 - minute) * MINUTE_NS for minute in range(minutes)]
+    keys = (
+        "host|cxl_pmu|read_bytes[cxl_pmu_mem0.0]",
+        "host|cxl_pmu|write_bytes[cxl_pmu_mem0.0]",
+        "node:0|uncore|read_bytes",
+        "node:0|uncore|write_bytes",
+    )
+    flow = (device_gb_per_s * 60e9, 0.0, used * 60 * 100e9, 0.0)
+    for host in hosts:
+        batch = batches.make_batch(host_id=host.id, seq=100, sealed_wall_ns=ends[-1])
+        rows = [[int(rate * minute) for rate in flow] for minute in range(1, minutes + 1)]
+        batches.add_counters(batch, rows, ends_ns=ends, keys=keys)
+        batches.add_inventory(batch)
+        inventory = batch.inventory
+        for node in inventory.nodes:
+            inventory.tiers.add(rank=node.id, kernel_number=4 + 50 * node.id, nodes=[node.id])
+            inventory.knobs.add(path=f"{INTERLEAVE}/node{node.id}", value="1")
+        for node, best, idle_ns in ((0, 100e9, 100.0), (1, 40e9, 250.0)):
+            bench = inventory.benches.add(cpu_node=0, memory_node=node, measured_wall_ns=ends[-1])
+            bench.figures.add(name="idle_latency", median=idle_ns, p10=idle_ns, p90=idle_ns, repetitions=5)
+            bench.figures.add(name="read_bandwidth", median=best, p10=best, p90=best, repetitions=5)
+            for share, risen in ((0.1, 1.0), (0.8, 1.8), (1.0, 4.0)):
+                bench.loaded.add(bandwidth_bytes_per_s=share * best, latency_ns=risen * idle_ns)
+        assert store(database, host, [batch], clocks=Clocks(ends[-1], None, None))
+    drain(database, now() + timedelta(hours=2))
+
+
+@pytest.mark.parametrize(("used", "name"), [(0.9, "bandwidth"), (0.2, "latency")])
+def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
+    database: Database, used: float, name: str
+) -> None:
+    hosts = send_history(database, hosts=1, days=1)
+    send_bandwidth(database, hosts, used=used, device_gb_per_s=10.0)
+    view = read(database)
+    context = ReadContext(database, now, Settings(_env_file=None))
+    objectives = ObjectiveReads(context).service(service_of(database), from_="-6h", to=None, max_points=10)
+    advice = KnobReads(context).host(hosts[0].id, from_=None, to=None)
+    service = view.service_class
+    assert (service.name, service.grade) == (name, "good")
+    assert (objectives.service_class.name, objectives.service_class.grade) == (name, "good")
+    given = [piece for piece in advice.advice if piece.rule == "F9"]
+    assert bool(given) == (name == "bandwidth")
+    figures = {item.metric: item.figure for item in service.figures}
+    assert figures["dram_utilisation"].value == pytest.approx(used, rel=0.01)
+    assert figures["dram_utilisation"].interval is not None
+    assert figures["slow_utilisation"].value == pytest.approx(0.25, rel=0.01)
+    assert figures["demand_bytes_per_s"].value == pytest.approx(used * 100e9 + 10e9, rel=0.01)
+    assert "(uncore)" in service.why
+    if given:
+        evidence = {item.metric: item.value for item in given[0].evidence}
+        assert evidence["DRAM bandwidth in use, 95th percentile"] == pytest.approx(used, rel=0.01)
+        assert view.interleave is not None
 
 
 @pytest.mark.parametrize(

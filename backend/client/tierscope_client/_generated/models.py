@@ -2414,6 +2414,7 @@ class NumberNeed(TypedDict):
 class ObjectiveClass(TypedDict):
     """What limits the service; null with the reason where it is not known."""
 
+    grade: Literal["early", "partial", "good"] | None
     name: Literal["latency", "bandwidth", "mixed", "insensitive"] | None
     why: str
 
@@ -3913,6 +3914,7 @@ class ServiceClass(TypedDict):
     """What limits the service; `name` None where that is not known, and why."""
 
     figures: list[NamedFigure]
+    grade: Literal["early", "partial", "good"] | None
     microsecond_service: bool | None
     name: Literal["latency", "bandwidth", "mixed", "insensitive"] | None
     why: str

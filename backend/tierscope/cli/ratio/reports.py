@@ -28,6 +28,8 @@ def describe_ratio(view: Ratio) -> str:
     if view.uncertainty:
         first = view.uncertainty[0]
         lines += [f"Most of the doubt ({percent(first.variance_ratio)}) is about {first.why}.", ""]
+    limit = view.service_class
+    lines += [f"Memory is limited by: {limit.name or 'not known'}. {limit.why}{_grade(limit.grade)}", ""]
     lines += ["What it rests on", *(f"  {named.metric:24} {_figure(named.figure)}" for named in view.evidence)]
     for name, figure in (
         ("hot_outside_dram_bytes", view.leading.hot_outside_dram_bytes),
@@ -47,6 +49,10 @@ def describe_ratio(view: Ratio) -> str:
     if view.expires_at is not None:
         lines += ["", f"Holds until {view.expires_at:%Y-%m-%d}."]
     return "\n".join(lines)
+
+
+def _grade(grade: str | None) -> str:
+    return "" if grade is None else f" Grade: {grade}."
 
 
 def _row(view: RatioCandidate) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tierscope.domain.base.figures import Grade
 from tierscope.domain.ledger import Word
+from tierscope.domain.ratio import ServiceClass
+from tierscope.domain.ratio.memory_bound import MemoryBound
 
 PingPong = Literal["ok", "warn", "crit"]
-ServiceClass = Literal["latency", "bandwidth", "mixed", "insensitive"]
 
 NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
 DEMOTION = "/sys/kernel/mm/numa/demotion_enabled"
@@ -67,22 +67,6 @@ class SwapDrive:
     def is_block_flash(self) -> bool:
         """Whether it is known to be a solid-state drive with a translation layer of its own."""
         return self.kind != "zram" and not self.is_zoned and self.rotational is False
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryBound:
-    """What limits a host's memory; `name` None where it cannot be told, with the `reason`.
-
-    `utilisation_p95`: of DRAM's bandwidth over `intervals` intervals, with its 95 % interval; None where not counted.
-    """
-
-    name: ServiceClass | None
-    grade: Grade | None
-    reason: str
-    utilisation_p95: float | None = None
-    low: float | None = None
-    high: float | None = None
-    intervals: int = 0
 
 
 @dataclass(frozen=True, slots=True)

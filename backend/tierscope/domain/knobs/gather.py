@@ -56,7 +56,7 @@ def gather(
         flows = levels.add(flows, ledger)
     heat = heat or Heat()
     if samples is not None and heat.bound is None:
-        heat = replace(heat, bound=classify_host(inventory, samples, host.top_nodes))
+        heat = replace(heat, bound=classify_host(inventory, samples))
     return Facts(host, flows, heat, word)
 
 

@@ -1,7 +1,8 @@
 """Rules on kinds of pages and on bandwidth: file cache, swappiness, interleave."""
 
-from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts, MemoryBound
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
+from tierscope.domain.ratio.memory_bound import MemoryBound
 from tierscope.domain.slowdown.bandwidth import balanced_share, gain_bound, interleave_weights
 
 DENSITY_RATIO = 4.0
@@ -150,7 +151,7 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
                 None,
                 (
                     "Tasks take part by policy: numactl --weighted-interleave=.",
-                    None if bound is None else f"{bound.reason[0].upper()}{bound.reason[1:]} (grade: {bound.grade}).",
+                    None if bound is None else f"{bound.sentence[:-1]} (grade: {bound.grade}).",
                     host.bandwidth_note,
                 ),
             )
@@ -169,5 +170,6 @@ def _utilisation(bound: MemoryBound | None) -> tuple[Evidence, ...]:
         ("DRAM bandwidth in use, 95th percentile", bound.utilisation_p95),
         ("the same, low end of its 95 % interval", bound.low),
         ("the same, high end", bound.high),
+        ("CXL bandwidth in use, 95th percentile", bound.slow_utilisation_p95),
     )
     return tuple(Evidence(name, value, "share") for name, value in named if value is not None)

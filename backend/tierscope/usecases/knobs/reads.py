@@ -11,11 +11,11 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.knobs import Facts, advise
-from tierscope.domain.knobs.bandwidth import bandwidth_keys
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
 from tierscope.domain.ledger import steady_intervals
+from tierscope.domain.ratio.memory_bound import bandwidth_keys
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.counters.rows import layouts_in, read_keys
 from tierscope.storage.counters.schemas import read_layouts

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.domain.base.figures import Figure, Grade, Origin, Window
 from tierscope.domain.ratio import Answer, Constraint, RatioGrade
 from tierscope.domain.ratio.parts import PartName
 
@@ -26,6 +26,10 @@ class ServiceClass:
     """What limits the service; `name` None where that is not known, and why."""
 
     name: Annotated[Literal["latency", "bandwidth", "mixed", "insensitive"] | None, Described("Null: not known.")]
+    grade: Annotated[
+        Grade | None,
+        Described("`good` by a bench under load, `partial` without, `early` where ends or hosts differ; null: none."),
+    ]
     why: str
     microsecond_service: Annotated[bool | None, Described("Whether p99 latency is below 1 ms; null: not collected.")]
     figures: tuple[NamedFigure, ...]

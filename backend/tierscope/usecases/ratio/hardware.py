@@ -11,7 +11,19 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
 from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, group_alike, model_memory
+from tierscope.domain.ratio.memory_bound import (
+    DEVICES,
+    STALLS,
+    Floats,
+    MemoryBound,
+    bandwidth_keys,
+    bind_memory,
+    middle_bound,
+    read_traffic,
+    top_nodes,
+)
 from tierscope.domain.slowdown import Tier
+from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
@@ -19,8 +31,8 @@ from tierscope.usecases.ratio.answers import Subtracted
 
 PEAK_QUANTILE = 0.95
 _GIGA = 1e9
-_STALLS, _CYCLES = "host|memory_stall|stall_cycles", "host|memory_stall|cycles"
-_RATES = (("uncore", ("read_bytes", "write_bytes")), ("resctrl", ("mbm_total_bytes",)))
+_STALLS, _CYCLES = STALLS
+_SOURCES = ("uncore", "resctrl")
 _NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
 _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
@@ -29,7 +41,8 @@ _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 class HardwareFacts:
     """Hosts of a service; figures are of the median host.
 
-    `slow_elsewhere`: slow memory is as other hosts measured it, because these have none.
+    `slow_elsewhere`: slow memory is as other hosts measured it, because these have none. `bound`: what limits memory,
+    on the host in the middle.
     """
 
     memory: MemoryModel
@@ -37,6 +50,7 @@ class HardwareFacts:
     demand: Figure
     stalls: Figure
     subtracted: tuple[Subtracted, ...]
+    bound: MemoryBound
 
 
 def read_slow_memory(session: ReadSession, host_ids: Sequence[int]) -> Tier | None:
@@ -56,7 +70,7 @@ def read_hardware_facts(
         elsewhere: slow memory of other hosts, for hosts that have none.
     """
     bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
-    keys = [_STALLS, _CYCLES, *(f"node:{node}|{source}|{name}" for node in _nodes(bodies) for source, name in _names())]
+    keys = _keys(session, host_ids)
     cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
     memory = model_memory([_measured(body) for body in bodies.values()])
     lends = memory.slow is None and memory.dram is not None and elsewhere is not None
@@ -66,13 +80,19 @@ def read_hardware_facts(
         demand=_demand(cells, window),
         stalls=_stalls(cells, window),
         subtracted=_subtracted(list(bodies.values())),
+        bound=_bind(bodies, cells),
     )
 
 
 def unknown_hardware(window: Window) -> HardwareFacts:
     """Where no host is known."""
     return HardwareFacts(
-        model_memory([]), slow_elsewhere=False, demand=_demand([], window), stalls=_stalls([], window), subtracted=()
+        model_memory([]),
+        slow_elsewhere=False,
+        demand=_demand([], window),
+        stalls=_stalls([], window),
+        subtracted=(),
+        bound=middle_bound([]),
     )
 
 
@@ -82,12 +102,26 @@ def read_host_kinds(session: ReadSession, host_ids: Sequence[int]) -> list[tuple
     return group_alike({host: _kind(bodies.get(host, {})) for host in host_ids})
 
 
-def _names() -> list[tuple[str, str]]:
-    return [(source, name) for source, names in _RATES for name in names]
+def _keys(session: ReadSession, host_ids: Sequence[int]) -> list[str]:
+    """Counters of bandwidth and of memory stalls that any of the hosts sends."""
+    layouts = {layout for ids in layouts_of_hosts(session, host_ids).values() for layout in ids}
+    return bandwidth_keys({key for names in read_layouts(session, layouts).values() for key in names})
 
 
-def _nodes(bodies: Mapping[int, Mapping[str, Any]]) -> list[int]:
-    return sorted({int(node["id"]) for body in bodies.values() for node in body.get("nodes") or ()})
+def _bind(bodies: Mapping[int, Mapping[str, Any]], cells: Sequence[Cell]) -> MemoryBound:
+    """What limits memory, by ten-minute means: on each host, then on the one in the middle."""
+    of_hosts: dict[int, dict[str, dict[int, float]]] = {host: {} for host in bodies}
+    for cell in cells:
+        of_hosts.setdefault(cell.host_id, {}).setdefault(cell.name, {})[cell.end_s] = cell.value
+    return middle_bound([_bind_host(bodies[host], of_hosts[host]) for host in bodies])
+
+
+def _bind_host(body: Mapping[str, Any], means: Mapping[str, Mapping[int, float]]) -> MemoryBound:
+    def rates_of(keys: Sequence[str]) -> Floats:
+        ends_s = sorted(set.intersection(*(set(means[key]) for key in keys)))
+        return np.array([[means[key][end_s] for key in keys] for end_s in ends_s], np.float64).reshape(-1, len(keys))
+
+    return bind_memory(body, read_traffic(means, rates_of, top_nodes(body)))
 
 
 def _is_slow(tier_class: str) -> bool:
@@ -136,11 +170,16 @@ def _named(figures: Sequence[BenchFigure], name: str) -> list[float]:
 
 
 def _demand(cells: Sequence[Cell], window: Window) -> Figure:
-    """p95 over ten-minute means of the bytes per second that a host moves; the median host."""
-    for source, _ in _RATES:
+    """p95 over ten-minute means of the bytes per second that a host moves; the median host.
+
+    Memory controllers move those of DRAM alone: those of CXL devices are added where they are counted.
+    """
+    for source in _SOURCES:
         totals: dict[int, dict[int, float]] = {}
+        hosts = {cell.host_id for cell in cells if f"|{source}|" in cell.name}
         for cell in cells:
-            if f"|{source}|" in cell.name:
+            device = source == "uncore" and cell.name.startswith(DEVICES) and cell.host_id in hosts
+            if f"|{source}|" in cell.name or device:
                 of_host = totals.setdefault(cell.host_id, {})
                 of_host[cell.end_s] = of_host.get(cell.end_s, 0.0) + cell.value
         if totals:

@@ -1,59 +1,71 @@
 """What limits a service: latency, bandwidth, both or neither; from what its hosts report."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from tierscope.domain.base.figures import Figure, Window, absent
-from tierscope.domain.ratio import classify_service
+from tierscope.domain.base.figures import Figure, Interval, Window, absent
+from tierscope.domain.ratio.choice import INSENSITIVE_LOSS
+from tierscope.domain.ratio.memory_bound import LEVEL
 from tierscope.usecases.counters.service_metrics import ServiceMetrics
 from tierscope.usecases.ratio.answers import NamedFigure, ServiceClass
 from tierscope.usecases.ratio.hardware import HardwareFacts
 
 MICROSECONDS_NS = 1e6
 """A service whose p99 is below a millisecond feels single misses."""
-_GIGA = 1e9
 _LATENCY = "service.latency_p99_ns/1"
-_WHY = {
-    "bandwidth": "DRAM runs at 70 % of its bandwidth or more, and its latency has risen by half or more",
-    "latency": "DRAM runs below half of its bandwidth: latency is what slow memory costs",
-    "insensitive": "DRAM runs below half of its bandwidth, and even at 1:1 a loss above 1 % can be ruled out",
-    "mixed": "DRAM is neither clearly idle nor clearly saturated: the worse of latency and bandwidth is taken",
-}
+_NO_DEVICE = (
+    "No host counts bytes at CXL devices (cxl_pmu), or none knows what they deliver: run `tierscope-agent bench`."
+)
 
 
 def classify(hardware: HardwareFacts, latency: Figure, upper_loss_at_even: float | None) -> ServiceClass:
-    """The class with its figures; no name where bandwidth or the loss at 1:1 is not known, with what is missing."""
+    """The class that the hosts' memory has, with its grade and figures; no name where it cannot be told, and why.
+
+    `upper_loss_at_even`: of the service at 1:1; below 1 % it does not care for the latency that limits it.
+    """
     microsecond = None if latency.value is None else latency.value < MICROSECONDS_NS
-    utilisation = utilise(hardware)
     figures = (
         NamedFigure("demand_bytes_per_s", hardware.demand),
-        NamedFigure("dram_utilisation", utilisation),
+        NamedFigure("dram_utilisation", utilise(hardware)),
+        NamedFigure("slow_utilisation", _utilise_slow(hardware)),
+        NamedFigure("memory_stall_ratio", hardware.stalls),
         NamedFigure("latency_p99_ns", latency),
     )
-    if utilisation.value is None:
-        return ServiceClass(None, utilisation.reason or "", microsecond, figures)
-    if upper_loss_at_even is None:
-        return ServiceClass(None, "the loss at 1:1 is not known", microsecond, figures)
-    risen = hardware.memory.loaded_over_idle(utilisation.value)
-    name = classify_service(
-        dram_utilisation_p95=utilisation.value,
-        loaded_over_idle=1.0 if risen is None else risen,
-        upper_loss_at_even=upper_loss_at_even,
-    )
-    return ServiceClass(name, _WHY[name], microsecond, figures)
+    bound = hardware.bound.given_loss(upper_loss_at_even)
+    why = bound.sentence
+    if bound.name == "insensitive" and hardware.bound.name != "insensitive":
+        why = f"{why} A loss above {INSENSITIVE_LOSS:.0%} can be ruled out even at 1:1."
+    return ServiceClass(bound.name, bound.grade, why, microsecond, figures)
 
 
 def utilise(hardware: HardwareFacts) -> Figure:
-    """p95 of the demand over the bandwidth that DRAM was measured to deliver."""
-    definition = "ratio.dram_utilisation_ratio/1"
-    if hardware.demand.value is None:
-        return replace(hardware.demand, definition=definition, unit="ratio")
-    if hardware.memory.dram is None:
-        reason = "The bandwidth of DRAM was not measured: run `tierscope-agent bench` on a host."
-        return absent(definition, "ratio", "not_collected", reason, window=hardware.demand.window)
-    share = hardware.demand.value / (hardware.memory.dram.bandwidth_gb_per_s * _GIGA)
-    return replace(hardware.demand, definition=definition, unit="ratio", value=share)
+    """Use of DRAM's bandwidth, its 95th percentile on the host in the middle, with its interval."""
+    definition, bound = "ratio.dram_utilisation_ratio/2", hardware.bound
+    window = hardware.demand.window
+    if bound.utilisation_p95 is None or bound.low is None or bound.high is None:
+        return absent(definition, "ratio", "not_collected", bound.sentence, window=window)
+    return Figure(
+        definition,
+        "ok",
+        bound.utilisation_p95,
+        "ratio",
+        method="counters",
+        window=window,
+        interval=Interval(bound.low, bound.high, LEVEL, "confidence"),
+        n_hosts=hardware.demand.n_hosts,
+        n_intervals=bound.intervals,
+        grade=bound.grade,
+        grounding="S MEMO",
+        warnings=hardware.demand.warnings,
+    )
+
+
+def _utilise_slow(hardware: HardwareFacts) -> Figure:
+    """Use of the bandwidth of CXL devices, its 95th percentile on the same host."""
+    definition, window = "ratio.slow_utilisation_ratio/1", hardware.demand.window
+    used = hardware.bound.slow_utilisation_p95
+    if used is None:
+        return absent(definition, "ratio", "not_collected", _NO_DEVICE, window=window)
+    return Figure(definition, "ok", used, "ratio", method="counters", window=window, grade="good", grounding="S MEMO")
 
 
 def no_latency(window: Window | None, reason: str) -> Figure:

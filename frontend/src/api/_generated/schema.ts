@@ -7942,6 +7942,8 @@ export interface components {
          * @description What limits the service; null with the reason where it is not known.
          */
         ObjectiveClass: {
+            /** Grade */
+            grade: ("early" | "partial" | "good") | null;
             /** Name */
             name: ("latency" | "bandwidth" | "mixed" | "insensitive") | null;
             /** Why */
@@ -11027,6 +11029,11 @@ export interface components {
         ServiceClass: {
             /** Figures */
             figures: components["schemas"]["NamedFigure"][];
+            /**
+             * Grade
+             * @description `good` by a bench under load, `partial` without, `early` where ends or hosts differ; null: none.
+             */
+            grade: ("early" | "partial" | "good") | null;
             /**
              * Microsecond Service
              * @description Whether p99 latency is below 1 ms; null: not collected.
@@ -22184,9 +22191,10 @@ export interface operations {
                      *             "metric": "demand_bytes_per_s"
                      *           }
                      *         ],
+                     *         "grade": "good",
                      *         "microsecond_service": false,
                      *         "name": "latency",
-                     *         "why": "DRAM runs below half of its bandwidth: latency is what slow memory costs"
+                     *         "why": "DRAM runs at 38% of its measured bandwidth at the 95th percentile (uncore), where its latency is 1.1 times that of idle memory."
                      *       },
                      *       "service_id": "s1bd7f94ef419b4f1",
                      *       "subtracted": [

@@ -70,7 +70,7 @@ export function objectives(serviceId: string): Objectives {
     slow_residency_ratio: nothing('revisit.slow_residency_ratio/1', 'ratio', 'not_collected', 'Tiers are not known.'),
     target_per_min: 0.002,
     meets_target: true,
-    service_class: { name: null, why: 'Latency was not measured.' },
+    service_class: { name: null, grade: null, why: 'Latency was not measured.' },
     comparisons: [
       {
         point: 'web, within 10 min',

@@ -167,6 +167,7 @@ export function ClassSection({ ratio }: { ratio: Ratio }) {
     <>
       <p className={classes.text}>
         <Prose text={service.why} />
+        {service.grade !== null && ` Grade: ${service.grade}.`}
       </p>
       {service.microsecond_service === true && (
         <p className={classes.text}>Its p99 is below a millisecond: keep it in DRAM unless the hot data fits.</p>
