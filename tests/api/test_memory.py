@@ -2,37 +2,67 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 
+import httpx
 import pytest
 
 from bench.ingest import serving
 from bench.memory_watch import Cost, measure_costs
+from factories import batches
 from factories.api_watch import SELDOM_SECONDS
 from factories.hostile_requests import hostile_requests
-from factories.installations import enrol
+from factories.installations import Enrolled, enrol
+from factories.loopback import NO_AUTHORITIES
+from factories.services import batch_headers
+from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.database import Database
 from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
 from tierscope.domain.base.yaml_text import MAX_DEPTH, YamlTooMuch, check_yaml
 from tierscope.usecases.access.tokens import Access
 
+REFUSED = (400, 413, 415, 422, 429, 503)
+"""How a body is refused that is more than it seems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A service of its own, a host of it, and what the hostile requests cost while they are sent."""
+
+    address: str
+    host: Enrolled
+    costs: Iterator[Cost]
+
 
 @pytest.fixture
-def costs(database_url: str) -> Iterator[Iterator[Cost]]:
+def sent(database_url: str) -> Iterator[Sent]:
     with serving(database_url) as (address, pid), closing(Database(database_url)) as database:
         host = enrol(database)
         token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
         requests = hostile_requests(host_id=host.id, credential=host.credential, token=token)
         quick = [request for request in requests if request.quick]
-        yield measure_costs(address, pid, quick, pause_seconds=SELDOM_SECONDS)
+        yield Sent(address, host, measure_costs(address, pid, quick, pause_seconds=SELDOM_SECONDS))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-def test_no_request_takes_much_memory_and_none_breaks_the_service(costs: Iterator[Cost]) -> None:
+def test_no_request_takes_much_memory_and_none_breaks_the_service(sent: Sent) -> None:
     pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
-    found = list(costs)
+    found = list(sent.costs)
     assert [cost for cost in found if cost.problem is not None] == []
     assert len(found) > 40
+    bombs = [cost for cost in found if cost.name.startswith("batch: 4 M")]
+    assert all(status in REFUSED for cost in bombs for status in cost.statuses), bombs
+    good = batches.make_batch(host_id=sent.host.id)
+    batches.add_counters(good, [[1, 2, 3]])
+    answer = httpx.post(
+        f"{sent.address}/v1/ingest/batches",
+        headers=batch_headers(sent.host.credential),
+        content=batches.compress(good),
+        timeout=DEADLINE_SECONDS,
+        verify=NO_AUTHORITIES,
+    )
+    assert answer.status_code == httpx.codes.OK, "a batch as it should be is taken after all of them"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def attack(assault: Assault) -> None:
                 assault.found(f"GET {base}{path[:60]}: a file of the machine was answered")
             if b"\r\nset-cookie: x=y" in said.lower():
                 assault.found(f"GET {base}{path[:60]}: a header of one's own was answered")
-    for path, name, place in assault.some(_parameters(), 150):
+    for path, name, place in assault.some(_parameters(), 60):
         for value in assault.some(_VALUES, 1):
             _read(assault, path, name, place, value)
     _cursors(assault)
@@ -149,7 +149,7 @@ def _cursors(assault: Assault) -> None:
         if document.get("next_cursor"):
             made.append(document["next_cursor"])
     for path in paged:
-        for cursor in _beyond():
+        for cursor in assault.some(_beyond(), 4):
             query = urlencode({"cursor": cursor, "match": "m"})
             said = f"{path} with the cursor {cursor[:40]}"
             assault.ask("GET", f"{path}?{query}", headers=assault.arena.admin, expect=(200, 400, 422), what=said)

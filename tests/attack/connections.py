@@ -32,7 +32,7 @@ def attack(assault: Assault) -> None:
     clients = [_client(assault, number) for number in range(count)]
     readers = _never_reading(assault, assault.of(100, 20))
     try:
-        for _ in range(assault.of(_ROUNDS, 8)):
+        for _ in range(assault.of(_ROUNDS, 4)):
             for client in clients:
                 _next_byte(client)
             for path in ("/v1/fleet", "/v1/hosts", "/v1/status"):

@@ -135,16 +135,19 @@ def _rules_named(assault: Assault, name: str) -> Iterator[str]:
 
 def _queries(assault: Assault, patterns: list[str]) -> None:
     """Filters, selectors and searches: every query parameter that takes a text."""
+    for path, name in assault.some(_texts(), 40):
+        for pattern in assault.some(patterns, 1):
+            for value in (pattern, f'{{instance=~"{pattern}"}}', f"host=~{pattern}"):
+                assault.ask("GET", f"{path}?{urlencode({name: value})}", headers=assault.arena.admin)
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Path and name of each query parameter of each list."""
     for path, methods in application.document()["paths"].items():
-        if "get" not in methods or "{" in path:
-            continue
-        for parameter in methods["get"].get("parameters", []):
-            if parameter["in"] != "query":
-                continue
-            for pattern in assault.some(patterns, 1):
-                for value in (pattern, f'{{instance=~"{pattern}"}}', f"host=~{pattern}"):
-                    query = urlencode({parameter["name"]: value})
-                    assault.ask("GET", f"{path}?{query}", headers=assault.arena.admin)
+        if "get" in methods and "{" not in path:
+            for parameter in methods["get"].get("parameters", []):
+                if parameter["in"] == "query":
+                    yield path, parameter["name"]
 
 
 def _live(assault: Assault, patterns: list[str]) -> None:

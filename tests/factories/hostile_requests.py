@@ -20,6 +20,8 @@ from factories.services import batch_headers
 
 MIB = 1 << 20
 _INFLATED_BYTES = 8 * MIB
+_COPY_BYTES = 64
+"""The most that a copy of Snappy's block format is of."""
 _STRINGS, _INVENTORY, _HEAT, _PAGE_SAMPLES = 10, 11, 14, 19
 _BINARY = {"Content-Type": "application/octet-stream"}
 Content = bytes | Iterator[bytes]
@@ -145,15 +147,23 @@ def _snappy(message: bytes) -> bytes:
     out = bytearray(number(len(message)))
     at = 0
     while at < len(message):
-        period = next((p for p in (2, 4, 1) if at >= p and message[at - p : at - p + 64] == message[at : at + 64]), 0)
-        if period and at + 64 <= len(message):
-            run = 64
-            out += bytes([63 << 2 | 2]) + struct.pack("<H", period)
+        period = next((period for period in (2, 4, 1) if _is_repeated(message, at, period, _COPY_BYTES)), 0)
+        if period:
+            run = _COPY_BYTES
+            while _is_repeated(message, at, period, 2 * run):
+                run *= 2
+            out += (bytes([(_COPY_BYTES - 1) << 2 | 2]) + struct.pack("<H", period)) * (run // _COPY_BYTES)
         else:
             run = min(60, len(message) - at)
             out += bytes([(run - 1) << 2]) + message[at : at + run]
         at += run
     return bytes(out)
+
+
+def _is_repeated(message: bytes, at: int, period: int, count: int) -> bool:
+    """Whether so many bytes are those that stand `period` before them."""
+    before = at - period
+    return before >= 0 and at + count <= len(message) and message[before : before + count] == message[at : at + count]
 
 
 def _documents(headers: dict[str, str]) -> Iterator[Hostile]:
