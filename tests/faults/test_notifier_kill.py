@@ -53,14 +53,17 @@ def test_killing_the_worker_between_sending_and_writing_it_down_sends_it_again(
     web.before_answer = kill
     notifying.change("a1", "firing")
     worker.start()
+    worker.wake("notifications.deliver")
     assert killed.wait(DEADLINE_SECONDS)
     assert len(web.requests) == 1
     assert [(entry.status, entry.attempts) for entry in notifying.log()] == [("waiting", 0)]
     web.before_answer = lambda: None
     worker.start()
+    worker.wake("notifications.deliver")
     worker.until(lambda: [entry.status for entry in notifying.log()] == ["delivered"])
     notifying.clock.now = utc_now()
     notifying.change("a1", "resolved")
+    worker.wake("notifications.deliver")
     worker.until(lambda: [entry.status for entry in notifying.log()] == ["delivered", "delivered"])
     worker.kill()
     keys = [got.headers["Idempotency-Key"] for got in web.requests]

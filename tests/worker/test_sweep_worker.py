@@ -36,6 +36,12 @@ def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker
     made.kill()
 
 
+def let_lease_run_out(database: Database) -> None:
+    """As if its worker had been silent for as long as a lease lasts."""
+    with database.write() as transaction:
+        transaction.execute(text("UPDATE sweep_tasks SET lease_until = clock_timestamp() WHERE status = 'running'"))
+
+
 def start(database: Database) -> str:
     """A sweep of three policies whose runs take some tenths of a second each."""
     source = SweepSourceRequest("workload", None, None, "cache1", 200_000, 60, None, None, None)
@@ -74,6 +80,7 @@ def test_a_worker_that_is_killed_loses_no_run_and_repeats_none(database: Databas
     sweep_id = start(database)
     total = SweepReads(ReadContext(database, utc_now, Settings(_env_file=None))).show(sweep_id).total
     worker.start()
+    worker.wake("sweeps.run")
     worker.until(lambda: len(made(database)) >= 5)
     worker.kill()
     before = made(database)
@@ -81,7 +88,9 @@ def test_a_worker_that_is_killed_loses_no_run_and_repeats_none(database: Databas
     with database.read() as session:
         running = session.execute(text("SELECT count(*) FROM sweep_tasks WHERE status = 'running'")).scalar_one()
     assert running == 1, "its task still says that it runs"
+    let_lease_run_out(database)
     worker.start()
+    worker.wake("sweeps.run")
     worker.until(lambda: status(database, sweep_id) == "done")
     worker.kill()
     after = made(database)
@@ -99,16 +108,19 @@ def test_cancelling_stops_a_worker_between_runs_and_resuming_goes_on(database: D
     sweep_id = start(database)
     writes = SweepWrites(database)
     worker.start()
+    worker.wake("sweeps.run")
     worker.until(lambda: len(made(database)) > 0)
     assert writes.cancel(sweep_id, actor="ann").status == "cancelled"
     stopped = made(database)
     other = start(database)
+    worker.wake("sweeps.run")
     worker.until(lambda: len(made(database)) > len(stopped))
     with database.read() as session:
         statement = text("SELECT count(*) FROM sweep_runs r JOIN sweeps s ON s.id = r.sweep_id WHERE s.public_id = :id")
         assert session.execute(statement, {"id": sweep_id}).scalar_one() == len(stopped), "no run came after"
     writes.delete(other, actor="ann")
     assert writes.resume(sweep_id, actor="ann").status in ("queued", "running")
+    worker.wake("sweeps.run")
     worker.until(lambda: status(database, sweep_id) == "done")
     worker.kill()
     assert {number: at for number, at in made(database).items() if number in stopped} == stopped

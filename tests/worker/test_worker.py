@@ -62,11 +62,13 @@ def assert_complete(database: Database, hosts: int) -> None:
 def test_killing_the_worker_at_its_work_loses_nothing(database: Database, worker: Worker) -> None:
     fill(database)
     worker.start()
+    worker.wake("rebuild.drain")
     # Killed as soon as one subject is through: others are under way, or wait.
     worker.until(lambda: ledger_rows(database) > 0)
     worker.kill()
     fill(database, first=HOSTS)
     worker.start()
+    worker.wake("rebuild.drain")
     worker.until(lambda: marks(database) == [])
     worker.kill()
     assert_complete(database, 2 * HOSTS)
