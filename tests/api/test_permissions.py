@@ -67,6 +67,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/fleet/statistics": "read:fleet",
     "GET /v1/fleet/drift": "read:fleet",
     "GET /v1/services/{service_id}/lookalikes": "read:fleet",
+    "GET /v1/services/{service_id}/network": "read:fleet",
     "GET /v1/hosts": "read:fleet",
     "GET /v1/hosts/{host_id}": "read:fleet",
     "GET /v1/hosts/{host_id}/pods": "read:fleet",

@@ -23,7 +23,8 @@ from tierscope.domain.experiments import (
     split_before,
     trends_are_parallel,
 )
-from tierscope.domain.experiments.confounders import HostNetwork, NetworkConfounder, judge_network
+from tierscope.domain.experiments.confounders import NetworkConfounder, judge_network
+from tierscope.domain.fleet.network import HostNetwork, NetworkSide, compare_sides
 
 
 def arm(hosts: int, *, shift: float, seed: int) -> Arm:
@@ -248,3 +249,29 @@ def test_rdma_and_smc_are_named_where_they_differ_or_change() -> None:
     found, text = network((True, none, both), (True, none, none), (False, None, None), (False, none, none))
     assert found.covariate is None
     assert "not known of h2" in text
+
+
+def test_two_sides_are_told_apart_by_their_network() -> None:
+    def side(name: str, **hosts: tuple[set[str] | None, set[str] | None]) -> NetworkSide:
+        seen = [
+            HostNetwork(host, *(None if devices is None else frozenset(devices) for devices in states))
+            for host, states in hosts.items()
+        ]
+        return NetworkSide(name, tuple(seen))
+
+    smc: set[str] = {"smc"}
+    none: set[str] = set()
+    with_it, without = side("a", n1=(smc, smc), n2=(smc, smc)), side("b", n3=(none, none), n4=(none, none))
+    assert compare_sides(with_it, with_it) == ("none", ())
+    effect, (warning,) = compare_sides(with_it, without)
+    assert effect == "sides_differ"
+    assert "100% of the hosts of a and 0% of those of b" in warning
+    effect, (warning,) = compare_sides(side("a", n1=(none, smc)), side("b", n2=(smc, smc)))
+    assert (effect, "changed on n1" in warning) == ("changed", True)
+    effect, (warning,) = compare_sides(
+        side("a", n1=(smc, smc), n2=(none, none)), side("b", n1=(none, none), n2=(smc, smc))
+    )
+    assert (effect, "changed on n1, n2" in warning) == ("changed", True), "as many, on other hosts"
+    effect, (warning,) = compare_sides(with_it, side("b", n3=(None, None)))
+    assert (effect, "not known of 1 of 1 hosts of b" in warning) == ("not_known", True)
+    assert compare_sides(with_it, side("b"))[0] == "not_known"

@@ -1,5 +1,6 @@
 """Fleet statistics from samples to answer: groups of peer hosts, outliers, changes beside events, look-alikes."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from cli.commands import call
 from factories.derived import dump
 from factories.experiments import Fleet, full_hour, make_fleet
 from tierscope.core.database import Database
@@ -15,6 +17,7 @@ from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.statistics import Quantiles
 from tierscope.storage.statistics.rows import SketchRow, ensure_groups, replace_sketches, store_features, try_lock
 from tierscope.usecases.fleet.events import EventRequest, Events
+from tierscope.usecases.statistics.network import NetworkReads
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.update import UpdateFleetStatistics, merge_hours
 
@@ -182,6 +185,51 @@ def test_services_that_behave_alike_are_found_among_all(database: Database) -> N
     missing = reads(database, fleet).lookalikes("s2")
     assert missing.missing is None
     assert missing.cluster is not None
+
+
+def test_rdma_on_one_side_alone_or_come_since_is_warned_of(database: Database, database_url: str) -> None:
+    """The service runs on hosts of which half got SMC-R; another one on hosts that never had it."""
+    fleet = make_fleet(database, 4, hours=2, devices=lambda number: ((), ("smc",)) if number < 2 else ((), ()))
+    with database.write() as transaction:
+        statement = text(
+            "INSERT INTO services (public_id, namespace, name, origin) VALUES (:id, 'demo', :id, 'live') RETURNING id"
+        )
+        plain = transaction.execute(statement, {"id": "plain"}).scalar_one()
+        own = transaction.execute(text("SELECT id FROM services WHERE name = 'cache'")).scalar_one()
+        transaction.execute(
+            text(
+                "INSERT INTO host_services"
+                " SELECT (jsonb_populate_record(s, jsonb_build_object('service_id', :plain))).*"
+                " FROM host_services s JOIN hosts h ON h.id = s.host_id"
+                " WHERE s.service_id = :own AND h.name IN ('node-002', 'node-003')"
+            ),
+            {"plain": plain, "own": own},
+        )
+        rows: dict[int, tuple[int, dict[str, float | None]]] = {}
+        others = [transaction.execute(statement, {"id": f"s{number}"}).scalar_one() for number in range(8)]
+        for place, service in enumerate([own, plain, *others]):
+            share = 0.2 if place < 5 else 0.8
+            rows[service] = (3, {"hot_anon_ratio": share, "hot_file_ratio": 1 - share})
+        store_features(transaction, fleet.now, rows)
+    asked = NetworkReads(fleet.context(database, at=fleet.now))
+    window: Mapping[str, str | None] = {"from_": "-1h", "to": None, "other_from": None, "other_to": None}
+    found = asked.compare(fleet.service_id, "plain", **window)
+    assert found.effect == "sides_differ"
+    assert (found.side.with_rdma_ratio, found.other.with_rdma_ratio) == (0.5, 0.0)
+    assert "50% of the hosts of demo/cache and 0% of those of demo/plain" in found.warnings[-1]
+    earlier = asked.compare(fleet.service_id, None, **{**window, "other_from": "-2h", "other_to": "-1h"})
+    assert earlier.effect == "sides_differ"
+    assert any("changed on node-000, node-001" in warning for warning in earlier.warnings)
+    assert "this time" in earlier.warnings[-1]
+    assert asked.compare("plain", None, **window).effect == "none"
+    alike = reads(database, fleet).lookalikes(fleet.service_id)
+    assert any("Confounder rdma_smc" in note and "demo/plain" in note for note in alike.notes)
+    with pytest.raises(NotFound):
+        asked.compare(fleet.service_id, "none", **window)
+    done = call("network", "demo/cache", "demo/plain", env={**os.environ, "TIERSCOPE_DATABASE_URL": database_url})
+    assert done.status == 0, done.stderr
+    assert "0% of those of demo/plain" in done.stdout
+    assert "demo/cache, " in done.stdout
 
 
 def test_without_statistics_the_answer_says_so(database: Database) -> None:

@@ -36,6 +36,7 @@ from tierscope.cli.recordings import assess
 from tierscope.cli.recordings import command as analyze
 from tierscope.cli.simulate import command as simulate
 from tierscope.cli.simulate import swap_device
+from tierscope.cli.statistics import network
 from tierscope.cli.tco import command as tco
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.errors import TierscopeError
@@ -44,7 +45,7 @@ COMPLETE = "_TIERSCOPE_COMPLETE"
 """Set by a shell that asks for completions."""
 PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Start an instance on this machine": (up, down, status, doctor),
-    "Look at the fleet": (fairness, ("hosts", hosts.app), ("agents", agents.app), event),
+    "Look at the fleet": (fairness, network, ("hosts", hosts.app), ("agents", agents.app), event),
     "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
     "Plan and calculate": (capacity, tco, simulate, swap_device),
     "Watch and notify": (("rules", rules.app), ("silences", silences.app)),

@@ -22,6 +22,7 @@ import { objectives, revisit } from './heat/revisit'
 import { backtest, ruleCheck, rules, vocabulary } from './alerts/rules'
 import { sensitivity, stability } from './sensitivity'
 import { serviceMetrics } from './fleet/serviceMetrics'
+import { comparedNetwork } from './fleet/network'
 import { serviceDetail, services } from './fleet/services'
 import { hostPods, servicePods } from './fleet/pods'
 import { simulatorPolicies, simulatorSources, swapDevices } from './simulate/simulator'
@@ -193,6 +194,7 @@ const routes: [RegExp, Handler][] = [
   [/^\/v1\/services\/([^/]+)\/slowdown-points$/, (id) => json(slowdownPoints(id))],
   [/^\/v1\/services\/([^/]+)\/sensitivity$/, (id) => json(sensitivity(id))],
   [/^\/v1\/services\/([^/]+)\/stability$/, (id) => json(stability(id))],
+  [/^\/v1\/services\/([^/]+)\/network$/, (id, query) => json(comparedNetwork(id, query.get('other') ?? id))],
   [/^\/v1\/services\/([^/]+)\/revisit\/objectives$/, (id) => json(objectives(id))],
   [/^\/v1\/services$/, () => json({ items: services, next_cursor: null })],
   [

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
@@ -107,5 +107,17 @@ describe('charts over time', () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ compare: '-1h' }))
     await userEvent.click(within(screen.getByTestId('page-host')).getByRole('button', { name: 'Reset comparison' }))
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty('compare', '-1h'))
+  })
+})
+
+describe('the network of both sides', () => {
+  it('is warned of where RDMA is on one side alone, and not where it is alike', async () => {
+    openApp(`/services/svc-redis?tab=curve&compare=service:svc-web&${times}`)
+    expect((await screen.findByTestId('network-note')).textContent).toContain('100% of the hosts of svc-redis')
+    cleanup()
+    const { asked } = openAndNote(`/services/svc-redis?tab=curve&compare=-1d&${times}`, '/network')
+    await waitFor(() => expect(asked).toHaveLength(1))
+    await waitFor(async () => expect(await legendOf('chart-curve')).toContain('1 day before'))
+    expect(screen.queryByTestId('network-note')).toBeNull()
   })
 })

@@ -692,6 +692,18 @@ class CollectorInfo(TypedDict):
     sees: str | None
 
 
+class ComparedNetwork(TypedDict):
+    """RDMA and SMC-R of the hosts of one side."""
+
+    changed: list[str]
+    n_hosts: int
+    n_known: int
+    service: str
+    service_id: str
+    window: Window
+    with_rdma_ratio: float | None
+
+
 class ComparedScenario(TypedDict):
     """A stored scenario beside others."""
 
@@ -2303,6 +2315,15 @@ class NamedHost(TypedDict):
 
     id: str
     name: str
+
+
+class NetworkComparison(TypedDict):
+    """Whether RDMA or SMC-R may explain a difference between two services, or between two times of one."""
+
+    effect: Literal["none", "sides_differ", "changed", "not_known"]
+    other: ComparedNetwork
+    side: ComparedNetwork
+    warnings: list[str]
 
 
 class NewOwnToken(TypedDict):

@@ -49,6 +49,28 @@ class Client(Transport):
         """Check a rule. All that is wrong with a rule, with column, cause and next step; nothing is stored."""
         return cast("models.RuleCheck", self._json("POST", "/v1/rules/check", body=body))
 
+    def compare_network(
+        self,
+        service_id: str,
+        *,
+        other: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        other_from: str | None = None,
+        other_to: str | None = None,
+    ) -> models.NetworkComparison:
+        """RDMA and SMC-R beside another service. Whether RDMA or SMC-R may explain a difference between two services,
+        or between two times of one.
+        """
+        return cast(
+            "models.NetworkComparison",
+            self._json(
+                "GET",
+                f"/v1/services/{quote(service_id, safe='')}/network",
+                query={"other": other, "from": from_, "to": to, "other_from": other_from, "other_to": other_to},
+            ),
+        )
+
     def compare_scenarios_file(
         self,
         *,

@@ -9,6 +9,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.usecases.statistics.network import NetworkComparison, NetworkReads
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.views import FleetDrift, FleetStatistics, Lookalikes
 
@@ -19,6 +20,7 @@ COUNTED_SECONDS = 60.0
 router = APIRouter(tags=["fleet"], dependencies=[Depends(requires("read:fleet"))])
 
 Reads = Annotated[FleetStatisticsReads, Depends(use(lambda held: held.fleet_statistics))]
+Network = Annotated[NetworkReads, Depends(use(lambda held: held.networks))]
 
 
 @router.get("/v1/fleet/statistics", summary="Peer groups, outliers, change points")
@@ -54,3 +56,19 @@ def read_fleet_drift(request: Request, reads: Reads, at: At = None) -> Answer[Fl
 def read_lookalikes(request: Request, reads: Reads, service_id: str) -> Answer[Lookalikes]:
     """The cluster of the service by the heat of its memory, where one stands apart."""
     return answer(request, Lookalikes, reads.lookalikes(service_id))
+
+
+@router.get("/v1/services/{service_id}/network", summary="RDMA and SMC-R beside another service")
+def compare_network(
+    request: Request,
+    reads: Network,
+    service_id: str,
+    other: Annotated[str | None, Query(description="The other service id; absent: the same service.")] = None,
+    from_: From = None,
+    to: To = None,
+    other_from: Annotated[str | None, Query(description="Start on the other side; absent: the same window.")] = None,
+    other_to: Annotated[str | None, Query(description="End on the other side.")] = None,
+) -> Answer[NetworkComparison]:
+    """Whether RDMA or SMC-R may explain a difference between two services, or between two times of one."""
+    found = reads.compare(service_id, other, from_=from_, to=to, other_from=other_from, other_to=other_to)
+    return answer(request, NetworkComparison, found)

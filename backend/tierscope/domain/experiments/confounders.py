@@ -1,8 +1,4 @@
-"""Confounders by name: what else than the change may have moved a metric, as far as hosts report it.
-
-RDMA and SMC-R: where TCP gives way to SMC-R, redis was measured at 40 to 60 % more operations (KeyarchOS); a comparison
-of memory settings would take that for theirs.
-"""
+"""Confounders by name: what else than the change may have moved a metric, as far as hosts report it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,38 +7,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.fleet.network import NAME, HostNetwork, some_names
+
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-NAME = "Confounder rdma_smc"
-
 Effect = Literal["none", "arms_differ", "changed", "follows_the_change"]
-
-
-@dataclass(frozen=True, slots=True)
-class HostNetwork:
-    """Whether one host had SMC-R, and its RDMA devices, before and after; None where no inventory says."""
-
-    name: str
-    before: frozenset[str] | None
-    after: frozenset[str] | None
-
-    @property
-    def known(self) -> bool:
-        """Whether both are known."""
-        return self.before is not None and self.after is not None
-
-    @property
-    def changed(self) -> bool:
-        """Whether devices or SMC-R came or went."""
-        return self.known and self.before != self.after
-
-    @property
-    def step(self) -> float:
-        """1 where devices or SMC-R came, -1 where they went, 0 elsewhere and where it is not known."""
-        if self.before is None or self.after is None:
-            return 0.0
-        return float(np.sign(len(self.after) - len(self.before)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +31,7 @@ def judge_network(hosts: Sequence[HostNetwork], canary: Bools) -> NetworkConfoun
     of the change. Where it came with the change, on all canary hosts and no other, it cannot.
     """
     unknown = [host.name for host in hosts if not host.known]
-    warnings = [f"RDMA and SMC-R are not known of {_some(unknown)}."] if unknown else []
+    warnings = [f"RDMA and SMC-R are not known of {some_names(unknown)}."] if unknown else []
     effect: Effect = "none"
     covariate = None
     changed = [host.name for host in hosts if host.changed]
@@ -74,7 +44,7 @@ def judge_network(hosts: Sequence[HostNetwork], canary: Bools) -> NetworkConfoun
         told = "It is a covariate of the effect." if covariate is not None else "The effect is not corrected for it."
         if follows:
             told = "It cannot be told from the change: repeat the experiment without it."
-        warnings.append(f"{NAME}: RDMA or SMC-R changed on {_some(changed)} in the window. {told}")
+        warnings.append(f"{NAME}: RDMA or SMC-R changed on {some_names(changed)} in the window. {told}")
     of_canary, of_control = (
         _share([host for host, row in zip(hosts, canary.tolist(), strict=True) if row == arm]) for arm in (True, False)
     )
@@ -90,9 +60,3 @@ def judge_network(hosts: Sequence[HostNetwork], canary: Bools) -> NetworkConfoun
 def _share(hosts: Sequence[HostNetwork]) -> float | None:
     known = [bool(host.before) for host in hosts if host.known]
     return sum(known) / len(known) if known else None
-
-
-def _some(names: Sequence[str]) -> str:
-    """Names of hosts, the first three of many."""
-    listed = ", ".join(names[:3])
-    return listed if len(names) <= 3 else f"{len(names)} hosts, such as {listed}"  # noqa: PLR2004 - as the docstring says

@@ -11,7 +11,8 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.figures import Grade, Series, Window, gaps_to_none
 from tierscope.domain.experiments import Design, adjust_for_many
-from tierscope.domain.experiments.confounders import HostNetwork, NetworkConfounder, judge_network
+from tierscope.domain.experiments.confounders import NetworkConfounder, judge_network
+from tierscope.domain.fleet.network import HostNetwork
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, StoredMetric

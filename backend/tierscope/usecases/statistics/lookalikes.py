@@ -1,15 +1,19 @@
 """Services that behave alike: Ward clusters of their features, where one stands apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure, absent
+from tierscope.domain.base.figures import Figure, Window, absent
+from tierscope.domain.fleet.network import WARNED, NetworkSide, compare_sides
 from tierscope.domain.statistics import Cluster, cluster_services, standardise
 from tierscope.storage.statistics.rows import FeatureRow, read_features
+from tierscope.usecases.base.subjects import require_service_hosts
+from tierscope.usecases.statistics.network import read_networks
 from tierscope.usecases.statistics.views import Feature, Lookalike, Lookalikes
 
 Floats = npt.NDArray[np.float64]
@@ -49,7 +53,19 @@ def find_lookalikes(session: ReadSession, service_id: str, *, now: datetime) -> 
     )
     if cluster is None:
         return _nothing(service_id, own, None)
-    return _answer(own, complete, standardise(matrix), cluster, place)
+    found = _answer(own, complete, standardise(matrix), cluster, place)
+    return replace(found, notes=(*_confounders(session, own, found.members, now), *found.notes))
+
+
+def _confounders(session: ReadSession, own: FeatureRow, members: Sequence[Lookalike], now: datetime) -> list[str]:
+    """Warnings where RDMA or SMC-R is on one side of a pair alone, or changed in the time of the features."""
+    window = Window(now - SINCE, now)
+    side, *others = (
+        NetworkSide(name, read_networks(session, require_service_hosts(session, service_id)[1], window))
+        for service_id, name in [(own.service_id, own.service), *((one.service_id, one.name) for one in members)]
+    )
+    found = (compare_sides(side, other) for other in others)
+    return list(dict.fromkeys(text for effect, texts in found if effect in WARNED for text in texts))
 
 
 def _known_keys(rows: Sequence[FeatureRow], own: FeatureRow) -> list[str]:

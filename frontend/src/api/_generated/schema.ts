@@ -2305,6 +2305,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/services/{service_id}/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * RDMA and SMC-R beside another service
+         * @description Whether RDMA or SMC-R may explain a difference between two services, or between two times of one.
+         */
+        get: operations["compare_network_v1_services__service_id__network_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/services/{service_id}/owner": {
         parameters: {
             query?: never;
@@ -4594,6 +4614,34 @@ export interface components {
             reason: string | null;
             /** Sees */
             sees: string | null;
+        };
+        /**
+         * ComparedNetwork
+         * @description RDMA and SMC-R of the hosts of one side.
+         */
+        ComparedNetwork: {
+            /**
+             * Changed
+             * @description Hosts on which it changed within the window.
+             */
+            changed: string[];
+            /** N Hosts */
+            n_hosts: number;
+            /**
+             * N Known
+             * @description Hosts whose network is known at the end of the window.
+             */
+            n_known: number;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            window: components["schemas"]["Window"];
+            /**
+             * With Rdma Ratio
+             * @description Share of these with RDMA or SMC-R; null: none is known.
+             */
+            with_rdma_ratio: number | null;
         };
         /**
          * ComparedScenario
@@ -7722,6 +7770,22 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * NetworkComparison
+         * @description Whether RDMA or SMC-R may explain a difference between two services, or between two times of one.
+         */
+        NetworkComparison: {
+            /**
+             * Effect
+             * @description `sides_differ`: more hosts of one side have it; `changed`: it came or went; `not_known`: of a side.
+             * @enum {string}
+             */
+            effect: "none" | "sides_differ" | "changed" | "not_known";
+            other: components["schemas"]["ComparedNetwork"];
+            side: components["schemas"]["ComparedNetwork"];
+            /** Warnings */
+            warnings: string[];
         };
         /**
          * NewOwnToken
@@ -13566,6 +13630,7 @@ export type CheckRequest = components['schemas']['CheckRequest'];
 export type ClassFigures = components['schemas']['ClassFigures'];
 export type ClassPart = components['schemas']['ClassPart'];
 export type CollectorInfo = components['schemas']['CollectorInfo'];
+export type ComparedNetwork = components['schemas']['ComparedNetwork'];
 export type ComparedScenario = components['schemas']['ComparedScenario'];
 export type Comparison = components['schemas']['Comparison'];
 export type ComponentStatus = components['schemas']['ComponentStatus'];
@@ -13708,6 +13773,7 @@ export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];
 export type NamedHost = components['schemas']['NamedHost'];
+export type NetworkComparison = components['schemas']['NetworkComparison'];
 export type NewOwnToken = components['schemas']['NewOwnToken'];
 export type NewScenario = components['schemas']['NewScenario'];
 export type NewToken = components['schemas']['NewToken'];
@@ -21598,6 +21664,56 @@ export interface operations {
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    compare_network_v1_services__service_id__network_get: {
+        parameters: {
+            query?: {
+                /** @description The other service id; absent: the same service. */
+                other?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description Start on the other side; absent: the same window. */
+                other_from?: string | null;
+                /** @description End on the other side. */
+                other_to?: string | null;
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkComparison"];
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

@@ -20,6 +20,7 @@ import { AdviceTab } from './AdviceTab'
 import { CurveTab } from './CurveTab'
 import { HeatmapTab } from './heat/HeatmapTab'
 import { MovesTab } from './MovesTab'
+import { NetworkNote } from './NetworkNote'
 import { OwnerControl } from './OwnerControl'
 import { OverviewTab } from './overview/OverviewTab'
 import { RevisitTab } from './heat/RevisitTab'
@@ -106,6 +107,7 @@ export function ServicePage(): ReactNode {
             </>
           }
         />
+        {comparedTabs.includes(tab) && <NetworkNote serviceId={serviceId} comparison={comparison} />}
         <Tabs value={tab} onChange={setTab} keepMounted={false}>
           <Tabs.List mb="sm">
             {serviceTabs.map((name) => (

@@ -30,3 +30,21 @@ export function serviceQuery(serviceId: string, range: TimeRange) {
     ...refreshing(range),
   })
 }
+
+/** RDMA and SMC-R of a service's hosts beside those of another service, or of itself at another time. */
+export function networkQuery(serviceId: string, range: TimeRange, otherId: string, other: TimeRange) {
+  return queryOptions({
+    queryKey: ['service-network', serviceId, range.from, range.to, otherId, other.from, other.to],
+    queryFn: ({ signal }) =>
+      dataOf(
+        client.GET('/v1/services/{service_id}/network', {
+          params: {
+            path: { service_id: serviceId },
+            query: { ...rangeQuery(range), other: otherId, other_from: other.from, other_to: other.to },
+          },
+          signal,
+        }),
+      ),
+    staleTime: 60_000,
+  })
+}

@@ -1,0 +1,1 @@
+"""`tierscope network`."""
