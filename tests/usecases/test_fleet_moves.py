@@ -40,6 +40,7 @@ def test_stored_minutes_are_those_of_the_ledgers(database: Database) -> None:
     assert len(stored.ends_s) == 30
     np.testing.assert_allclose(stored.per_s, live.per_s, rtol=1e-12)
     assert stored.hosts.tolist() == live.hosts.tolist()
+    assert stored.known.tolist() == live.known.tolist()
     assert stored.known[0].tolist() == [3] * 30
 
 
@@ -77,4 +78,5 @@ def test_a_late_sample_is_counted(database: Database) -> None:
     with database.read() as session:
         stored, live = read_fleet_moves(session, *SPAN), sum_minutes(session, *SPAN)
     assert stored.hosts.tolist() == live.hosts.tolist()
-    assert stored.known.max() == 4
+    assert stored.known.tolist() == live.known.tolist()
+    assert stored.known[0].tolist() == [3] * 10 + [4] * 10 + [3] * 10

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.counters.monotonic import Bools, Floats
+from tierscope.domain.ledger.columns import COLUMN_INDEX
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.ping_pong import HUGE_PAGES
 
@@ -149,12 +150,16 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
     steady = steady_intervals(ledger)
     dt = ledger.dt_seconds[steady]
 
+    # Cells that are absent hold 0, so that all columns are summed at once: a window has forty of them.
+    values, present = ledger.values[steady], ledger.present[steady]
+    totals = values.sum(axis=0)
+
     def flow(key: str) -> Floats:
-        return np.nan_to_num(ledger.column(key)[steady])
+        return values[:, COLUMN_INDEX[key]].astype(np.float64)
 
     def amount(key: str) -> float | None:
-        values = ledger.column(key)[steady]
-        return float(np.nansum(values)) if np.isfinite(values).any() else None
+        place = COLUMN_INDEX[key]
+        return float(totals[place]) if present[:, place].any() else None
 
     def some(key: str) -> float:
         return amount(key) or 0.0
@@ -162,7 +167,7 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
     top, slow = _level(ledger, steady, "top_resident_bytes"), _level(ledger, steady, "slow_resident_bytes")
     slow_pages = _slow_pages(top, slow, page_bytes)
     candidates, armed = amount("promotion_candidates_pages"), amount("pte_updates")
-    touched = _touched_pages(ledger, steady)
+    touched = _touched_pages(ledger, flow, some)
     found, scanned = flow("promotion_candidates_pages"), flow("pte_updates")
     hot = None if candidates is None or touched is None else _hot_share(found, touched, scanned)
     course = None if hot is None else _hot_course(found, touched, _after_first_pass(scanned, slow_pages), dt)
@@ -241,17 +246,15 @@ def _effort(amount: Callable[[str], float | None]) -> float | None:
     return (scanned + passed) / demoted
 
 
-def _touched_pages(ledger: Ledger, steady: Bools) -> Floats | None:
+def _touched_pages(ledger: Ledger, flow: Callable[[str], Floats], some: Callable[[str], float]) -> Floats | None:
     """Hint faults in base pages, per interval: a fault on a huge page arms and finds 512 of them at once."""
     if ledger.total("hint_faults") is None or ledger.total("pte_updates") is None:
         return None
-    faults = np.nan_to_num(ledger.column("hint_faults")[steady])
-    armed = float(np.nansum(ledger.column("pte_updates")[steady]))
-    huge = float(np.nansum(ledger.column("huge_pte_updates")[steady]))
+    faults, armed, huge = flow("hint_faults"), some("pte_updates"), some("huge_pte_updates")
     entries = armed - (HUGE_PAGES - 1) * huge
     if huge > 0 and entries > 0:
         return np.asarray(faults * min(armed / entries, float(HUGE_PAGES)))
-    candidates = float(np.nansum(ledger.column("promotion_candidates_pages")[steady]))
+    candidates = some("promotion_candidates_pages")
     if candidates > HUGE_SIGN * faults.sum() > 0:
         return np.asarray(faults * min(max(armed, candidates) / faults.sum(), float(HUGE_PAGES)))
     return faults

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import insert, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.base.buckets import MINUTE_US
+from tierscope.domain.base.buckets import MINUTE_US, TEN_MINUTES_US, segments
 from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_us
 from tierscope.storage.ledger.days import may_be_packed
 from tierscope.storage.ledger.sums import sum_moves
@@ -17,6 +17,7 @@ from tierscope.storage.tables import fleet_moves
 from tierscope.storage.tables.fleet_moves import RATES
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 TEN_MINUTES = timedelta(minutes=10)
 MINUTES = 10
@@ -39,19 +40,43 @@ class FleetMinutes:
 
 def replace_fleet_moves(transaction: WriteTransaction, starts: Sequence[datetime]) -> None:
     """Sum the ledger of all hosts over these ten minutes, in place of what was there."""
-    for start in starts:
-        transaction.execute(text("DELETE FROM fleet_moves WHERE ts = :ts"), {"ts": start})
-        minutes = sum_minutes(transaction, start, start + TEN_MINUTES)
-        if not len(minutes.ends_s):
-            continue
-        place = np.rint((minutes.ends_s - start.timestamp()) / 60).astype(np.int64) - 1
-        values: dict[str, object] = {"ts": start}
+    transaction.execute(text("DELETE FROM fleet_moves WHERE ts = ANY(:starts)"), {"starts": list(starts)})
+    rows = [row for start, end in _stretches(starts) for row in _stored(sum_minutes(transaction, start, end))]
+    if rows:
+        transaction.execute(insert(fleet_moves), rows)
+
+
+def _stretches(starts: Sequence[datetime]) -> list[tuple[datetime, datetime]]:
+    """Ten minutes that follow each other as one, so that the server is asked once for all of them."""
+    found: list[tuple[datetime, datetime]] = []
+    for start in sorted(starts):
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], start + TEN_MINUTES)
+        else:
+            found.append((start, start + TEN_MINUTES))
+    return found
+
+
+def _stored(minutes: FleetMinutes) -> list[dict[str, object]]:
+    """A row for each ten minutes with any minute."""
+    tens, firsts = segments(_ten_minutes(minutes.ends_s))
+    place = np.rint(minutes.ends_s / 60).astype(np.int64) - 1 - _ten_minutes(minutes.ends_s) * MINUTES
+    rows = []
+    for ten, first, end in zip(tens, firsts, [*firsts[1:], len(place)], strict=True):
+        values: dict[str, object] = {"ts": datetime.fromtimestamp(int(ten) * TEN_MINUTES.total_seconds(), UTC)}
         for i, name in enumerate(RATES):
             per_s, hosts = np.zeros(MINUTES), np.zeros(MINUTES, np.int64)
-            per_s[place], hosts[place] = minutes.per_s[i], minutes.hosts[i].astype(np.int64)
-            known = int(minutes.known[i, 0])
+            per_s[place[first:end]] = minutes.per_s[i, first:end]
+            hosts[place[first:end]] = minutes.hosts[i, first:end].astype(np.int64)
+            known = int(minutes.known[i, first])
             values |= {f"{name}_per_s": per_s.tolist(), f"{name}_hosts": hosts.tolist(), f"{name}_known": known}
-        transaction.execute(insert(fleet_moves), [values])
+        rows.append(values)
+    return rows
+
+
+def _ten_minutes(ends_s: Floats) -> Ints:
+    """The number since the epoch of the ten minutes (start, end] that hold these ends of minutes."""
+    return (np.rint(ends_s / 60).astype(np.int64) - 1) // MINUTES
 
 
 def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
@@ -69,18 +94,24 @@ def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMi
         f"SELECT minute, {outer} FROM (SELECT ceil(extract(epoch FROM ts) / 60) * 60 AS minute, {inner} {of}"  # noqa: S608 - own names
         " GROUP BY host_id, 1) AS m GROUP BY minute ORDER BY minute"
     )
-    rows = session.execute(statement, values).all()
+    table = _floats(session.execute(statement, values).all(), 1 + 2 * len(COLUMNS))
     distinct = ", ".join(f"count(DISTINCT host_id) FILTER (WHERE {key} IS NOT NULL)" for key in COLUMNS.values())
-    counts = session.execute(text(f"SELECT {distinct} {of}"), values).one()
-    table = np.array([[float(cell) for cell in row] for row in rows], np.float64).reshape(-1, 1 + 2 * len(COLUMNS))
-    known = np.repeat(np.array([[float(count)] for count in counts]), len(table), axis=1)
+    statement = text(f"SELECT ceil(extract(epoch FROM ts) / 600) - 1, {distinct} {of} GROUP BY 1 ORDER BY 1")  # noqa: S608 - own names
+    counts = _floats(session.execute(statement, values).all(), 1 + len(COLUMNS))
+    known = counts[np.searchsorted(counts[:, 0], _ten_minutes(table[:, 0])), 1:].T
     return FleetMinutes(table[:, 0], _in_units(table[:, 1::2].T), table[:, 2::2].T, known)
+
+
+def _floats(rows: Sequence[Sequence[float]], width: int) -> Floats:
+    """Rows of numbers of the server as a table [rows, width]."""
+    return np.array([[float(cell) for cell in row] for row in rows], np.float64).reshape(-1, width)
 
 
 def _sum_packed(session: ReadSession, start: datetime, end: datetime) -> FleetMinutes:
     """The same where some of the days are packed: hosts by minute come from the server one by one."""
     sums = sum_moves(session, list(COLUMNS.values()), start, end, width_us=MINUTE_US)
     minutes, at = np.unique(sums.buckets_us, return_inverse=True)
+    tens, of_minute = np.unique(minutes // TEN_MINUTES_US, return_inverse=True)
     shape = len(COLUMNS), len(minutes)
     per_s, hosts, known = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for place in range(len(COLUMNS)):
@@ -88,7 +119,9 @@ def _sum_packed(session: ReadSession, start: datetime, end: datetime) -> FleetMi
         there = ~np.isnan(rates)
         per_s[place] = np.bincount(at, np.where(there, np.maximum(rates, 0.0), 0.0), len(minutes))
         hosts[place] = np.bincount(at, there, len(minutes))
-        known[place] = len(np.unique(sums.host_ids[sums.counts[:, place] > 0]))
+        counted = sums.counts[:, place] > 0
+        pairs = np.unique(np.stack((of_minute[at][counted], sums.host_ids[counted])), axis=1)
+        known[place] = np.bincount(pairs[0], minlength=len(tens))[of_minute]
     return FleetMinutes((minutes + MINUTE_US) / 1e6, _in_units(per_s), hosts, known)
 
 
