@@ -29,6 +29,7 @@ pytest_plugins = [
     "fixtures.properties",
     "fixtures.leftovers",
     "fixtures.servers",
+    "fixtures.histories",
 ]
 
 BROWSER = "tests/e2e/"

@@ -14,7 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.base.context import ReadContext
 
-STEP_MINUTES = 5
+STEP_MINUTES = 10
 KEYS = (
     "host|vmstat|pgdemote_kswapd",
     "host|vmstat|pgpromote_success",

@@ -1,13 +1,12 @@
 """Experiments from start to frozen answer, on hosts with days of samples."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from factories.experiments import Fleet, full_hour, make_fleet
+from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
@@ -20,20 +19,24 @@ HOURS = 36
 AFTER = timedelta(hours=12)
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
+def gain_of_six(number: int, at: datetime) -> float:
+    """The first six hosts gain a tenth twelve hours before the end."""
+    return 1.1 if number < 6 and at >= full_hour() - AFTER else 1.0
 
 
-def fleet_with_effect(database: Database, canary: int, hosts: int, effect: float) -> Fleet:
-    """The first `canary` hosts gain `effect` twelve hours before now."""
-    change_at = full_hour() - AFTER
+def drift_of_six(number: int, at: datetime) -> float:
+    """They rise by a fifth twelve hours before the change."""
+    return 1.2 if number < 6 and at >= utc_now() - timedelta(hours=24) else 1.0
 
-    def factor(number: int, at: datetime) -> float:
-        return 1 + effect if number < canary and at >= change_at else 1.0
 
-    return make_fleet(database, hosts, hours=HOURS, factor=factor)
+def quiet(histories: Histories) -> tuple[Database, Fleet]:
+    """Sixteen hosts that nobody changed."""
+    return histories.copy(make_fleet, 16, hours=HOURS)
+
+
+def gaining(histories: Histories) -> tuple[Database, Fleet]:
+    """Sixteen hosts, six of which gained."""
+    return histories.copy(make_fleet, 16, hours=HOURS, factor=gain_of_six)
 
 
 def plan(fleet: Fleet, first: int, **changes: object) -> NewExperiment:
@@ -60,8 +63,8 @@ def writes(database: Database, at: datetime) -> ExperimentWrites:
     return ExperimentWrites(database, clock=lambda: at)
 
 
-def test_a_gain_is_shown_while_it_runs_and_judged_and_frozen_at_the_end(database: Database) -> None:
-    fleet = fleet_with_effect(database, 6, 16, 0.10)
+def test_a_gain_is_shown_while_it_runs_and_judged_and_frozen_at_the_end(histories: Histories) -> None:
+    database, fleet = gaining(histories)
     early = fleet.now - timedelta(hours=4)
     made = writes(database, early).create(plan(fleet, 6), actor="ann")
     running = made.experiment
@@ -87,15 +90,15 @@ def test_a_gain_is_shown_while_it_runs_and_judged_and_frozen_at_the_end(database
     assert len(throughput.series[0].values) == len(shown.axis.times)
 
 
-def test_hosts_that_nobody_changed_show_no_difference(database: Database) -> None:
-    fleet = make_fleet(database, 16, hours=HOURS)
+def test_hosts_that_nobody_changed_show_no_difference(histories: Histories) -> None:
+    database, fleet = quiet(histories)
     made = writes(database, fleet.now).create(plan(fleet, 8), actor="ann")
     assert made.experiment.state == "ended"
     assert [metric.verdict for metric in made.experiment.metrics] == ["no_difference", "no_difference"]
 
 
-def test_the_change_and_the_end_are_marked_on_the_charts_of_the_service(database: Database) -> None:
-    fleet = make_fleet(database, 10, hours=12)
+def test_the_change_and_the_end_are_marked_on_the_charts_of_the_service(histories: Histories) -> None:
+    database, fleet = quiet(histories)
     new = plan(fleet, 5, before_from=fleet.now - timedelta(hours=12), change_at=fleet.now - timedelta(hours=4))
     experiment = writes(database, fleet.now - timedelta(hours=1)).create(new, actor="ann").experiment
     ended = writes(database, fleet.now - timedelta(minutes=5)).end(experiment.id, actor="bob")
@@ -110,27 +113,24 @@ def test_the_change_and_the_end_are_marked_on_the_charts_of_the_service(database
     assert any("before its time" in note for note in ended.notes)
 
 
-def test_too_few_canary_hosts_give_no_verdict(database: Database) -> None:
-    fleet = fleet_with_effect(database, 4, 12, 0.10)
-    made = writes(database, fleet.now).create(plan(fleet, 4), actor="ann").experiment
+def test_too_few_canary_hosts_give_no_verdict(histories: Histories) -> None:
+    database, fleet = gaining(histories)
+    made = writes(database, fleet.now).create(plan(fleet, 4, control=tuple(fleet.ids[6:14])), actor="ann").experiment
     assert made.verdict == "inconclusive"
     assert "4 canary hosts" in made.why
     assert made.metrics[0].effect.status == "ok"
 
 
-def test_arms_that_part_before_the_change_give_no_verdict(database: Database) -> None:
-    def factor(number: int, at: datetime) -> float:
-        drifting = number < 6 and at >= utc_now() - timedelta(hours=24)
-        return 1.2 if drifting else 1.0
-
-    fleet = make_fleet(database, 16, hours=HOURS, factor=factor)
+def test_arms_that_part_before_the_change_give_no_verdict(histories: Histories) -> None:
+    database, fleet = histories.copy(make_fleet, 16, hours=HOURS, factor=drift_of_six)
     made = writes(database, fleet.now).create(plan(fleet, 6), actor="ann").experiment
     assert (made.verdict, made.trends.parallel) == ("inconclusive", False)
     assert "parted before the change" in made.why
 
 
-def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(database: Database) -> None:
-    fleet = make_fleet(database, 14, hours=12, kernels=("6.8.0-41", "6.8.0-45", "6.8.1-3", "6.1.0-9"))
+def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(histories: Histories) -> None:
+    kernels = ("6.8.0-41", "6.8.0-45", "6.8.1-3", "6.1.0-9")
+    database, fleet = histories.copy(make_fleet, 14, hours=3, kernels=kernels)
     new = plan(
         fleet,
         5,
@@ -138,8 +138,8 @@ def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(database: Datab
         control=(),
         canary_n=5,
         seed=7,
-        before_from=fleet.now - timedelta(hours=12),
-        change_at=fleet.now - timedelta(hours=4),
+        before_from=fleet.now - timedelta(hours=3),
+        change_at=fleet.now - timedelta(hours=1),
     )
     drawn = writes(database, fleet.now).create(new, actor="ann")
     arms = {arm.arm: {host.host_id for host in arm.hosts} for arm in drawn.experiment.arms}
@@ -152,12 +152,12 @@ def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(database: Datab
         writes(database, fleet.now).create(plan(fleet, 5, change_at=new.change_at), actor="ann")
 
 
-def test_a_plan_says_how_many_hosts_an_effect_needs(database: Database) -> None:
-    fleet = make_fleet(database, 12, hours=24)
+def test_a_plan_says_how_many_hosts_an_effect_needs(histories: Histories) -> None:
+    database, fleet = quiet(histories)
     reads = ExperimentReads(fleet.context(database))
     asked = {"metric": "throughput_per_s", "from_": "-24h", "to": None}
     found = reads.plan(fleet.service_id, effect_ratio=0.03, **asked)  # type: ignore[arg-type]  # its options
-    assert (found.like_hosts, found.missing) == (12, None)
+    assert (found.like_hosts, found.missing) == (16, None)
     assert found.spread_ratio.value == pytest.approx(0.08, abs=0.04)
     assert found.correlation is not None
     assert found.correlation > 0.9
@@ -191,15 +191,15 @@ def test_a_plan_says_how_many_hosts_an_effect_needs(database: Database) -> None:
     ],
 )
 def test_what_makes_no_experiment_is_refused(
-    database: Database, change: dict[str, object], error: type[Exception], says: str
+    histories: Histories, change: dict[str, object], error: type[Exception], says: str
 ) -> None:
-    fleet = make_fleet(database, 2, hours=1)
+    database, fleet = quiet(histories)
     with pytest.raises(error, match=says):
         writes(database, fleet.now).create(plan(fleet, 1, **change), actor="ann")
 
 
-def test_the_list_is_by_state_and_newest_first(database: Database) -> None:
-    fleet = make_fleet(database, 4, hours=2)
+def test_the_list_is_by_state_and_newest_first(histories: Histories) -> None:
+    database, fleet = quiet(histories)
     for number, ahead in enumerate((timedelta(hours=-1), timedelta(hours=1))):
         new = plan(
             fleet,
@@ -231,47 +231,49 @@ def label_racks(database: Database, fleet: Fleet, racks: list[str]) -> None:
             )
 
 
-def test_arms_that_are_whole_racks_get_no_verdict(database: Database) -> None:
-    fleet = make_fleet(database, 10, hours=HOURS)
-    label_racks(database, fleet, ["r1"] * 5 + ["r2"] * 5)
-    made = writes(database, fleet.now).create(plan(fleet, 5), actor="ann")
+def test_arms_that_are_whole_racks_get_no_verdict(histories: Histories) -> None:
+    database, fleet = quiet(histories)
+    label_racks(database, fleet, ["r1"] * 8 + ["r2"] * 8)
+    made = writes(database, fleet.now).create(plan(fleet, 8), actor="ann")
     assert {metric.verdict for metric in made.experiment.metrics} == {"inconclusive"}
     assert "whole racks" in (made.experiment.why or "")
-    label_racks(database, fleet, ["r1", "r2"] * 5)
+    label_racks(database, fleet, ["r1", "r2"] * 8)
     mixed = ExperimentReads(fleet.context(database)).show(made.experiment.id, max_points=10)
     assert "whole racks" not in (mixed.why or "")
 
 
-def test_drawn_arms_are_spread_over_racks(database: Database) -> None:
-    fleet = make_fleet(database, 12, hours=12)
-    label_racks(database, fleet, ["r1"] * 6 + ["r2"] * 6)
+def test_drawn_arms_are_spread_over_racks(histories: Histories) -> None:
+    database, fleet = quiet(histories)
+    label_racks(database, fleet, ["r1"] * 8 + ["r2"] * 8)
     before = {"before_from": fleet.now - timedelta(hours=12), "change_at": fleet.now - timedelta(hours=4)}
     for seed in range(5):
         asked = plan(fleet, 0, canary=(), control=(), canary_n=6, seed=seed, name=f"seed {seed}", **before)
         made = writes(database, fleet.now).create(asked, actor="ann").experiment
         names = [host.name for arm in made.arms if arm.arm == "canary" for host in arm.hosts]
-        assert sum(name < "node-006" for name in names) == 3
+        assert sum(name < "node-008" for name in names) == 3
         with database.write() as transaction:
             transaction.connection.exec_driver_sql("DELETE FROM experiment_hosts")
 
 
-def test_smc_that_came_to_some_hosts_is_a_named_confounder_and_a_covariate(database: Database) -> None:
-    change_at = full_hour() - AFTER
+def gain_beside_smc(number: int, at: datetime) -> float:
+    """At the change canaries gain a twentieth, and hosts that get SMC two fifths."""
+    if at < full_hour() - AFTER:
+        return 1.0
+    return (1.05 if number < 8 else 1.0) * (1.4 if gets_smc(number) else 1.0)
 
-    def gets_smc(number: int) -> bool:
-        return number % 3 == 0
 
-    def factor(number: int, at: datetime) -> float:
-        gain = 1.05 if number < 8 and at >= change_at else 1.0
-        return gain * (1.4 if gets_smc(number) and at >= change_at else 1.0)
+def gets_smc(number: int) -> bool:
+    """Every third host."""
+    return number % 3 == 0
 
-    fleet = make_fleet(
-        database,
-        18,
-        hours=HOURS,
-        factor=factor,
-        devices=lambda number: (("mlx5_0",), ("mlx5_0", "smc")) if gets_smc(number) else ((), ()),
-    )
+
+def devices_of(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """RDMA devices at the begin and at the end."""
+    return (("mlx5_0",), ("mlx5_0", "smc")) if gets_smc(number) else ((), ())
+
+
+def test_smc_that_came_to_some_hosts_is_a_named_confounder_and_a_covariate(histories: Histories) -> None:
+    database, fleet = histories.copy(make_fleet, 18, hours=HOURS, factor=gain_beside_smc, devices=devices_of)
     shown = writes(database, fleet.now).create(plan(fleet, 8), actor="ann").experiment
     [warning] = [note for note in shown.notes if note.startswith("Confounder rdma_smc") and "changed" in note]
     assert "changed on 6 hosts, such as node-000" in warning

@@ -14,7 +14,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.figures import Window
-from tierscope.storage.ledger.fleet import read_fleet_moves, sum_minutes
+from tierscope.storage.ledger.fleet import read_fleet_moves, replace_fleet_moves, sum_minutes
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
@@ -80,3 +80,13 @@ def test_a_late_sample_is_counted(database: Database) -> None:
     assert stored.hosts.tolist() == live.hosts.tolist()
     assert stored.known.tolist() == live.known.tolist()
     assert stored.known[0].tolist() == [3] * 10 + [4] * 10 + [3] * 10
+
+
+def test_ten_minutes_without_a_ledger_have_no_row(database: Database) -> None:
+    gone = [SPAN[0], SPAN[0] + timedelta(minutes=20)]
+    with database.write() as transaction:
+        transaction.execute(text("DELETE FROM tier_moves"))
+        replace_fleet_moves(transaction, gone)
+        assert transaction.execute(text("SELECT ts FROM fleet_moves")).scalars().all() == [
+            SPAN[0] + timedelta(minutes=10)
+        ]

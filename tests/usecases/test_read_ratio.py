@@ -1,7 +1,6 @@
 """Ratio advice as read: page samples give an answer with its grade and evidence; only none at all is refused."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ from factories.batches import MINUTE_NS
 from factories.derived import drain
 from factories.installations import Enrolled, store
 from factories.ratio_services import GIB, now, send_history, this_hour
+from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -26,12 +26,6 @@ from tierscope.usecases.sensitivity.objectives import ObjectiveReads
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def service_of(database: Database) -> str:
@@ -63,8 +57,8 @@ def check_parts(view: Ratio) -> None:
     assert by_name["moving"] is None, "no hot sets were compared"
 
 
-def test_a_full_week_gives_a_range_with_its_evidence(database: Database) -> None:
-    send_history(database)
+def test_a_full_week_gives_a_range_with_its_evidence(histories: Histories) -> None:
+    database, _ = histories.copy(send_history)
     view = read(database)
     assert (view.refused, view.answer, view.grade, view.chosen) == ((), "range", "established", None)
     names = [candidate.name for candidate in view.candidates]
@@ -108,8 +102,8 @@ def test_a_full_week_gives_a_range_with_its_evidence(database: Database) -> None
     assert grown.headroom_ratio == pytest.approx(1 - 0.98 / 1.5)
 
 
-def test_a_tighter_target_keeps_more_dram(database: Database) -> None:
-    send_history(database, spread=1.2)
+def test_a_tighter_target_keeps_more_dram(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, spread=1.2)
     loose, tight, strict = (read(database, loss_target=target).range for target in (0.2, 0.02, 0.01))
     assert loose is not None
     assert tight is not None
@@ -118,8 +112,8 @@ def test_a_tighter_target_keeps_more_dram(database: Database) -> None:
     assert tight.likely_dram_ratio > loose.likely_dram_ratio
 
 
-def test_hot_bytes_bind_those_who_ask_for_it(database: Database) -> None:
-    send_history(database)
+def test_hot_bytes_bind_those_who_ask_for_it(histories: Histories) -> None:
+    database, _ = histories.copy(send_history)
     free, bound = read(database), read(database, hold_hot=True)
     assert (free.hold_hot, bound.hold_hot) == (False, True)
     assert free.range is not None
@@ -128,8 +122,8 @@ def test_hot_bytes_bind_those_who_ask_for_it(database: Database) -> None:
     assert [candidate.holds_hot for candidate in free.candidates] == [True] * 6
 
 
-def test_owners_points_move_the_belief(database: Database) -> None:
-    send_history(database)
+def test_owners_points_move_the_belief(histories: Histories) -> None:
+    database, _ = histories.copy(send_history)
     before = read(database)
     assert before.posterior is not None
     points, service = SlowdownPoints(database), service_of(database)
@@ -170,8 +164,8 @@ def send_stalls_and_benches(database: Database, hosts: Sequence[Enrolled]) -> No
     drain(database, now() + timedelta(hours=2))
 
 
-def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(database: Database) -> None:
-    hosts = send_history(database, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
+def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: Histories) -> None:
+    database, hosts = histories.copy(send_history, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
     before = read(database)
     send_stalls_and_benches(database, hosts)
     after = read(database)
@@ -257,9 +251,9 @@ def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
     ],
 )
 def test_thin_data_is_graded_and_told_what_would_firm_it_up(
-    database: Database, history: dict[str, Any], grade: str, steps: set[str]
+    histories: Histories, history: dict[str, Any], grade: str, steps: set[str]
 ) -> None:
-    send_history(database, **history)
+    database, _ = histories.copy(send_history, **history)
     view = read(database)
     assert (view.answer, view.grade) == ("range", grade)
     graded = {step.what for step in view.next_steps if step.raises_to is not None}
@@ -273,8 +267,8 @@ def test_thin_data_is_graded_and_told_what_would_firm_it_up(
     assert ("days" in doubts) == ("time" in steps)
 
 
-def test_ten_minutes_of_one_host_are_answered_for_this_host(database: Database) -> None:
-    send_history(database, hosts=1, days=1, intervals=10, interval_ns=MINUTE_NS)
+def test_ten_minutes_of_one_host_are_answered_for_this_host(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, hosts=1, days=1, intervals=10, interval_ns=MINUTE_NS)
     view = read(database)
     assert (view.answer, view.grade) == ("range", "early")
     assert "for this host" in view.scope
@@ -282,8 +276,8 @@ def test_ten_minutes_of_one_host_are_answered_for_this_host(database: Database) 
     assert view.scope.startswith("10 minutes")
 
 
-def test_each_kind_of_host_has_its_own_answer(database: Database) -> None:
-    send_history(database, hosts=5, memory_bytes=(64 * GIB, 128 * GIB))
+def test_each_kind_of_host_has_its_own_answer(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, hosts=5, memory_bytes=(64 * GIB, 128 * GIB))
     view = read(database)
     assert view.answer == "range"
     assert [(kind.n_hosts, kind.headline, kind.answer) for kind in view.kinds] == [
@@ -295,8 +289,8 @@ def test_each_kind_of_host_has_its_own_answer(database: Database) -> None:
     assert (view.kinds[0].sentence, view.kinds[0].range) == (view.sentence, view.range)
 
 
-def test_an_own_measurement_on_bounds_narrows_the_range_and_remains_one(database: Database) -> None:
-    send_history(database)
+def test_an_own_measurement_on_bounds_narrows_the_range_and_remains_one(histories: Histories) -> None:
+    database, _ = histories.copy(send_history)
     before = read(database)
     SlowdownPoints(database).create(
         service_of(database),
@@ -313,8 +307,8 @@ def test_an_own_measurement_on_bounds_narrows_the_range_and_remains_one(database
     assert "ab_test" not in {step.what for step in after.next_steps}
 
 
-def test_too_few_accesses_are_refused_with_the_command_that_changes_that(database: Database) -> None:
-    send_history(database, pages=40, per_page=0.01)
+def test_too_few_accesses_are_refused_with_the_command_that_changes_that(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, pages=40, per_page=0.01)
     view = read(database)
     assert (view.answer, view.grade, view.range, view.candidates) == ("refused", None, None, ())
     assert "accesses" in view.refused[0]
@@ -322,8 +316,8 @@ def test_too_few_accesses_are_refused_with_the_command_that_changes_that(databas
     assert [step.command is not None for step in view.next_steps] == [True]
 
 
-def test_no_data_at_all_is_refused(database: Database) -> None:
-    send_history(database, hosts=1, days=1)
+def test_no_data_at_all_is_refused(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, hosts=1, days=1)
     with database.write() as transaction:
         transaction.connection.exec_driver_sql("DELETE FROM traces")
         transaction.connection.exec_driver_sql("DELETE FROM heat_live")

@@ -62,7 +62,7 @@ def _stored(minutes: FleetMinutes) -> list[dict[str, object]]:
     tens, firsts = segments(_ten_minutes(minutes.ends_s))
     place = np.rint(minutes.ends_s / 60).astype(np.int64) - 1 - _ten_minutes(minutes.ends_s) * MINUTES
     rows = []
-    for ten, first, end in zip(tens, firsts, [*firsts[1:], len(place)], strict=True):
+    for ten, first, end in zip(tens, firsts, np.append(firsts, len(place))[1:], strict=True):
         values: dict[str, object] = {"ts": datetime.fromtimestamp(int(ten) * TEN_MINUTES.total_seconds(), UTC)}
         for i, name in enumerate(RATES):
             per_s, hosts = np.zeros(MINUTES), np.zeros(MINUTES, np.int64)
