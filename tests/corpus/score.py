@@ -1,24 +1,26 @@
 """How often the product's verdicts on the recordings are right, against their truth."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from corpus.packing import unpack
-from corpus.truth import read_log
+from corpus.truth import INTERVAL_S, IntervalTruth, intervals, read_log
 from factories.kernel_lab import counters_of
-from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, build_ledger, judge
+from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, Verdict, build_ledger, judge
 from tierscope.domain.ledger.plan import plan_host
+from validation.corpus import is_left_out
 
 PROMOTES = 2
 UNLIMITED_MIB_PER_S = 65536.0
 _EDGE_S = 1.5
 """Snapshots and the load's log are a second apart."""
+_DESCRIBED_EVERY_S = 5
+_DRAWS = 2000
+_SEED = 1
 _FINE = frozenset({"fits", "healthy", "harmless_demotion"})
 _BAD = frozenset({"futile_ping_pong", "stalled", "promotion_failing", "limiter_bound", "spill", "swap_pressure"})
 RIGHT: Mapping[str, frozenset[str]] = {
@@ -45,6 +47,12 @@ class Told:
     state: str
     slow_access_ratio: float
     word: str
+    confidence: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was said."""
+        return self.word != NOT_KNOWN
 
     @property
     def is_right(self) -> bool:
@@ -56,10 +64,14 @@ class Told:
         """Whether it was said that nothing is wrong."""
         return self.word in _FINE
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the rules were made without this recording."""
+        return is_left_out(self.recording)
 
-def read_ledgers(path: Path) -> tuple[Ledger, Ledger]:
-    """The host's ledger of a packed recording, node 0 is DRAM: without accesses, and with them by what served them."""
-    files = unpack(path)
+
+def read_ledgers(files: Mapping[str, str]) -> tuple[Ledger, Ledger]:
+    """The ledger of an unpacked recording, without accesses, and with them by what served them. Node 0 is DRAM."""
     times_s, keys, values, present = counters_of(files)
     tiers = Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1}))
     plan = plan_host(keys, tiers, page_bytes=4096)
@@ -82,36 +94,79 @@ def _with_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> Le
     return replace(ledger, values=values, present=present)
 
 
-def judge_corpus(directory: Path) -> Iterator[Told]:
-    """Judge each interval of each recording that has a state, with the share of slow accesses and without."""
-    recordings: dict[str, Any] = json.loads((directory / "truth.json").read_text(encoding="utf-8"))["recordings"]
-    for name, intervals in sorted(recordings.items()):
-        ledgers = read_ledgers(directory / f"{name}.tar.zst")
-        begins_s = ledgers[0].times_s - ledgers[0].dt_seconds
-        for interval in intervals:
-            if interval["state"] is None or interval["slow_access_ratio"] is None:
-                continue
-            inside = (begins_s >= interval["begin_s"] - _EDGE_S) & (ledgers[0].times_s <= interval["end_s"] + _EDGE_S)
-            slow = float(interval["slow_access_ratio"])
-            context = Context(balancing=PROMOTES, promote_limit_mib_per_s=UNLIMITED_MIB_PER_S)
-            for measured, ledger in zip((False, True), ledgers, strict=True):
-                word = judge(ledger.rows(inside), context).word
-                yield Told(name, measured, interval["state"], slow, word)
+def judge_corpus(directory: Path, *, every_s: int) -> Iterator[Told]:
+    """Judge intervals of each recording that have a state, with the share of slow accesses and without.
+
+    An interval begins every `every_s` seconds; at `INTERVAL_S` they are those of the truth as it is stored.
+    """
+    for path in sorted(directory.glob("*.tar.zst")):
+        files = unpack(path)
+        ledgers, lines = read_ledgers(files), files["workload.log"].splitlines()
+        name = path.name.removesuffix(".tar.zst")
+        for first in range(0, INTERVAL_S, every_s):
+            for truth in intervals("\n".join(lines[first:])):
+                yield from _judge_interval(name, truth, ledgers)
+
+
+def _judge_interval(name: str, truth: IntervalTruth, ledgers: tuple[Ledger, Ledger]) -> Iterator[Told]:
+    if truth.state is None or truth.slow_access_ratio is None:
+        return
+    context = Context(balancing=PROMOTES, promote_limit_mib_per_s=UNLIMITED_MIB_PER_S)
+    begins_s = ledgers[0].times_s - ledgers[0].dt_seconds
+    inside = (begins_s >= truth.begin_s - _EDGE_S) & (ledgers[0].times_s <= truth.end_s + _EDGE_S)
+    for measured, ledger in zip((False, True), ledgers, strict=True):
+        found: Verdict = judge(ledger.rows(inside), context)
+        yield Told(name, measured, truth.state, truth.slow_access_ratio, found.word, found.confidence)
+
+
+def right_ratio(told: Sequence[Told]) -> tuple[float, float, float]:
+    """The share that is right of what was told, with its 95 % interval over recordings drawn at random."""
+    names = sorted({one.recording for one in told})
+    place = {name: number for number, name in enumerate(names)}
+    right, known = np.zeros(len(names)), np.zeros(len(names))
+    for one in told:
+        if one.is_known:
+            known[place[one.recording]] += 1
+            right[place[one.recording]] += one.is_right
+    drawn = np.random.default_rng(_SEED).integers(0, len(names), (_DRAWS, len(names)))
+    ratios = right[drawn].sum(axis=1) / np.maximum(known[drawn].sum(axis=1), 1)
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    return float(right.sum() / max(known.sum(), 1)), float(low), float(high)
 
 
 def describe(directory: Path) -> str:
-    """The scores in words: with and without the share of slow accesses, by kernel, and what was told of each state."""
-    lines, every = [], list(judge_corpus(directory))
+    """The scores in words: of recordings left out and of the others, by word of certainty, and by state."""
+    every = list(judge_corpus(directory, every_s=_DESCRIBED_EVERY_S))
+    lines = [f"intervals of {INTERVAL_S} s, one every {_DESCRIBED_EVERY_S} s"]
     for measured in (True, False):
-        told = [one for one in every if one.measured == measured]
-        lines.append(f"{'slow accesses measured' if measured else 'counters alone'}: {len(told)} intervals")
-        for kernel in sorted({one.recording.partition("-")[0] for one in told}):
-            own = [one for one in told if one.recording.startswith(f"{kernel}-")]
-            known = [one for one in own if one.word != NOT_KNOWN]
-            right = sum(one.is_right for one in known)
-            lines.append(f"  {kernel}: {right} of {len(known)} right, {len(own) - len(known)} not known")
-        never = sum(one.is_fine for one in told if one.slow_access_ratio >= 0.3)
-        lines.append(f"  fine with 30 % slow accesses: {never}")
-        counts = Counter((one.state, one.word) for one in told)
-        lines += [f"  {state} -> {word}: {count}" for (state, word), count in sorted(counts.items())]
+        lines.append("slow accesses measured" if measured else "counters alone")
+        own = [one for one in every if one.measured == measured]
+        left_out = [one for one in own if one.is_left_out]
+        lines += [
+            f"  left out: {_score(left_out)}",
+            f"  developed on: {_score([one for one in own if not one.is_left_out])}",
+            *_of_certainty(left_out),
+        ]
+        never = sum(one.is_fine for one in own if one.slow_access_ratio >= 0.3)
+        lines.append(f"  fine with 30 % slow accesses: {never} of {len(own)}")
+        counts = Counter((one.state, one.word) for one in left_out)
+        lines += [f"  left out: {state} -> {word}: {count}" for (state, word), count in sorted(counts.items())]
     return "\n".join(lines)
+
+
+def _score(told: Sequence[Told]) -> str:
+    known = [one for one in told if one.is_known]
+    ratio, low, high = right_ratio(told)
+    right = sum(one.is_right for one in known)
+    return (
+        f"{right} of {len(known)} right ({ratio:.1%}, {low:.0%} to {high:.0%}), {len(told) - len(known)} not known, "
+        f"{len({one.recording for one in told})} recordings"
+    )
+
+
+def _of_certainty(told: Sequence[Told]) -> list[str]:
+    words = sorted({one.confidence for one in told if one.is_known})
+    return [
+        f"  left out, {word}: {_score([one for one in told if one.is_known and one.confidence == word])}"
+        for word in words
+    ]

@@ -24,6 +24,8 @@ FEW_MOVES = 0.002
 FEW_MOVES_SECONDS = 600.0
 BINS = 20
 """A window is looked at in so many parts of equal time, whatever the distance of its samples."""
+BINS_OF_COURSE = 10
+"""The same for the share of slow accesses."""
 PAUSE_SHARE = 0.05
 """A part with less than this share of an even amount counts as a pause."""
 FAULTS_MIN = 100
@@ -293,7 +295,7 @@ def _hot_course(found: Floats, touched: Floats | None, first: int, dt: Floats) -
     """
     if touched is None or len(found) <= first:
         return None
-    hot, all_ = _in_bins(found[first:], dt[first:]), _in_bins(touched[first:], dt[first:])
+    hot, all_ = in_bins(found[first:], dt[first:]), in_bins(touched[first:], dt[first:])
     enough = all_ >= max(FAULTS_MIN, 0.2 * all_.mean())
     if enough.sum() < PARTS_MIN:
         return None
@@ -317,13 +319,13 @@ def _balance(hot: Floats, all_: Floats) -> float:
 
 def _paused(flow: Floats, dt: Floats) -> float:
     """Share of the parts of the window in which hardly anything flowed; 1 where nothing did."""
-    parts = _in_bins(flow, dt)
+    parts = in_bins(flow, dt)
     return 1.0 if parts.sum() <= 0 else float((parts < PAUSE_SHARE * parts.mean()).mean())
 
 
-def _in_bins(flow: Floats, dt: Floats) -> Floats:
-    """Sums over up to 20 parts of equal time."""
-    n = min(BINS, len(flow))
+def in_bins(flow: Floats, dt: Floats, most: int = BINS) -> Floats:
+    """Sums of a flow [n] over at most `most` parts of equal time; `dt` [n] are the seconds of its intervals."""
+    n = min(most, len(flow))
     if n == 0:
         return np.zeros(0)
     ends = np.cumsum(dt)

@@ -17,14 +17,15 @@ from tierscope.domain.ledger.rules import (
     judge_refused,
     why_not_promoting,
 )
+from tierscope.domain.ledger.slow_course import SlowCourse, slow_course
 from tierscope.domain.ledger.words import Context, Outcome, Sign, Verdict
 
 CHANCE = 2 / 3
 """Slow accesses over the share of memory that is slow, from which pages lie about where chance would put them [A]."""
 FAR_BELOW_CHANCE = 1 / 5
 """The same below which moves both ways keep the hot set where it should be, whatever else they move [A]."""
-FALLS = 4 / 5
-"""Slow accesses in the second half of a window over those in the first up to which they fall [A]."""
+REPLACED = 1.0
+"""Turnover of the top tier from which a share that stands far below chance is one that promotion keeps there [A]."""
 LOADS_MIN = 200
 """Sampled loads from memory from which their slow share is told: at 10 % its standard error is then 2.1 points."""
 
@@ -51,18 +52,6 @@ def sampled_outcome(ledger: Ledger) -> Outcome | None:
 def _traffic_outcome(ledger: Ledger) -> Outcome | None:
     fast, slow = _both(ledger, TRAFFIC)
     return Outcome(slow / (fast + slow), "memory_traffic") if fast + slow > 0 else None
-
-
-def _shares_that_fall(ledger: Ledger) -> tuple[float, float] | None:
-    """The shares of slow accesses in the first and in the second half of the rows, where they fall."""
-    half = len(ledger) // 2
-    early, late = (
-        sampled_outcome(part) or _traffic_outcome(part)
-        for part in (ledger.rows(slice(0, half)), ledger.rows(slice(half, None)))
-    )
-    if early is None or late is None or early.source != late.source or late.slow_share >= FALLS * early.slow_share:
-        return None
-    return early.slow_share, late.slow_share
 
 
 def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
@@ -93,10 +82,13 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     if ledger.total("promoted_pages") is None:
         text = f"{_capital(outcome.text)}, and the kernel counts no promotions."
         return Verdict("spill", text, "possible", (outcome.sign,), runner_up="stalled")
+    changes = _changes(seen, outcome, slow_course(ledger)) if goes_up else None
+    if changes is not None:
+        return changes
     refused = judge_refused(seen, context)
     if refused is not None:
         return _with(refused, outcome)
-    return _bad(seen, outcome, ledger, goes_up=goes_up)
+    return _stands(seen, outcome, goes_up=goes_up)
 
 
 def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
@@ -104,38 +96,55 @@ def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
     return None if not seen.slow_share else outcome.slow_share / seen.slow_share
 
 
-def _bad(seen: Evidence, outcome: Outcome, ledger: Ledger, *, goes_up: bool) -> Verdict:
-    """Many slow accesses on a kernel that promotes: what the moves buy is how far placement is from chance."""
-    signs = (outcome.sign, *_flows(seen), *_scanned(seen))
-    share = seen.slow_share
+def _changes(seen: Evidence, outcome: Outcome, course: SlowCourse | None) -> Verdict | None:
+    """Many slow accesses whose share changes while pages are promoted: the hot set moves, or promotion gains on it."""
+    if course is None:
+        return None
+    signs = _signs(seen, outcome)
     over_chance = _over_chance(seen, outcome)
-    if over_chance is not None:
-        signs = (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
-    if goes_up and over_chance is not None and over_chance < CHANCE:
+    if course.comes_and_goes and over_chance is not None:
+        signs = (*signs, Sign("slow_share_rose", course.rose, "ratio"), Sign("slow_share_fell", course.fell, "ratio"))
+        went = f"{_capital(outcome.text)}; the share rose by {course.rose:.0%} and fell by {course.fell:.0%}"
+        if over_chance < CHANCE:
+            text = f"{went}, and stays far below what chance would give it: the hot set moves, and promotion follows."
+            return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
+        text = f"{went} about what chance would give it: the hot set moves, and promotion comes too late."
+        return Verdict("futile_ping_pong", text, "likely", signs, runner_up="following_phases")
+    if course.falls:
         text = (
-            f"{_capital(outcome.text)} and holds {share:.0%} of the memory: the hot set moves, and promotion follows."
-        )
-        return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
-    if goes_up and (fall := _shares_that_fall(ledger)):
-        early, late = fall
-        text = (
-            f"{_capital(outcome.text)}, {late:.1%} in the second half after {early:.1%} in the first: "
+            f"{_capital(outcome.text)}, {course.last:.1%} at the end after {course.first:.1%}: "
             f"{seen.promoted:,.0f} pages were promoted, and promotion gains on the hot set."
         )
-        falling = Sign("slow_share_second_half", late, "ratio")
-        return Verdict("following_phases", text, "likely", (*signs, falling), runner_up="futile_ping_pong")
+        signs = (*signs, Sign("slow_share_at_end", course.last, "ratio"))
+        return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
+    return None
+
+
+def _stands(seen: Evidence, outcome: Outcome, *, goes_up: bool) -> Verdict:
+    """Many slow accesses whose share stands, on a kernel that promotes: what is moved hardly buys anything."""
+    signs = _signs(seen, outcome)
+    over_chance = _over_chance(seen, outcome)
     turnover = seen.turnover or 0.0
     if goes_up and over_chance is not None and turnover >= TURNOVER_MIN:
         text = (
-            f"{_capital(outcome.text)} and holds {share:.0%} of the memory, after the top tier turned over "
-            f"{turnover:.1f} times: the moves place pages hardly better than chance."
+            f"{_capital(outcome.text)} and holds {seen.slow_share:.0%} of the memory. The top tier turned over "
+            f"{turnover:.1f} times, and the share stands"
         )
-        return Verdict("futile_ping_pong", text, "likely", signs, runner_up="following_phases")
+        if turnover >= REPLACED and over_chance < CHANCE:
+            text += ", far below what chance would give it: promotion keeps up with a hot set that moves."
+            return Verdict("following_phases", text, "possible", signs, runner_up="futile_ping_pong")
+        return Verdict("futile_ping_pong", f"{text}.", "likely", signs, runner_up="following_phases")
     text = f"{_capital(outcome.text)}, the settings promote, and {seen.promoted:,.0f} pages were promoted"
     passes = seen.passes
     if passes is not None and passes < 1.0:
         text += f": the scanner went over {passes:.0%} of the slow memory"
     return Verdict("stalled", f"{text}.", "likely", signs)
+
+
+def _signs(seen: Evidence, outcome: Outcome) -> tuple[Sign, ...]:
+    signs = (outcome.sign, *_flows(seen), *_scanned(seen))
+    over_chance = _over_chance(seen, outcome)
+    return signs if over_chance is None else (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
 
 
 def _good(seen: Evidence, outcome: Outcome, *, goes_up: bool, goes_down: bool) -> Verdict:

@@ -296,8 +296,7 @@ def judge_exchange(seen: Evidence, context: Context, ledger: Ledger) -> Verdict 
     crowded = _crowded(seen)
     if spread is not None and spread >= SPREAD_FOLLOWS and not crowded:
         return _moving(seen, tuple(signs))
-    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
-    sure: Confidence = "possible" if seen.hot_share is None or short else "likely"
+    sure: Confidence = "possible" if seen.hot_share is None else "likely"
     return _futile(seen, signs, crowded=crowded, confidence=sure)
 
 

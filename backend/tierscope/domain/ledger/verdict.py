@@ -4,12 +4,16 @@ Where the share of slow accesses was measured it decides good or bad, and counte
 counters have to do (`rules.py`), and nothing is called healthy that the scanner did not look at.
 """
 
+from dataclasses import replace
+
 from tierscope.domain.ledger.evidence import MIN_INTERVALS, Evidence, gather, steady_intervals
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.outcome import judge_outcome, measured_outcome
 from tierscope.domain.ledger.rules import (
     LIMIT_BEFORE_SWAP,
     LIMIT_OF_RECLAIM,
+    SHORT_INTERVALS,
+    SHORT_PASSES,
     judge_exchange,
     judge_limit,
     judge_one_tier,
@@ -58,7 +62,13 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
         or judge_stalled(seen)
         or judge_one_way(seen)
     )
-    return _only_what_was_seen(seen, found)
+    return _as_sure_as_it_is_long(seen, _only_what_was_seen(seen, found))
+
+
+def _as_sure_as_it_is_long(seen: Evidence, found: Verdict) -> Verdict:
+    """Counters alone of a short window, or of less than a pass of the scanner, say what is possible."""
+    short = seen.intervals < SHORT_INTERVALS or (seen.passes or 0.0) < SHORT_PASSES
+    return replace(found, confidence="possible") if short and found.confidence == "likely" else found
 
 
 def _only_what_was_seen(seen: Evidence, found: Verdict) -> Verdict:
