@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.api.base.heads import MAX_HEAD_BYTES, BoundedProtocol
+from tierscope.api.base.server import MAX_HEAD_BYTES, BoundedProtocol
 
 _LAST = b"Connection: close\r\n\r\n"
 _GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"

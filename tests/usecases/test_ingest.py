@@ -149,6 +149,7 @@ def test_batches_that_wait_to_be_decoded_are_bounded_too(database: Database, mon
         return decode_body(data, limits)
 
     monkeypatch.setattr("tierscope.usecases.ingest.batches.decode_body", slow)
+    monkeypatch.setattr("tierscope.usecases.ingest.batches.DECODED_AT_ONCE_BYTES", 0)  # as if they were large
 
     async def work(ingest: Ingest) -> None:
         tasks = [asyncio.create_task(ingest.submit(host.identity, body(host, 0))) for host in hosts]

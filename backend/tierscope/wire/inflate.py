@@ -9,6 +9,19 @@ from tierscope.core.errors import InflatedTooLarge, Unreadable
 MAX_WINDOW_BYTES = 8 << 20
 
 
+UNKNOWN_BYTES = 1 << 64
+"""More than any frame declares."""
+
+
+def declared_bytes(body: bytes) -> int:
+    """Returns how many bytes a frame says that it holds; `UNKNOWN_BYTES` where it does not, or is none."""
+    try:
+        found = zstandard.frame_content_size(body)
+    except zstandard.ZstdError:
+        return UNKNOWN_BYTES
+    return UNKNOWN_BYTES if found < 0 else found
+
+
 def inflate(body: bytes, *, cap_bytes: int) -> bytes:
     """Returns the content of the one zstd frame that `body` is.
 

@@ -22,13 +22,17 @@ async def limit_caller(request: Request, caller: Caller, permission: Permission)
     await _limit(request, "samples" if permission == "write:samples" else "caller", caller.key)
 
 
-async def limit_agent(request: Request, host_id: str) -> None:
+def limit_agent(request: Request, host_id: str) -> None:
     """Counts a request of an agent.
 
     Raises:
         TooMany: it asked more often than the settings allow.
     """
-    await _limit(request, "batches", host_id)
+    limiter = use_cases(request).rate_limiter
+    try:
+        limiter.take_agent(host_id)
+    finally:
+        request.state.rate_limit = limiter.left_to_agent(host_id)
 
 
 @asynccontextmanager

@@ -5,13 +5,14 @@ permission it needs. An operation that can answer another one names it in its ow
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel
+from starlette.types import ASGIApp
 
 from tierscope.api.base.answers import WHOLE
 from tierscope.api.base.figures import Problem
@@ -83,6 +84,14 @@ _RETRY_AFTER = {"schema": {"type": "string"}, "description": "Seconds to wait be
 
 class Application(FastAPI):
     """FastAPI with a complete description of what it answers."""
+
+    first: Callable[[ASGIApp], ASGIApp] | None = None
+    """What stands before all middleware."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The middleware, behind what stands before it."""
+        stack = super().build_middleware_stack()
+        return stack if self.first is None else self.first(stack)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document; made once."""

@@ -63,22 +63,31 @@ def problem_response(error: TierscopeError, instance: str | None = None) -> Resp
 def install_handlers(app: FastAPI) -> None:
     """Makes every error of `app` a problem."""
     handlers: list[tuple[type[Exception], Callable[[Request, Exception], Awaitable[Response]]]] = [
-        (TierscopeError, _known),
+        (TierscopeError, _told),
         (RequestValidationError, _invalid),
         (HTTPException, _http),
-        (ClientDisconnect, _gone),
-        (Exception, _unknown),
+        (ClientDisconnect, _told),
+        (Exception, _told),
     ]
     for kind, handler in handlers:
         app.add_exception_handler(kind, handler)
 
 
-async def _known(request: Request, error: Exception) -> Response:
-    if not isinstance(error, TierscopeError):
-        return await _unknown(request, error)
-    if error.status >= TierscopeError.status:
-        _log.warning("request failed", path=request.url.path, status=error.status, detail=error.detail)
-    return problem_response(error, request.url.path)
+def answer_to(error: Exception, path: str) -> Response:
+    """Returns the answer to a request that ended in `error`, and writes to the log what the service is to blame for."""
+    if isinstance(error, TierscopeError):
+        if error.status >= TierscopeError.status:
+            _log.warning("request failed", path=path, status=error.status, detail=error.detail)
+        return problem_response(error, path)
+    if isinstance(error, ClientDisconnect):
+        # Nobody reads this answer, and nothing is wrong here: a connection broke before the body had come.
+        return problem_response(BadRequest("the connection ended in the middle of the body"), path)
+    _log.error("request failed", path=path, exc_info=error)
+    return problem_response(TierscopeError("an unexpected error; the log has it"), path)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    return answer_to(error, request.url.path)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -97,14 +106,3 @@ async def _http(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    """Nobody reads this answer, and nothing is wrong here: a connection broke before the body had come."""
-    del error
-    return problem_response(BadRequest("the connection ended in the middle of the body"), request.url.path)
-
-
-async def _unknown(request: Request, error: Exception) -> Response:
-    _log.error("request failed", path=request.url.path, exc_info=error)
-    return problem_response(TierscopeError("an unexpected error; the log has it"), request.url.path)

@@ -24,8 +24,9 @@ from tierscope.api.base.security import PROBES
 from tierscope.core.errors import ConfigurationError, TooMany
 from tierscope.core.settings import RateLimits, Settings
 
-Kind = Literal["caller", "address", "batches", "samples", "logins", "wrong-logins-here", "wrong-logins"]
+Kind = Literal["caller", "address", "samples", "logins", "wrong-logins-here", "wrong-logins"]
 WRONG_LOGIN_MINUTES = 5
+WINDOW_SECONDS = 60
 _REDIS_SECONDS = 0.5
 _STATE = "rate_limit"
 _log = structlog.get_logger(__name__)
@@ -35,7 +36,7 @@ _log = structlog.get_logger(__name__)
 class Left:
     """What is left of a limit, after this request."""
 
-    kind: Kind
+    kind: Kind | Literal["batches"]
     limit: int
     window_seconds: int
     remaining: int
@@ -49,6 +50,40 @@ class Left:
         }
 
 
+class Windows:
+    """Counts of a process in sliding windows of a minute: the window before counts by the share of it that is inside.
+
+    Agents' requests are counted so. They never wait for Redis, as there are many and each has its host.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._window = 0
+        self._before: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+
+    def hit(self, key: str, now: float) -> bool:
+        """Counts one more at `now` (seconds), unless there are as many as may be; whether it did."""
+        if self._used(key, now) >= self._most:
+            return False
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return True
+
+    def left(self, key: str, now: float) -> Left:
+        """Returns what is left at `now`: all of it again once this window has ended, or the one before is outside."""
+        remaining = max(0, self._most - self._used(key, now))
+        reset = max(1, math.ceil(WINDOW_SECONDS - now % WINDOW_SECONDS))
+        return Left("batches", self._most, WINDOW_SECONDS, remaining, reset)
+
+    def _used(self, key: str, now: float) -> int:
+        window = int(now // WINDOW_SECONDS)
+        if window != self._window:
+            self._before = self._counts if window == self._window + 1 else {}
+            self._counts, self._window = {}, window
+        inside = 1 - now % WINDOW_SECONDS / WINDOW_SECONDS
+        return int(self._before.get(key, 0) * inside + self._counts.get(key, 0))
+
+
 class RateLimiter:
     """Counts requests by kind and key. Belongs to one event loop."""
 
@@ -58,7 +93,6 @@ class RateLimiter:
         self._items: dict[Kind, RateLimitItem] = {
             "caller": RateLimitItemPerMinute(settings.per_caller_per_minute),
             "address": RateLimitItemPerMinute(settings.per_address_per_minute),
-            "batches": RateLimitItemPerMinute(settings.batches_per_host_per_minute),
             "samples": RateLimitItemPerMinute(settings.samples_per_token_per_minute),
             "logins": RateLimitItemPerMinute(settings.logins_per_address_per_minute),
             "wrong-logins-here": RateLimitItemPerMinute(
@@ -66,6 +100,7 @@ class RateLimiter:
             ),
             "wrong-logins": RateLimitItemPerHour(settings.wrong_logins_per_name),
         }
+        self._agents = Windows(settings.batches_per_host_per_minute)
         self._own = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._shared: SlidingWindowCounterRateLimiter | None = None
         self._redis_errors: tuple[type[Exception], ...] = ()
@@ -102,6 +137,24 @@ class RateLimiter:
         if self._settings.enabled and not await self._ask("hit", kind, key):
             raise await self._too_many(kind, key)
 
+    def take_agent(self, host_id: str) -> Left | None:
+        """Counts one request of an agent, by this process alone, and returns what is left; None where nothing counts.
+
+        Raises:
+            TooMany: there were as many as may be; this one does not count.
+        """
+        if not self._settings.enabled:
+            return None
+        now = time.time()
+        if self._agents.hit(host_id, now):
+            return self._agents.left(host_id, now)
+        most, left = self._settings.batches_per_host_per_minute, self._agents.left(host_id, now)
+        raise TooMany(f"more than {most} in {WINDOW_SECONDS} s (batches)", retry_after_seconds=left.reset_seconds)
+
+    def left_to_agent(self, host_id: str) -> Left | None:
+        """Returns what is left to an agent; None where nothing counts."""
+        return self._agents.left(host_id, time.time()) if self._settings.enabled else None
+
     async def note(self, kind: Kind, *key: str) -> None:
         """Counts one request that was answered already."""
         if self._settings.enabled:
@@ -121,7 +174,7 @@ class RateLimiter:
         if not self._settings.enabled:
             return None
         item = self._items[kind]
-        for limiter in self._limiters(kind):
+        for limiter in self._limiters():
             try:
                 found = await limiter.get_window_stats(item, kind, *key)
             except self._redis_errors:
@@ -132,7 +185,7 @@ class RateLimiter:
 
     async def _ask(self, question: Literal["hit", "test"], kind: Kind, key: tuple[str, ...]) -> bool:
         item = self._items[kind]
-        for limiter in self._limiters(kind):
+        for limiter in self._limiters():
             try:
                 answered: bool = await getattr(limiter, question)(item, kind, *key)
             except self._redis_errors as error:
@@ -141,9 +194,9 @@ class RateLimiter:
             return answered
         return True
 
-    def _limiters(self, kind: Kind) -> tuple[SlidingWindowCounterRateLimiter, ...]:
-        """Whom to ask, in this order. Agents' batches never wait for Redis: there are many, and each has its host."""
-        return (self._own,) if self._shared is None or kind == "batches" else (self._shared, self._own)
+    def _limiters(self) -> tuple[SlidingWindowCounterRateLimiter, ...]:
+        """Whom to ask, in this order."""
+        return (self._own,) if self._shared is None else (self._shared, self._own)
 
     async def _too_many(self, kind: Kind, key: tuple[str, ...]) -> TooMany:
         left = await self.left(kind, *key)

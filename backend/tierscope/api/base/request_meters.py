@@ -29,12 +29,17 @@ class RequestMeters:
             buckets=SECONDS,
             registry=registry,
         )
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answered request."""
-        known = method if method in METHODS else "other"
-        self._requests.labels(known, route, str(status)).inc()
-        self._seconds.labels(known, route).observe(seconds)
+        key = (method if method in METHODS else "other", route, status)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._requests.labels(*key[:2], str(status)), self._seconds.labels(*key[:2])
+        requests, durations = found
+        requests.inc()
+        durations.observe(seconds)
 
 
 class RequestMetersMiddleware:

@@ -43,12 +43,17 @@ def host_name(header: str) -> str:
     return (header if found is None else found[1]).lower()
 
 
+def allowed_names(settings: Settings) -> frozenset[str]:
+    """Returns the names under which the service may be called."""
+    return LOOPBACK_NAMES | {settings.host.lower()} | {name.lower() for name in settings.allowed_hosts}
+
+
 class SecurityMiddleware:
     """A page of another site cannot reach the service through a name of its own (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
         self._app = app
-        self._names = LOOPBACK_NAMES | {settings.host.lower()} | {name.lower() for name in settings.allowed_hosts}
+        self._names = allowed_names(settings)
         public = {host_name(urlsplit(settings.public_url).netloc)} if settings.public_url else set()
         self._origins = self._names | public
 

@@ -1,4 +1,8 @@
-"""The HTTP server: uvicorn, with a loop that waits for a signal where uvicorn's looks for one ten times a second."""
+"""The HTTP server: uvicorn, with a loop that waits for a signal where uvicorn's looks for one ten times a second.
+
+It bounds how long the head of a request may be. By itself uvicorn holds a first line or a header of any length before
+anybody is asked, and joins it again with every part that comes, so that megabytes of one header keep everybody waiting.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,17 @@ import asyncio
 import contextlib
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+
+MAX_HEAD_BYTES = 64 << 10
+"""Of the first line and all headers together; of what stands between two parts of a body, such as trailers, too."""
+_REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _DATE_SECONDS = 1.0
 """How long the Date of answers may stand: its resolution is a second."""
 _STARTUP_FAILURE = 3
@@ -40,3 +52,68 @@ def serve(config: uvicorn.Config) -> None:
     server.run()
     if not server.started:
         sys.exit(_STARTUP_FAILURE)
+
+
+class _HeadTooLongError(Exception):
+    """More than the bound; the parser hands it on as an error of its own."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    _pending_bytes = 0
+    """What came since the last part of a message was whole."""
+    _got_on = False
+    _too_long = False
+    _running: RequestResponseCycle | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what came, unless it is the middle of a head that is too long."""
+        self._got_on = False
+        super().data_received(data)
+        self._pending_bytes = 0 if self._got_on else self._pending_bytes + len(data)
+        if self._pending_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self._refuse()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._got_on = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head is whole."""
+        self._got_on = True
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
+            self._too_long = True
+            raise _HeadTooLongError
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body."""
+        self._got_on = True
+        super().on_body(body)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers what the parser refused."""
+        if self._too_long:
+            self._refuse()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse(self) -> None:
+        # In the middle of another answer it would be read as a part of it.
+        if self._running is None or self._running.response_complete:
+            self.transport.write(_REFUSAL)
+        self.transport.close()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends what was asked on it: with several requests one behind another, uvicorn tells the newest alone."""
+        self.pipeline.clear()
+        super().connection_lost(exc)
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()

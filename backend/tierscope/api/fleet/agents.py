@@ -1,6 +1,7 @@
 """Agents: enrolment, credential rotation and revocation, the host's own settings, the kill switch."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
@@ -12,16 +13,20 @@ from tierscope.api.base.callers import bearer_of
 from tierscope.api.base.figures import MAX_COUNT, Model
 from tierscope.api.base.limited import limit_agent
 from tierscope.api.base.permissions import Requirement, requires
+from tierscope.api.base.short_ways import JSON_TYPE, ShortAnswer, ShortRequest, Work
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use, use_cases
 from tierscope.domain.base.figures import Origin
 from tierscope.usecases.access.tokens import Caller
-from tierscope.usecases.fleet.agent_plans import AgentPlans, Pause, SwitchAnswer
+from tierscope.usecases.fleet.agent_plans import AgentConfig, AgentPlans, Pause, SwitchAnswer
 from tierscope.usecases.fleet.agents import Agents, EnrolAnswer, HostIdentity
 
 router = APIRouter(tags=["agents"])
 
 MAX_JOIN_HOURS = 24 * 30
+MAX_SEND_MINUTES = 1440
+_MOST_MINUTES = b"x-tierscope-most-send-minutes"
+_CACHE = "private, no-cache"
 WriteAgents: Requirement = requires("write:agents")
 
 
@@ -88,13 +93,15 @@ async def authenticate(request: Request) -> HostIdentity:
     bearer = bearer_of(request)
     known = agents.known(bearer) if bearer else None
     host = known if known is not None else await run_in_threadpool(agents.authenticate, bearer)
-    await limit_agent(request, host.public_id)
+    limit_agent(request, host.public_id)
     return host
 
 
 AgentsOf = Annotated[Agents, Depends(use(lambda held: held.agents))]
 PlansOf = Annotated[AgentPlans, Depends(use(lambda held: held.agent_plans))]
-MostMinutes = Annotated[int, Header(ge=1, le=1440, description="The longest time between batches that the host takes.")]
+MostMinutes = Annotated[
+    int, Header(ge=1, le=MAX_SEND_MINUTES, description="The longest time between batches that the host takes.")
+]
 Operator = Annotated[Caller, Depends(requires("operate:agents"))]
 
 
@@ -151,11 +158,41 @@ async def read_config(
     config = plans.known(host, most_minutes=x_tierscope_most_send_minutes)
     if config is None:
         config = await run_in_threadpool(plans.config, host, most_minutes=x_tierscope_most_send_minutes)
-    etag = config.etag
-    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    sent = request.headers.get("if-none-match", "")
-    if etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}:
+    etag, body = _told(config)
+    headers = {"ETag": etag, "Cache-Control": _CACHE}
+    if _is_among(etag, request.headers.get("if-none-match", "")):
         return Answer(status_code=304, headers=headers)
+    return Answer(body, media_type="application/json", headers=headers)
+
+
+def short_config(asked: ShortRequest) -> Work | None:
+    """The short way of `read_config`, where the settings are in memory."""
+    minutes = asked.number(_MOST_MINUTES) if _MOST_MINUTES in asked.heads else 1
+    if minutes is None or not 1 <= minutes <= MAX_SEND_MINUTES:
+        return None
+    config = asked.cases.agent_plans.known(asked.host, most_minutes=minutes)
+    if config is None:
+        return None
+    etag, body = _told(config)
+    headers = (b"etag", etag.encode()), (b"cache-control", _CACHE.encode())
+    if _is_among(etag, asked.heads.get(b"if-none-match", b"").decode("latin-1")):
+        found = ShortAnswer(304, b"", headers)
+    else:
+        found = ShortAnswer(200, body, (*headers, JSON_TYPE))
+
+    async def work() -> ShortAnswer:
+        return found
+
+    return work
+
+
+def _is_among(etag: str, sent: str) -> bool:
+    return etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}
+
+
+@lru_cache(maxsize=1024)
+def _told(config: AgentConfig) -> tuple[str, bytes]:
+    """ETag and JSON of settings: most hosts of a fleet have the same."""
     body = AgentConfigAnswer(
         interval_seconds=config.interval_seconds,
         send_minutes=config.send_minutes,
@@ -167,7 +204,7 @@ async def read_config(
         ),
         version=config.version,
     )
-    return Answer(body.model_dump_json(), media_type="application/json", headers=headers)
+    return config.etag, body.model_dump_json().encode()
 
 
 @router.post("/v1/agents/pause", summary="The kill switch: stop agents")

@@ -1,12 +1,15 @@
 """Where agents send their batches."""
 
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
 
+import orjson
 from fastapi import APIRouter, Depends, Header, Request
 
 from tierscope.api.base.bodies import check_sent_as
 from tierscope.api.base.figures import Model
 from tierscope.api.base.permissions import requires
+from tierscope.api.base.short_ways import JSON_TYPE, ShortAnswer, ShortRequest, Work
 from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.agents import authenticate
 from tierscope.core.errors import TierscopeError
@@ -16,6 +19,7 @@ from tierscope.usecases.ingest.batches import Ingest, SentClocks
 router = APIRouter(prefix="/v1/ingest", tags=["ingest"])
 
 MAX_CLOCK_NS = 1 << 63
+_WALL, _BOOTTIME = b"x-tierscope-sent-wall-ns", b"x-tierscope-sent-boottime-ns"
 Clock = Annotated[int | None, Header(ge=0, lt=MAX_CLOCK_NS)]
 
 
@@ -58,18 +62,48 @@ async def ingest_batch(
     )
     try:
         check_sent_as(request, "application/x-protobuf", ("zstd",))
-        ingest.admit(host)
-        accepted = await ingest.submit(host, await request.body(), sent=sent)
+        return IngestAnswer(**await _take(ingest, host, request.body, sent))
     except TierscopeError as error:
         ingest.meters.refused(error)
         raise
-    return IngestAnswer(
-        result="duplicate" if accepted.stored.duplicate else "accepted",
-        host_id=host.public_id,
-        stream_id=accepted.stream_id,
-        seq=accepted.seq,
-        stored=accepted.stored.rows,
-        too_late=accepted.stored.too_late,
-        set_aside=accepted.stored.set_aside,
-        warnings=list(accepted.stored.warnings),
-    )
+
+
+def short_batch(asked: ShortRequest) -> Work | None:
+    """The short way of `ingest_batch`."""
+    heads = asked.heads
+    if heads.get(b"content-type") != b"application/x-protobuf" or heads.get(b"content-encoding") != b"zstd":
+        return None
+    if asked.body_bytes is None or not asked.holds_numbers(_WALL, _BOOTTIME):
+        return None
+    wall_ns, ingest = asked.number(_WALL), asked.cases.ingest
+    if asked.body_bytes > ingest.most_body_bytes:
+        return None
+    sent = None if wall_ns is None else SentClocks(wall_ns=wall_ns, boottime_ns=asked.number(_BOOTTIME))
+
+    async def work() -> ShortAnswer:
+        try:
+            return ShortAnswer(200, orjson.dumps(await _take(ingest, asked.host, asked.body, sent)), (JSON_TYPE,))
+        except TierscopeError as error:
+            ingest.meters.refused(error)
+            raise
+
+    return work
+
+
+async def _take(
+    ingest: Ingest, host: HostIdentity, body: Callable[[], Awaitable[bytes]], sent: SentClocks | None
+) -> dict[str, Any]:
+    """Stores the batch of a request and returns the fields of its answer."""
+    ingest.admit(host)
+    accepted = await ingest.submit(host, await body(), sent=sent)
+    stored = accepted.stored
+    return {
+        "result": "duplicate" if stored.duplicate else "accepted",
+        "host_id": host.public_id,
+        "stream_id": accepted.stream_id,
+        "seq": accepted.seq,
+        "stored": stored.rows,
+        "too_late": stored.too_late,
+        "set_aside": stored.set_aside,
+        "warnings": list(stored.warnings),
+    }

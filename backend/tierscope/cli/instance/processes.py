@@ -35,7 +35,7 @@ def serve(
         import uvicorn
 
         from tierscope.api.app import create_app
-        from tierscope.api.base.heads import BoundedProtocol
+        from tierscope.api.base.server import BoundedProtocol
         from tierscope.api.base.server import serve as run_server
         from tierscope.core.logs import configure_logging
 

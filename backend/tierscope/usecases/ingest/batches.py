@@ -6,9 +6,10 @@ is 503, a host that sends too much at once 429, and what cannot be stored is cou
 """
 
 import asyncio
+import contextlib
 import threading
-from collections import Counter, deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter, defaultdict, deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -38,10 +39,13 @@ from tierscope.storage.ingest import Incoming, Outcome, PurgedServiceError, Regi
 from tierscope.usecases.ingest.meters import IngestMeters
 from tierscope.usecases.ingest.senders import Senders
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
+from tierscope.wire.inflate import declared_bytes
 
 __all__ = ["Acknowledged", "Ingest", "SentClocks", "Stored"]
 
 DECODE_THREADS = 2
+DECODED_AT_ONCE_BYTES = 128 << 10
+"""Inflated; a live batch of a host with many services has less."""
 SECOND_NS = 10**9
 RETRY_SECONDS = 5
 LINGER_SECONDS = 0.01
@@ -72,7 +76,7 @@ class Acknowledged:
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     item: Incoming
-    done: "Future[Stored]"
+    done: asyncio.Future[Stored]
 
 
 class Ingest:
@@ -143,6 +147,11 @@ class Ingest:
         with self._condition:
             return self._queued_bytes
 
+    @property
+    def most_body_bytes(self) -> int:
+        """The largest body that is taken, as sent."""
+        return self._limits.batch_bytes
+
     def admit(self, host: HostIdentity, body_bytes: int = 0) -> None:
         """Refuses a batch before its body is read (0 bytes), or once it is there.
 
@@ -187,7 +196,7 @@ class Ingest:
             decoded = await self._decode_in_turn(host, body)
             self.meters.decoded(decoded.batch)
             item = _incoming(host, decoded, arrival, sent)
-            stored = await asyncio.wrap_future(self._enqueue(item))
+            stored = await self._enqueue(item)
             self.meters.stored(stored)
             return Acknowledged(stream_id=item.batch.stream_id.hex(), seq=item.batch.seq, stored=stored)
         finally:
@@ -197,31 +206,35 @@ class Ingest:
                     del self._in_flight[host.id]
 
     async def _decode_in_turn(self, host: HostIdentity, body: bytes) -> Decoded:
+        """Decodes a batch: a small one here and now, as handing it to a thread takes as long as decoding it."""
         with self._condition:
             self._decoding += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._decoders, traces.carried(self._decode), host, body
-            )
-        finally:
-            with self._condition:
-                self._decoding -= 1
-
-    def _decode(self, host: HostIdentity, body: bytes) -> Decoded:
-        """Decodes a batch; notes where a host speaks a protocol that this release does not know."""
-        try:
-            with traces.span("decode batch"):
-                return decode_body(body, self._decode_limits)
+            if declared_bytes(body) <= DECODED_AT_ONCE_BYTES:
+                return self._decode(body)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._decoders, traces.carried(self._decode), body)
         except UnknownVersion as error:
             now = self._clock()
             if self._refused.get(host.id, now) <= now:
                 self._refused[host.id] = now + NOTE_REFUSED_EVERY
-                with self._database.write() as transaction:
-                    note_refused(transaction, host.id, protocol=error.schema_version, now=now)
+                await asyncio.to_thread(self._note_refused, host, error, now)
             raise
+        finally:
+            with self._condition:
+                self._decoding -= 1
 
-    def _enqueue(self, item: Incoming) -> "Future[Stored]":
-        done: Future[Stored] = Future()
+    def _decode(self, body: bytes) -> Decoded:
+        with traces.span("decode batch"):
+            return decode_body(body, self._decode_limits)
+
+    def _note_refused(self, host: HostIdentity, error: UnknownVersion, now: datetime) -> None:
+        """Notes that a host speaks a protocol that this release does not know."""
+        with self._database.write() as transaction:
+            note_refused(transaction, host.id, protocol=error.schema_version, now=now)
+
+    def _enqueue(self, item: Incoming) -> "asyncio.Future[Stored]":
+        done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
         with self._condition:
             if self._stopping:
                 raise Unavailable("the service is stopping", retry_after_seconds=RETRY_SECONDS)
@@ -236,14 +249,13 @@ class Ingest:
             if not group:
                 return
             outcomes = self._store([waiting.item for waiting in group])
+            # One wake-up of a loop for all that is answered there.
+            answered: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Stored], Outcome]]] = defaultdict(list)
             for waiting, outcome in zip(group, outcomes, strict=True):
-                # A client that went away cancelled its future; its batch is stored all the same.
-                if not waiting.done.set_running_or_notify_cancel():
-                    continue
-                if isinstance(outcome, Stored):
-                    waiting.done.set_result(outcome)
-                else:
-                    waiting.done.set_exception(outcome)
+                answered[waiting.done.get_loop()].append((waiting.done, outcome))
+            for loop, pairs in answered.items():
+                with contextlib.suppress(RuntimeError):  # it ended with its clients; what they sent is stored
+                    loop.call_soon_threadsafe(_settle, pairs)
 
     def _next_group(self) -> list[_Waiting]:
         """Waits for work; returns what fits one commit, empty when the queue ends."""
@@ -321,6 +333,18 @@ class Ingest:
                 for day in sorted(days):
                     ensure_partitions(transaction, day, day)
             self._older_days |= days
+
+
+def _settle(pairs: list[tuple[asyncio.Future[Stored], Outcome]]) -> None:
+    """Wakes those who wait for what became of their batches."""
+    for done, outcome in pairs:
+        # A client that went away cancelled its future; its batch is stored all the same.
+        if done.done():
+            continue
+        if isinstance(outcome, Stored):
+            done.set_result(outcome)
+        else:
+            done.set_exception(outcome)
 
 
 def _incoming(host: HostIdentity, decoded: Decoded, arrival: datetime, sent: SentClocks | None) -> Incoming:
