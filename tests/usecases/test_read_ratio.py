@@ -216,9 +216,9 @@ def send_bandwidth(database: Database, hosts: Sequence[Enrolled], *, used: float
 
 @pytest.mark.parametrize(("used", "name"), [(0.9, "bandwidth"), (0.2, "latency")])
 def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
-    database: Database, used: float, name: str
+    histories: Histories, used: float, name: str
 ) -> None:
-    hosts = send_history(database, hosts=1, days=1)
+    database, hosts = histories.copy(send_history, hosts=1, days=1)
     send_bandwidth(database, hosts, used=used, device_gb_per_s=10.0)
     view = read(database)
     context = ReadContext(database, now, Settings(_env_file=None))
