@@ -17,12 +17,14 @@ from tierscope.domain.heat.columns import make_columns
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.counters.rollups import replace_metrics
 from tierscope.storage.heat.services import replace_service_heat
+from tierscope.storage.tables import TIME_TABLES
 from tierscope.usecases.base.context import ReadContext
 
 GIB = 1 << 30
 TOTAL, DRAM = 512 * GIB, 384 * GIB
 NOW = datetime(2026, 11, 21, 13, 0, tzinfo=UTC)
 TODAY = NOW.replace(hour=0)
+_FILLED = [entry for entry in TIME_TABLES if entry.table.name in {"metrics_1h", "metrics_1d", "service_heat_1h"}]
 _HOUR_US = 3_600_000_000
 _CPU = ("cpu_user", "cpu_system", "cpu_steal", "cpu_idle", "cpu_iowait")
 _NODES = [
@@ -69,7 +71,7 @@ def make_fleet(
         ).scalar_one()
         ids = [_make_host(transaction, f"{short}-{i}", service, origin, now) for i in range(hosts)]
         start = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=len(resident))
-        ensure_partitions(transaction, start, now)
+        ensure_partitions(transaction, start, now, _FILLED)
         hours = _hours(name, resident, start, int((now - start).total_seconds()) // 3600, busy)
         for host in ids:
             replace_metrics(transaction, "metrics_1h", host, hours)

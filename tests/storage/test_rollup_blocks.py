@@ -17,6 +17,7 @@ from tierscope.storage.capacity.rows import first_hour, read_hours
 from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable
 from tierscope.storage.counters.rollups import pack_rollups, read_metrics, replace_metrics
 from tierscope.storage.statistics.host_means import read_counter_means
+from tierscope.storage.tables import TIME_TABLES
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -33,7 +34,10 @@ WIDTHS: Mapping[MetricsTable, timedelta] = {
 def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         with opened.write() as transaction:
-            ensure_partitions(transaction, START - 31 * DAY, START + 31 * DAY)
+            for table, days in (("metrics_10m", 2), ("metrics_1h", 2), ("metrics_1d", 31)):
+                names = {table, BLOCKS[table].table.name}
+                entries = [entry for entry in TIME_TABLES if entry.table.name in names]
+                ensure_partitions(transaction, START - days * DAY, START + days * DAY, entries)
         yield opened
 
 

@@ -1,7 +1,5 @@
 """Ratio advice on what the hosts' own policy makes of their sampled pages, and on the best static placement without."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -9,6 +7,7 @@ from sqlalchemy import text
 
 from factories.batches import MINUTE_NS
 from factories.ratio_services import now, send_history
+from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
@@ -28,12 +27,6 @@ TPP = {NUMA_BALANCING: "2", DEMOTION: "true", DEMOTE_SCALE: "200"}
 TIERING = {NUMA_BALANCING: "2", DEMOTION: "true"}
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
-
-
 def read(database: Database, *, later: timedelta = timedelta()) -> Ratio:
     reads = RatioReads(ReadContext(database, lambda: now() + later, Settings(_env_file=None)))
     service = service_named(database, "demo/cache")
@@ -50,8 +43,8 @@ def shares(view: Ratio) -> list[float]:
     return [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
 
 
-def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_beside(database: Database) -> None:
-    send_history(database, knobs=TPP)
+def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_beside(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, knobs=TPP)
     before = read(database)
     assert before.placement is not None
     assert (before.placement.source, before.placement.beside) == ("best_static", None)
@@ -80,9 +73,9 @@ def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_besi
 
 
 def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_what_that_costs(
-    database: Database,
+    histories: Histories,
 ) -> None:
-    send_history(database, knobs={NUMA_BALANCING: "0", DEMOTION: "false"})
+    database, _ = histories.copy(send_history, knobs={NUMA_BALANCING: "0", DEMOTION: "false"})
     static = read(database)
     assert replay(database)
     view = read(database)
@@ -104,9 +97,9 @@ def find(database: Database, *, later: timedelta = timedelta()) -> FoundPlacemen
 
 
 def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_policy_stands_in(
-    database: Database,
+    histories: Histories,
 ) -> None:
-    send_history(database, days=1, knobs=TIERING, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK)
+    database, _ = histories.copy(send_history, days=1, knobs=TIERING, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK)
     assert replay(database)
     found = find(database)
     assert found.running.policy.policy == "hot_page_selection_auto"
@@ -120,8 +113,8 @@ def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_p
     assert all((share.hi >= 1.5 * share.value or share.hi == 1.0) for _, share in found.placement.shares)
 
 
-def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(database: Database) -> None:
-    send_history(database, days=1, knobs=TPP)
+def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, knobs=TPP)
     assert replay(database)
     assert not replay(database, later=EVERY - timedelta(hours=1)), "one a day is enough"
     assert replay(database, later=EVERY)
@@ -135,8 +128,8 @@ def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_sett
     assert find(database).placement is not None
 
 
-def test_a_replay_and_an_own_measurement_give_one_ratio(database: Database) -> None:
-    send_history(database, knobs=TPP)
+def test_a_replay_and_an_own_measurement_give_one_ratio(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, knobs=TPP)
     assert replay(database)
     service = service_named(database, "demo/cache")
     measured = SlowdownPointRequest(0.3, 0.02, 0.003, "ab_test", None, "")
@@ -152,9 +145,9 @@ def test_a_replay_and_an_own_measurement_give_one_ratio(database: Database) -> N
 
 
 def test_one_host_is_replayed_for_its_own_answer_and_again_when_its_samples_can_have_doubled(
-    database: Database,
+    histories: Histories,
 ) -> None:
-    send_history(database, days=1, hosts=1, knobs=TPP, intervals=12)
+    database, _ = histories.copy(send_history, days=1, hosts=1, knobs=TPP, intervals=12)
     assert replay(database)
     found = find(database)
     assert found.why_not is None
@@ -164,8 +157,8 @@ def test_one_host_is_replayed_for_its_own_answer_and_again_when_its_samples_can_
     assert replay(database, later=timedelta(hours=12))
 
 
-def test_pages_of_a_moving_hot_set_are_replayed_and_answered(database: Database) -> None:
-    send_history(database, days=1, hosts=1, knobs=TPP)
+def test_pages_of_a_moving_hot_set_are_replayed_and_answered(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, hosts=1, knobs=TPP)
     assert replay(database)
     view = read(database)
     jaccard = next(named.figure for named in view.evidence if named.metric == "hot_set_jaccard")
@@ -173,17 +166,19 @@ def test_pages_of_a_moving_hot_set_are_replayed_and_answered(database: Database)
     assert view.answer == "range"
 
 
-def test_too_few_pages_are_not_replayed(database: Database) -> None:
-    send_history(database, days=1, hosts=1, knobs=TPP, pages=20)
+def test_too_few_pages_are_not_replayed(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, hosts=1, knobs=TPP, pages=20)
     assert not replay(database)
     assert "too few to be replayed" in (find(database).why_not or "")
     assert "20 sampled pages" in (find(database).lacks or "")
 
 
 def test_an_answer_from_few_touched_pages_says_to_wait_instead_of_naming_a_replay_that_cannot_be_made(
-    database: Database,
+    histories: Histories,
 ) -> None:
-    send_history(database, days=1, hosts=1, knobs=TPP, pages=80, intervals=12, interval_ns=MINUTE_NS)
+    database, _ = histories.copy(
+        send_history, days=1, hosts=1, knobs=TPP, pages=80, intervals=12, interval_ns=MINUTE_NS
+    )
     view = read(database)
     assert view.answer == "range"
     step = next(step for step in view.next_steps if step.what == "replay")

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from factories.ratio_services import now, send_history
+from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
@@ -52,8 +53,8 @@ def test_an_empty_fleet_says_why_there_is_nothing_to_start_from(database: Databa
         read(database, "none")
 
 
-def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(database: Database) -> None:
-    send_history(database, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
+def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
     service = service_id(database)
     found = read(database, service)
     assert (found.subject, found.n_hosts, found.n_hosts_known) == ("demo/cache", 3, 3)
@@ -81,8 +82,8 @@ def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(database: Dat
     assert [item.what for item in costed.missing] == ["dram price"], "the loss is known, the price is asked for"
 
 
-def test_another_share_than_the_advised_one_is_taken_as_asked(database: Database) -> None:
-    send_history(database, memory_bytes=(200 * GIB,))
+def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, memory_bytes=(200 * GIB,))
     found = read(database, service_id(database), dram_ratio=0.25)
     cxl = next(preset.spec for preset in found.presets if preset.key == "cxl")
     assert cxl is not None
@@ -90,8 +91,8 @@ def test_another_share_than_the_advised_one_is_taken_as_asked(database: Database
     assert "25% of the memory in DRAM as asked" in cxl.description
 
 
-def test_the_fleet_takes_the_advice_of_its_largest_services(database: Database) -> None:
-    send_history(database, memory_bytes=(64 * GIB,))
+def test_the_fleet_takes_the_advice_of_its_largest_services(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, memory_bytes=(64 * GIB,))
     fleet, alone = read(database), read(database, service_id(database))
     assert (fleet.subject, fleet.n_hosts) == ("fleet", 3)
     assert fleet.dram_ratio == pytest.approx(alone.dram_ratio)
@@ -104,8 +105,8 @@ def test_the_fleet_takes_the_advice_of_its_largest_services(database: Database) 
     assert loss.low < loss.value < loss.high
 
 
-def test_without_advice_today_can_be_costed_and_the_others_say_why_not(database: Database) -> None:
-    send_history(database, days=2, pages=40, per_page=0.01)
+def test_without_advice_today_can_be_costed_and_the_others_say_why_not(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=2, pages=40, per_page=0.01)
     found = read(database, service_id(database))
     why = {preset.key: (preset.spec is None, preset.why_not) for preset in found.presets}
     assert why["today"] == (False, None)

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from factories.ratio_services import now, send_history
+from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
@@ -117,8 +118,8 @@ def test_memory_behind_cxl_without_a_price_costs_what_dram_costs(database: Datab
     assert "ssd" not in {item.name for item in view.inputs}
 
 
-def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: Database) -> None:
-    send_history(database)
+def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(histories: Histories) -> None:
+    database, _ = histories.copy(send_history)
     reads = reads_of(database, now())
     document = with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache"))
     document = document.model_copy(update={"memory": ServiceNeed(kind="service", service="demo/cache")})
@@ -155,16 +156,16 @@ def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(database: D
         (SweepLoss(kind="sweep", sweep_id="none", run_id="0"), "sweep"),
     ],
 )
-def test_a_loss_that_is_not_known_is_missing(database: Database, loss: LossDocument, cause: str) -> None:
-    send_history(database)
+def test_a_loss_that_is_not_known_is_missing(histories: Histories, loss: LossDocument, cause: str) -> None:
+    database, _ = histories.copy(send_history)
     view = reads_of(database, now()).evaluate(with_loss(PRICED, loss), draws=DRAWS, seed=1)
     assert [item.path for item in view.missing] == ["options[0].loss"]
     assert cause in view.missing[0].why
     assert view.options == ()
 
 
-def test_a_refusal_of_the_advice_is_passed_on(database: Database) -> None:
-    send_history(database, days=2, pages=40, per_page=0.01)
+def test_a_refusal_of_the_advice_is_passed_on(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=2, pages=40, per_page=0.01)
     view = reads_of(database, now()).evaluate(
         with_loss(PRICED, ServiceLoss(kind="service", service="demo/cache")), draws=DRAWS, seed=1
     )

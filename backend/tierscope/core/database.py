@@ -4,9 +4,9 @@ A `ReadSession` comes from a pool whose connections are read-only and whose stat
 reads; a `WriteTransaction` commits when its block ends and rolls back when it raises. Nothing else commits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import orjson
 import psycopg
@@ -21,6 +21,7 @@ from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 from tierscope.core.objects.store import ObjectReader, ObjectStore
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Held = TypeVar("Held")
 
 READ_STATEMENT_SECONDS = 5.0
 WRITE_STATEMENT_SECONDS = 60.0
@@ -52,6 +53,13 @@ class ReadSession:
     def __init__(self, connection: Connection, objects: ObjectReader | None = None) -> None:
         self._connection = connection
         self.objects = objects or ObjectReader(None)
+        self._held: dict[str, Any] = {}
+
+    def hold(self, key: str, ask: Callable[[], Held]) -> Held:
+        """Returns what `ask` says under a key, asked once: only for what cannot change until the transaction ends."""
+        if key not in self._held:
+            self._held[key] = ask()
+        return cast("Held", self._held[key])
 
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         """Runs one statement and returns its result."""

@@ -78,9 +78,13 @@ def live_from(session: ReadSession, table: LiveTable) -> datetime | None:
 
     No chunk leaves before the session's transaction ends.
     """
-    session.execute(text(f'LOCK TABLE ONLY "{table}" IN ACCESS SHARE MODE'))
-    value = find_fact(session, f"{table}_from")
-    return None if value is None else datetime.fromisoformat(value)
+
+    def ask() -> datetime | None:
+        session.execute(text(f'LOCK TABLE ONLY "{table}" IN ACCESS SHARE MODE'))
+        value = find_fact(session, f"{table}_from")
+        return None if value is None else datetime.fromisoformat(value)
+
+    return session.hold(f"{table}_from", ask)
 
 
 def make_room(transaction: WriteTransaction, first: datetime, last: datetime, *, now: datetime) -> None:

@@ -18,13 +18,12 @@ def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
     A block is made of what is packed already and of the rows that came since.
     """
     host_id, service_id = claimed.subject_id, claimed.service_id
+    blocks: dict[datetime, list[HeatRow]] = {}
     for start, end in join_spans(claimed.buckets, HEAT.width_us):
-        rows = read_rows(transaction, service_id, start, end, [host_id]).get(host_id, [])
-        blocks: dict[datetime, list[HeatRow]] = {}
-        for row in rows:
+        for row in read_rows(transaction, service_id, start, end, [host_id]).get(host_id, []):
             block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)
             blocks.setdefault(block, []).append(row)
-        replace_packs(transaction, host_id, service_id, sorted(blocks.items()))
+    replace_packs(transaction, host_id, service_id, sorted(blocks.items()))
     dirty_buckets.append(transaction, HEAT_1H.kind, host_id, service_id, coarser(claimed.buckets, HOUR_US))
 
 
