@@ -135,6 +135,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/hosts/{host_id}/fairness/limits": "read:fleet",
     "GET /v1/services/{service_id}/stability": "read:fleet",
     "GET /v1/services/{service_id}/ping-pong": "read:fleet",
+    "GET /v1/services/{service_id}/tiles/damo": "read:tiles",
     "GET /v1/services/{service_id}/tiles": "read:tiles",
     "GET /v1/status": "read:fleet",
     "GET /v1/metrics": "read:fleet",
@@ -221,6 +222,7 @@ ENDPOINTS: dict[str, Permission] = {
 # the path does.
 OWNED: dict[str, dict[str, object]] = {
     "GET /v1/services/{service_id}/tiles": {},
+    "GET /v1/services/{service_id}/tiles/damo": {},
     "POST /v1/services/{service_id}/slowdown-points": {},
     "DELETE /v1/slowdown-points/{point_id}": {},
     "POST /v1/advice/{advice_id}/decision": {},

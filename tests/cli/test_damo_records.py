@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -15,12 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.commands import call
+from fixtures.damo import damo_percentiles, needs_damo
 
 RECORDS = Path(__file__).resolve().parents[1] / "data" / "damo"
-DAMO = Path(sys.executable).with_name("damo")
-needs_damo = pytest.mark.skipif(
-    not DAMO.exists() or shutil.which("file") is None, reason="damo or the program `file` is not installed"
-)
 
 
 def analyze(path: Path, *words: str | Path, expect: int = 0) -> dict[str, Any]:
@@ -28,19 +22,6 @@ def analyze(path: Path, *words: str | Path, expect: int = 0) -> dict[str, Any]:
     assert done.status == expect, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
-
-
-def damo_report(path: Path, *words: str) -> list[list[str]]:
-    """What `damo report wss --raw_number` prints, in words by line."""
-    done = subprocess.run(
-        [DAMO, "report", "wss", "-i", str(path), "--raw_number", *words], capture_output=True, text=True, check=True
-    )
-    return [line.split() for line in done.stdout.splitlines()]
-
-
-def damo_percentiles(path: Path, *words: str) -> dict[int, int]:
-    rows = damo_report(path, "--range", "0", "101", "5", *words)
-    return {int(row[0]): int(row[1]) for row in rows if len(row) > 1 and row[0].isdigit()}
 
 
 def sizes(found: dict[str, Any], key: str) -> dict[int, int]:

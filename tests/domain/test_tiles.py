@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from tierscope.domain.tiles.damo_records import most_active, place_rows, record_of_tiles
 from tierscope.domain.tiles.levels import (
     NOT_COLLECTED,
     NOT_RESIDENT,
@@ -71,3 +72,30 @@ def test_level_is_the_finest_that_fits(hours: int, columns: int, level: int, mer
 
 def test_rows_merge_by_powers_of_two() -> None:
     assert [rows_per_cell(n, 256) for n in (100, 256, 257, 1024)] == [1, 1, 2, 4]
+
+
+def test_tiles_as_regions_keep_offsets_and_merge_neighbours_of_one_activity() -> None:
+    rows = [
+        (1, "heap", 4 << 20, 1 << 20),
+        (1, "heap", 5 << 20, 1 << 20),
+        (2, "lib.so", 0, 4096),
+        (1, "heap", 8 << 20, 1),
+    ]
+    starts = place_rows(rows)
+    assert (starts[1] - starts[0], starts[3] - starts[0]) == (1 << 20, 4 << 20)
+    assert starts[0] == starts[2] % (2 << 20) + (2 << 20), "each begins at a multiple of 2 MiB"
+    assert starts[2] >= starts[3] + (2 << 20)
+    half = int(to_cells(np.array([0.51]), SCALE)[0])
+    minute = 60_000_000
+    bodies = [bytes([half, half, 0, 0]), bytes([half, 1, NOT_RESIDENT, 0]), bytes([half, half, NOT_COLLECTED, 0])]
+    columns = [(minute, bodies[0]), (2 * minute, bodies[1]), (4 * minute, bodies[2])]
+    record = record_of_tiles(rows, columns, minute * 1000, SCALE, 1.0, 7)
+    assert (record.target, record.intervals_us) == (7, (minute // 100, minute))
+    first, second, third = (shot.regions for shot in record.snapshots)
+    assert first.accesses.tolist() == [51, 0, 0]
+    assert (first.end - first.start).tolist() == [2 << 20, 1, 4096], "neighbours of one activity are one region"
+    assert second.accesses.tolist() == [51, 1, 0], "any activity is at least one check"
+    assert second.age.tolist() == [1, 0, 1]
+    assert third.age.tolist() == [0, 0], "a minute is missing before it"
+    assert most_active(columns, SCALE) == pytest.approx(0.5, rel=0.05)
+    assert most_active([(minute, bytes([NOT_COLLECTED]))], SCALE) == 0.0

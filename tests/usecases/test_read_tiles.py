@@ -1,19 +1,27 @@
 """Tiles as read: codes stay, columns and rows are merged to the size asked for, epochs are not mixed."""
 
+import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from cli.commands import call
 from factories import batches
 from factories.installations import Enrolled, enrol, store
+from fixtures.damo import damo_percentiles, needs_damo
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
+from tierscope.storage.tiles.damo_records import read_damo_records
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.rebuild.drain import DrainMarks
+from tierscope.usecases.tiles.damo_records import TileRecordReads
 from tierscope.usecases.tiles.reads import TileGrid, TileReads
 from tierscope.wire._generated import heat_pb2
 
@@ -304,3 +312,37 @@ def test_the_default_host_stays_whichever_reported_last(database: Database) -> N
     assert read(database, now).host_id == first.id
     assert read(database, now + 5 * MINUTE).host_id == first.id
     assert read(database, now, host=second.id).host_id == second.id
+
+
+@needs_damo
+def test_exported_tiles_have_the_working_set_that_damo_reports(
+    database: Database, database_url: str, tmp_path: Path
+) -> None:
+    """Rows of 1 MiB: damo counts those with any activity, in each of thirty intervals."""
+    now = batches.now_ns()
+    random = np.random.default_rng(3)
+    cells = random.choice([0, 0, 1, 40, 250, 253, 254, 255], (30, 12))
+    columns = [(now - (29 - at) * MINUTE, [int(cell) for cell in row]) for at, row in enumerate(cells)]
+    host = enrol(database)
+    send(database, host, columns)
+    target = tmp_path / "tiles.data"
+    env = {**os.environ, "TIERSCOPE_DATABASE_URL": database_url}
+    words = ("export-damo", "demo/cache", target, "--host", host.id, "--from", "-1h", "--json")
+    done = call(*words, env=env)
+    assert done.status == 0, done.stderr
+    assert json.loads(done.stdout)["targets"] == [[0, "server"]]
+    assert "greatest activity" in done.stderr
+    accessed = sorted((1 << 20) * int(((row >= 1) & (row <= 250)).sum()) for row in cells)
+    expected = {percent: accessed[min(percent * 30 // 100, 29)] for percent in range(0, 101, 5)}
+    assert damo_percentiles(target, "--exclude_samples", "0", "--sortby", "size") == expected
+    (record,) = read_damo_records(target)
+    assert record.counts[0] == 30
+    assert record.intervals_ns == (MINUTE // 100, MINUTE)
+    missing = call("export-damo", "demo/none", target, env=env)
+    assert (missing.status, "neither a file nor a service" in missing.stderr) == (2, True)
+    _, asked = asking(database, now)
+    at = ReadContext(database, lambda: datetime.fromtimestamp(now / 1e9, tz=UTC), Settings(_env_file=None))
+    with pytest.raises(NotFound, match="no tiles of group"):
+        TileRecordReads(at).read(asked["service_id"], host=None, group="none", from_="-1h", to=None)
+    packed = TileRecordReads(at).read(asked["service_id"], host=None, group="server", from_="-1h", to=None).pack()
+    assert packed == target.read_bytes()

@@ -37,6 +37,15 @@ function openHeatmap(path: string, missing = false) {
 }
 
 describe('the heatmap', () => {
+  it('offers what it shows as a record of damo', async () => {
+    openApp(tab)
+    const link = await screen.findByRole('link', { name: 'Download as a record of damo' })
+    const url = new URL(link.getAttribute('href') ?? '', 'http://here')
+    expect(url.pathname).toBe('/v1/services/svc-redis/tiles/damo')
+    expect(url.searchParams.get('from')).toBe('2026-11-20T21:00:00Z')
+    expect(url.searchParams.get('host')).toBeTruthy()
+  })
+
   it('writes the host that it shows into the address, as no step of its own', async () => {
     const { router } = openHeatmap(tab)
     await screen.findByRole('application')

@@ -306,6 +306,24 @@ class Client(Transport):
         """
         return self._bytes("GET", "/v1/rules/export", query={"format": format})
 
+    def export_tiles(
+        self,
+        service_id: str,
+        *,
+        host: str | None = None,
+        group: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> bytes:
+        """Tiles as a record of damo. All single intervals of the window. Addresses are of the file's own: mappings
+        stand one after another.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/services/{quote(service_id, safe='')}/tiles/damo",
+            query={"host": host, "group": group, "from": from_, "to": to},
+        )
+
     def import_rules(self, body: models.ImportRequest) -> models.Imported:
         """Rules from a file. Add the rules of a file and change those that have the name of one of them; all or none."""
         return cast("models.Imported", self._json("POST", "/v1/rules/import", body=body))

@@ -91,6 +91,7 @@ from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.reclaimable import ReclaimableReads
 from tierscope.usecases.tco.scenarios import Scenarios
+from tierscope.usecases.tiles.damo_records import TileRecordReads
 from tierscope.usecases.tiles.reads import TileReads
 
 T = TypeVar("T")
@@ -119,6 +120,7 @@ class _Reads:
         self.fairness = FairnessReads(context)
         self.fairness_limits = LimitReads(context)
         self.tiles = TileReads(context)
+        self.tile_records = TileRecordReads(context)
         self.services = ServiceReads(context)
         self.service_metrics = ServiceMetricReads(context)
         self.fleet = FleetReads(context)

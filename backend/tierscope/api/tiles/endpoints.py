@@ -2,13 +2,14 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import Answer, From, To, answer, answer_bytes, serialise
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.vocabulary import PageKind
+from tierscope.usecases.tiles.damo_records import TileRecordReads
 from tierscope.usecases.tiles.reads import TileGrid, TileReads
 
 router = APIRouter(
@@ -18,6 +19,7 @@ router = APIRouter(
 )
 
 Reads = Annotated[TileReads, Depends(use(lambda held: held.tiles))]
+Records = Annotated[TileRecordReads, Depends(use(lambda held: held.tile_records))]
 
 
 @router.get(
@@ -63,3 +65,28 @@ def read_tiles(
     header = serialise(TileGrid, grid.header)
     body = len(header).to_bytes(4, "little") + header + grid.cells
     return answer_bytes(request, body, "application/octet-stream")
+
+
+@router.get(
+    "/damo",
+    summary="Tiles as a record of damo",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "description": "A file as `damo record` writes it by default, for `damo report`; a process group a target.",
+        }
+    },
+)
+def export_tiles(
+    reads: Records,
+    service_id: str,
+    host: Annotated[str | None, Query(description="Host id; default: as of the grid.")] = None,
+    group: Annotated[str | None, Query(description="Process group; default: all.")] = None,
+    from_: From = None,
+    to: To = None,
+) -> Response:
+    """All single intervals of the window. Addresses are of the file's own: mappings stand one after another."""
+    body = reads.read(service_id, host=host, group=group, from_=from_, to=to).pack()
+    headers = {"Content-Disposition": 'attachment; filename="damon.data"'}
+    return Response(body, media_type="application/octet-stream", headers=headers)

@@ -11,6 +11,7 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.cli.base.source_tree import find_agent
 
 if TYPE_CHECKING:
+    from tierscope.usecases.recordings.damo_records import Exported
     from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis
 
 Kind = Literal["page-trace", "vmstat-dir", "damo-record"]
@@ -62,22 +63,80 @@ def analyze(
 
 
 def export_damo(
-    path: Annotated[Path, typer.Argument(help="A page trace (Parquet), or a record of damo in any form.", exists=True)],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A file: a page trace (Parquet), or a record of damo in any form. Or a service: id, or namespace/name."
+        ),
+    ],
     target: Annotated[Path, typer.Argument(help="The file to write.")],
     *,
+    host: Annotated[
+        str | None, typer.Option(help="Of a service: name or id of the host; default: that with the most tiles.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Of a service: one process group alone; default: all.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Of a service: start of the window.")] = None,
+    to: Annotated[str | None, typer.Option(help="Of a service: end of the window.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Plain JSON; without it compressed with zlib.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write a recording in the JSON of `damo record`, for `damo report`: compressed, as damo does by default."""
+    """Write a recording, or stored tiles, in the JSON of `damo record`, for `damo report`: compressed, as damo does."""
     from dataclasses import asdict
 
-    from tierscope.usecases.recordings.damo_records import export_damo as export
+    if Path(source).exists():
+        if host or group or from_ or to or demo:
+            fail(
+                f"{source} is a file, and hosts, groups, windows and --demo are of stored tiles",
+                next_step="leave them out, or name a service",
+                status=BAD_USAGE,
+            )
+        from tierscope.usecases.recordings.damo_records import export_damo as export
 
-    found = export(path, target, compressed=not text)
+        found = export(Path(source), target, compressed=not text)
+    else:
+        found = _export_tiles(source, target, host, group, from_, to, demo=demo, text=text)
     for note in found.notes:
         say(note)
     names = ", ".join(f"{number} ({name})" if name else str(number) for number, name in found.targets)
     _answer({"path": str(target), **asdict(found)}, f"{found.regions:,} regions of targets {names}", as_json=as_json)
+
+
+def _export_tiles(
+    source: str,
+    target: Path,
+    host: str | None,
+    group: str | None,
+    from_: str | None,
+    to: str | None,
+    *,
+    demo: bool,
+    text: bool,
+) -> Exported:
+    from tierscope.cli.base.database import open_database
+    from tierscope.core.clock import utc_now
+    from tierscope.core.errors import NotFound
+    from tierscope.core.settings import Settings
+    from tierscope.usecases.base.context import ReadContext
+    from tierscope.usecases.base.subjects import host_named, service_named
+    from tierscope.usecases.recordings.damo_records import Exported
+    from tierscope.usecases.tiles.damo_records import TileRecordReads, write_records
+
+    settings = Settings()
+    with open_database(settings, demo=demo) as database:
+        try:
+            service = service_named(database, source)
+        except NotFound:
+            fail(
+                f"{source} is neither a file nor a service",
+                next_step="name a page trace, a record of damo, or a service as namespace/name",
+                status=BAD_USAGE,
+            )
+        of_host = None if host is None else host_named(database, host)
+        reads = TileRecordReads(ReadContext(database, utc_now, settings))
+        found = reads.read(service, host=of_host, group=group, from_=from_, to=to)
+    regions = write_records(found.records, target, compressed=not text)
+    return Exported(found.targets, regions, (f"Tiles of {source} on {found.host}.", *found.notes))
 
 
 def _tell_kind(path: Path) -> Kind:

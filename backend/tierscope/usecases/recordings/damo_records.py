@@ -5,17 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
+from tierscope.core.errors import ConfigurationError, Unprocessable
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.tiles.damo_records import PageRows, Record, records_of_pages
 from tierscope.storage.curve.page_traces import read_page_trace
-from tierscope.storage.tiles.damo_records import (
-    ReadRecord,
-    is_damo_record,
-    read_damo_records,
-    write_damo_records,
-)
+from tierscope.storage.tiles.damo_records import ReadRecord, is_damo_record, read_damo_records
+from tierscope.usecases.tiles.damo_records import write_records
 
 PERCENTS = tuple(range(0, 101, 5))
 EXCLUDED_SNAPSHOTS = 20
@@ -152,7 +148,7 @@ def export_damo(path: Path, target: Path, *, compressed: bool) -> Exported:
             raise _no_recording(error) from error
         records, targets = pages, [record.target for record in pages]
         names = dict(enumerate(KINDS))
-    regions = _write(records, target, compressed=compressed)
+    regions = write_records(records, target, compressed=compressed)
     return Exported(tuple((number, names.get(number)) for number in targets), regions, tuple(notes))
 
 
@@ -171,21 +167,3 @@ def _page_rows(path: Path, notes: list[str]) -> PageRows:
 
 def _no_recording(error: ValueError) -> Unprocessable:
     return Unprocessable(str(error), next_step="Name a page trace (Parquet), or a record that `damo record` wrote.")
-
-
-def _write(records: Iterable[Record], target: Path, *, compressed: bool) -> int:
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        try:
-            with partial.open("wb") as file:
-                regions = write_damo_records(records, file, compressed=compressed)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise BadRequest(
-            f"{target} cannot be written: {error.strerror}", next_step="Name a file in a directory of yours."
-        ) from error
-    except ValueError as error:
-        raise Unprocessable(str(error), next_step="Export a shorter recording.") from error
-    return regions

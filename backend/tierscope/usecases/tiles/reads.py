@@ -106,7 +106,7 @@ class TileReads:
             hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
             if not hosts and host is None and group is None:
                 return PackedGrid(_nothing(service, window), b"")
-            of_host = list_epochs(session, service.id, _pick_host(hosts, host).id, window.start, window.end)
+            of_host = list_epochs(session, service.id, pick_host(hosts, host).id, window.start, window.end)
             of_group = _pick_group(of_host, group)
             found = collect_columns(session, service.id, of_group, kind, window, max_columns=max_columns)
         newest = of_group[0]
@@ -122,7 +122,7 @@ class TileReads:
         return PackedGrid(view, np.ascontiguousarray(grid.cells.T).tobytes())
 
 
-def _pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
+def pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
     """The host asked for, by default the first: of those whose tiles span most of the window the first by name."""
     found = [host for host in hosts if wanted in (None, host.public_id)]
     if not found:

@@ -70,13 +70,7 @@ def collect_columns(
         NotFound: the columns are gone though the epoch is known.
     """
     newest = epochs[0]
-    all_rows = _rows(read_epoch_rows(session, service_id, newest))
-    rows = [row for row in all_rows if kind is None or KINDS[row[0]] == kind]
-    sources = [_Source(newest, len(all_rows), _places(rows, all_rows))]
-    for epoch in epochs[1:MAX_EPOCHS]:
-        if _alike(epoch, newest):
-            older = _rows(read_epoch_rows(session, service_id, epoch))
-            sources.append(_Source(epoch, len(older), match_rows(rows, older)))
+    rows, sources = _read_sources(session, service_id, epochs, kind)
     used = [source.epoch for source in sources]
     edges = find_edges(session, service_id, used, window.start, window.end)
     if edges is None:
@@ -98,6 +92,37 @@ def collect_columns(
         ends = (columns[0][0], columns[-1][0])
         shape = choose_shape(*ends, interval_s=newest.interval_ns / 1e9, max_columns=max_columns)
     return Collected(tuple(used), tuple(rows), shape, tuple(columns), tuple(merged), _notes(used, len(epochs)))
+
+
+def collect_intervals(
+    session: ReadSession, service_id: int, epochs: Sequence[EpochInWindow], kind: str | None, window: Window
+) -> tuple[tuple[Row, ...], tuple[tuple[int, bytes], ...], tuple[str, ...]]:
+    """All single intervals of one process group, as they were measured: rows, columns in order of time, and notes.
+
+    Raises:
+        NotFound: the columns are gone though the epoch is known.
+    """
+    rows, sources = _read_sources(session, service_id, epochs, kind)
+    columns = _read_fine(session, service_id, sources, (window.start, window.end))
+    if not columns:
+        raise _gone()
+    used = [source.epoch for source in sources]
+    return tuple(rows), tuple(columns), _notes(used, len(epochs))
+
+
+def _read_sources(
+    session: ReadSession, service_id: int, epochs: Sequence[EpochInWindow], kind: str | None
+) -> tuple[list[Row], list[_Source]]:
+    """The rows of the newest epoch, and where they are in it and in earlier ones that mean the same."""
+    newest = epochs[0]
+    all_rows = _rows(read_epoch_rows(session, service_id, newest))
+    rows = [row for row in all_rows if kind is None or KINDS[row[0]] == kind]
+    sources = [_Source(newest, len(all_rows), _places(rows, all_rows))]
+    for epoch in epochs[1:MAX_EPOCHS]:
+        if _alike(epoch, newest):
+            older = _rows(read_epoch_rows(session, service_id, epoch))
+            sources.append(_Source(epoch, len(older), match_rows(rows, older)))
+    return rows, sources
 
 
 def _gone() -> NotFound:

@@ -92,3 +92,9 @@ export function tilesQuery(serviceId: string, choice: TileChoice, range: TimeRan
     ...refreshing(range),
   })
 }
+
+/** Where the tiles of a process group are served as a record of damo. */
+export function damoRecordUrl(serviceId: string, of: { host: string; group: string }, range: TimeRange): string {
+  const query = new URLSearchParams({ ...of, ...rangeQuery(range) })
+  return `/v1/services/${encodeURIComponent(serviceId)}/tiles/damo?${query.toString()}`
+}

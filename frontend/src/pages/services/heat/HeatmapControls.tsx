@@ -1,5 +1,5 @@
 import { ActionIcon, SegmentedControl, Select, Tooltip } from '@mantine/core'
-import { IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
+import { IconDownload, IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
 import type { EventItem } from '../../../api/_generated/schema'
 import { writeComparison } from '../../../lib/comparison'
 import { zoomBox } from '../../../lib/heat/heatView'
@@ -22,6 +22,8 @@ interface HeatmapControlsProps {
   hasKinds: boolean
   box: Box
   extent: Box
+  /** Where what is shown is served as a record of damo; null where nothing is. */
+  recordHref: string | null
   onChoose: (next: Partial<ServiceSearch>) => void
   onBrush: (brush: boolean) => void
   onBox: (box: Box) => void
@@ -45,6 +47,7 @@ export function HeatmapControls(props: HeatmapControlsProps) {
     hasKinds,
     box,
     extent,
+    recordHref,
     onChoose,
     onBrush,
     onBox,
@@ -134,6 +137,13 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           </ActionIcon>
         </Tooltip>
       </div>
+      {recordHref !== null && (
+        <Tooltip label="These tiles in the format of damo record, for damo report">
+          <ActionIcon component="a" href={recordHref} download="damon.data" aria-label="Download as a record of damo">
+            <IconDownload size={16} />
+          </ActionIcon>
+        </Tooltip>
+      )}
       <span className={classes.keys}>Ctrl or ⌘ + wheel zooms</span>
     </div>
   )
