@@ -84,6 +84,17 @@ def test_the_course_of_slow_accesses_tells_what_promotions_buy(
     assert judge(ledger, Context(balancing=2)).word == "stalled"
 
 
+def test_an_exchange_that_begins_is_not_called_following_while_few_accesses_were_slow_before_it() -> None:
+    flows = moves(promoted=1200, demoted=1200, candidates=1200)
+    course = [0.0] * 4 + [0.4] * 6
+    ledger = made({**flows, "slow_traffic_bytes": [int(1000 * share) for share in course]}, n=10)
+    ledger.present[:, COLUMN_INDEX["fast_traffic_bytes"]] = True
+    ledger.values[:, COLUMN_INDEX["fast_traffic_bytes"]] = [int(1000 * (1 - share)) for share in course]
+    found = judge(ledger, Context(balancing=2, promote_limit_mib_per_s=UNLIMITED))
+    assert found.word == "futile_ping_pong"
+    assert "rises" in found.explanation
+
+
 @pytest.mark.rates
 def test_few_sampled_loads_whose_share_stands_have_no_course() -> None:
     rng = np.random.default_rng(3)

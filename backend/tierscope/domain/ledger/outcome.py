@@ -82,13 +82,14 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     if ledger.total("promoted_pages") is None:
         text = f"{_capital(outcome.text)}, and the kernel counts no promotions."
         return Verdict("spill", text, "possible", (outcome.sign,), runner_up="stalled")
-    changes = _changes(seen, outcome, slow_course(ledger)) if goes_up else None
+    course = slow_course(ledger)
+    changes = _changes(seen, outcome, course) if goes_up else None
     if changes is not None:
         return changes
     refused = judge_refused(seen, context)
     if refused is not None:
         return _with(refused, outcome)
-    return _stands(seen, outcome, goes_up=goes_up)
+    return _stands(seen, outcome, goes_up=goes_up, rises=course is not None and course.rises)
 
 
 def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
@@ -120,17 +121,17 @@ def _changes(seen: Evidence, outcome: Outcome, course: SlowCourse | None) -> Ver
     return None
 
 
-def _stands(seen: Evidence, outcome: Outcome, *, goes_up: bool) -> Verdict:
-    """Many slow accesses whose share stands, on a kernel that promotes: what is moved hardly buys anything."""
+def _stands(seen: Evidence, outcome: Outcome, *, goes_up: bool, rises: bool) -> Verdict:
+    """Many slow accesses whose share stands or rises, on a kernel that promotes: what is moved hardly buys anything."""
     signs = _signs(seen, outcome)
     over_chance = _over_chance(seen, outcome)
     turnover = seen.turnover or 0.0
     if goes_up and over_chance is not None and turnover >= TURNOVER_MIN:
         text = (
             f"{_capital(outcome.text)} and holds {seen.slow_share:.0%} of the memory. The top tier turned over "
-            f"{turnover:.1f} times, and the share stands"
+            f"{turnover:.1f} times, and the share {'rises' if rises else 'stands'}"
         )
-        if turnover >= REPLACED and over_chance < CHANCE:
+        if turnover >= REPLACED and over_chance < CHANCE and not rises:
             text += ", far below what chance would give it: promotion keeps up with a hot set that moves."
             return Verdict("following_phases", text, "possible", signs, runner_up="futile_ping_pong")
         return Verdict("futile_ping_pong", f"{text}.", "likely", signs, runner_up="following_phases")

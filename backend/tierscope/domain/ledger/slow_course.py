@@ -44,6 +44,11 @@ class SlowCourse:
         """Whether it ends lower than it began."""
         return self.first - self.last >= CHANGED
 
+    @property
+    def rises(self) -> bool:
+        """Whether it ends higher than it began."""
+        return self.last - self.first >= CHANGED
+
 
 def slow_course(ledger: Ledger) -> SlowCourse | None:
     """The course of the rows, by sampled loads before bytes; None where there are not two parts that tell a share."""
