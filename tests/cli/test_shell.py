@@ -60,8 +60,7 @@ def test_completion_is_a_script_of_its_shell(shell: str) -> None:
 )
 def test_bash_completes_commands_and_options(words: str, completed: str) -> None:
     typed = f"tierscope {words}".split()
-    script = f"""
-        eval "$(tierscope completion bash)"
+    script = f"""{call("completion", "bash").stdout}
         COMP_WORDS=({" ".join(typed)}); COMP_CWORD={len(typed) - 1}
         _tierscope_completion tierscope
         echo "${{COMPREPLY[@]}}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import START_SECONDS, Tierscope, fresh_tierscope
+from cli.commands import START_SECONDS, Tierscope, call, fresh_tierscope
 from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.embedded.process import identify, wait_gone
 
@@ -172,19 +172,13 @@ def test_a_state_file_that_names_a_stranger_harms_nobody(fresh: Tierscope) -> No
 
 
 def test_commands_without_an_instance_say_what_to_do(fresh: Tierscope) -> None:
-    done = subprocess.run(fresh.command("token", "join"), env=fresh.env, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    done = call("token", "join", env=fresh.env)
+    assert done.status == 1
     assert "no instance runs here" in done.stderr
     assert "tierscope up" in done.stderr
 
 
 def test_a_wrong_setting_is_named_as_bad_usage(fresh: Tierscope) -> None:
-    done = subprocess.run(
-        fresh.command("config"),
-        env={**fresh.env, "TIERSCOPE_PORT": "lots"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
+    done = call("config", env={**fresh.env, "TIERSCOPE_PORT": "lots"})
+    assert done.status == 2
     assert "setting port" in done.stderr
