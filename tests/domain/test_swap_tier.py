@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.knobs.swap_tier import PAGE_BYTES, ColdMemory, SwapAge, SwapTerms, judge_swap_tier
+from tierscope.domain.knobs.swap_tier import PAGE_BYTES, ColdMemory, SwapAge, SwapTerms, judge_swap_tier, weigh_cxl
 from tierscope.domain.tco.scenario import GIB, Finance, Range
 
 TERMS = SwapTerms(
@@ -100,3 +100,26 @@ def test_ends_hold_the_middle_and_later_ages_hold_less(
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(held))
     if found.verdict != "keep_out":
         assert found.best.loss.high <= terms.loss_target
+
+
+def test_cxl_beside_swap_is_judged_by_cost_among_what_keeps_the_target() -> None:
+    media, controller = Range(2.0, 1.0, 3.0), Range(384.0, 384.0, 384.0)
+    calm = judge_swap_tier(cold_memory(1e-5), TERMS)
+    beside = weigh_cxl(calm, TERMS, media, controller)
+    assert beside.cost_per_year.value == pytest.approx(64 * (2.0 + 1.0) / 5.0)
+    assert beside.saving_per_year.value == pytest.approx(64 * (10.0 - 3.0) / 5.0)
+    drive = 64 * 10.0 / 5.0 - calm.best.saving_per_year.value
+    assert beside.swap_cost_per_year.value == pytest.approx(drive)
+    assert beside.cheaper == "swap", "a drive at 0.2 a GB, twice the size, against 3 a GB"
+    free = weigh_cxl(calm, TERMS, Range(0.0, 0.0, 0.0), Range(0.0, 0.0, 0.0))
+    assert free.cheaper == "cxl"
+    busy = judge_swap_tier(cold_memory(0.5), TERMS)
+    assert busy.verdict == "keep_out"
+    kept = weigh_cxl(busy, TERMS, media, controller)
+    assert (kept.cheaper, kept.loss.high <= TERMS.loss_target) == ("cxl", True), "swap does not keep the target"
+    strict = replace(TERMS, loss_target=1e-9)
+    assert weigh_cxl(judge_swap_tier(cold_memory(0.5), strict), strict, media, controller).cheaper is None
+    wide = weigh_cxl(calm, TERMS, Range(2.0, 0.0, 3.0), Range(0.0, 0.0, 0.0))
+    assert wide.cheaper is None, "their costs overlap"
+    for found in (beside.cost_per_year, beside.swap_cost_per_year, beside.saving_per_year, beside.loss):
+        assert ordered(found)

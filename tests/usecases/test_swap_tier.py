@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from factories import batches
+from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.cli.main import app
 from tierscope.core.database import Database
@@ -117,7 +118,45 @@ def test_memory_that_stays_cold_goes_to_swap_with_its_saving_and_assumptions(dat
     assert named["drive"] == "block"
     assert {"swap_in", "device_use", "rating", "price_dram", "price_ssd"} <= named.keys()
     assert "busy_cores" not in named
-    assert {price.item for price in view.prices} == {"dram", "ssd"}
+    assert {price.item for price in view.prices} == {"dram", "ssd", "ddr4_reused", "cxl_controller"}
+    beside = view.cxl
+    assert beside is not None
+    assert beside.media == "ddr4_reused", "nobody said a price of CXL media"
+    assert beside.cost_per_year.interval.lo <= beside.cost_per_year.value <= beside.cost_per_year.interval.hi
+    assert (beside.loss_ratio.value or 1.0) < (view.best.loss_ratio.value or 0.0)
+    assert f"{(view.best.out_bytes.value or 0.0) / GIB:,.1f} GiB on CXL" in beside.sentence
+
+
+def test_what_hosts_swap_to_and_how_much_stands_beside_the_advice(database: Database) -> None:
+    """Ten minutes in which a host swaps 100 pages a second in and all tasks wait for a twentieth of the time."""
+    now = batches.now_ns() // (10 * MINUTE) * (10 * MINUTE)
+    host = enrol(database)
+    send(database, host, now, {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5})
+    batch = batches.make_batch(host_id=host.id, seq=1, sealed_wall_ns=now)
+    keys = ("host|pressure.memory|full_total_us", "host|vmstat|pswpin", "host|vmstat|pswpout")
+    rows = [[3_000_000 * at, 6000 * at, 0] for at in range(1, 22)]
+    batches.add_counters(batch, rows, keys=keys)
+    batches.add_inventory(batch)
+    batch.inventory.swaps.add(
+        name="/dev/sdb",
+        kind="partition",
+        size_bytes=8 * GIB,
+        used_bytes=2 * GIB,
+        zoned="none",
+        rotational=False,
+        discard=False,
+    )
+    assert store(database, host, [batch])
+    drain(database)
+    (seen,) = read(database, now).hosts
+    assert [(area.name, area.zoned, area.discard, area.used_ratio) for area in seen.areas] == [
+        ("/dev/sdb", "none", False, 0.25)
+    ]
+    assert (seen.swapped_in_pages_per_s, seen.swapped_out_pages_per_s) == (pytest.approx(100), 0.0)
+    assert seen.memory_stall_ratio == pytest.approx(0.05)
+    trim, waits = read(database, now).warnings
+    assert "no TRIM" in trim
+    assert "5.0%" in waits
 
 
 def test_the_command_says_the_same_to_people_and_to_programs(
@@ -131,6 +170,8 @@ def test_the_command_says_the_same_to_people_and_to_programs(
     assert text.stdout.startswith("demo/cache: Swap pays below DRAM")
     assert "<- best" in text.stdout
     assert "drive: block (" in text.stdout
+    assert "GiB on CXL cost" in text.stdout
+    assert "node-1: no swap; in not counted" in text.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
     assert document["verdict"] == "pays"
     assert f"frees {document['best']['out_bytes']['value'] / GIB:,.1f} GiB" in text.stdout

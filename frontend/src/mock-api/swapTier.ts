@@ -1,4 +1,4 @@
-import type { ServiceSwapTier, SwapAgeView } from '../api/_generated/schema'
+import type { CxlBeside, ServiceSwapTier, SwapAgeView } from '../api/_generated/schema'
 import { figure, mockWindow } from './figures'
 
 const gib = 2 ** 30
@@ -22,6 +22,23 @@ function age(seconds: number, out: number, loss: number, saving: number): SwapAg
   }
 }
 
+function cxl(): CxlBeside {
+  const range = (value: number) => ({
+    value,
+    interval: { lo: value * 0.5, hi: value * 2, level: null, kind: 'range' as const },
+    currency: 'USD',
+  })
+  return {
+    media: 'ddr4_reused',
+    cost_per_year: range(60),
+    swap_cost_per_year: range(12),
+    saving_per_year: range(700),
+    loss_ratio: figure('swap_tier.cxl_loss_ratio/1', 0.0001, 'ratio', { grade: 'early' as const }),
+    cheaper: 'swap',
+    sentence: 'Swap is cheaper than CXL for this memory: 25.0 GiB on CXL cost 60 USD a year, on swap 12.',
+  }
+}
+
 /** Whether swap pays for a service: it does for Redis, is not known for the others. */
 export function swapTier(serviceId: string, lossTarget: number): ServiceSwapTier {
   const ages = [age(0, 40 * gib, 0.03, 900), age(600, 25 * gib, 0.004, 520)]
@@ -39,6 +56,20 @@ export function swapTier(serviceId: string, lossTarget: number): ServiceSwapTier
     reason: known ? null : 'How soon cold memory is accessed again was not measured.',
     best: known ? (ages[1] ?? null) : null,
     ages: known ? ages : [],
+    cxl: known ? cxl() : null,
+    hosts: [
+      {
+        host_id: 'h-1',
+        host: 'rack1-node01',
+        areas: [
+          { name: '/dev/nvme1n1', kind: 'partition', zoned: 'none', rotational: false, discard: false, used_ratio: 0.25 },
+        ],
+        swapped_in_pages_per_s: 12,
+        swapped_out_pages_per_s: null,
+        memory_stall_ratio: 0.002,
+      },
+    ],
+    warnings: ['rack1-node01: swap on a solid-state drive that takes no TRIM.'],
     loss_target: lossTarget,
     prices: [],
     assumptions: [

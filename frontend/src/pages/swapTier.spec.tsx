@@ -16,6 +16,10 @@ it('says whether swap pays for a service at the loss that is chosen, by age of c
   expect(second?.textContent).toContain('best')
   expect(second?.textContent).toContain('$520 ($208 to $884)')
   expect(screen.getByText(/Busy cores: 3; one for each host/)).toBeTruthy()
+  expect(panel.getByText(/Swap is cheaper than CXL for this memory/)).toBeTruthy()
+  const hosts = within(screen.getByTestId('swap-hosts'))
+  expect(hosts.getByText(/no TRIM, 25.*used/)).toBeTruthy()
+  expect(hosts.getByText('not counted')).toBeTruthy()
   expect(asked).toEqual(['0.02'])
 })
 

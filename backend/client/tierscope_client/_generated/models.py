@@ -820,6 +820,18 @@ class Curve(TypedDict):
     window: Window
 
 
+class CxlBeside(TypedDict):
+    """The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap."""
+
+    cheaper: Literal["swap", "cxl"] | None
+    cost_per_year: YearlyCost
+    loss_ratio: Figure
+    media: Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
+    saving_per_year: Saving
+    sentence: str
+    swap_cost_per_year: YearlyCost
+
+
 class CxlDevice(TypedDict):
     """A CXL memory device with its link. `degraded`: the link is below its best; None where it does not say."""
 
@@ -4076,6 +4088,8 @@ class ServiceSwapTier(TypedDict):
     assumptions: list[SwapTierAssumption]
     best: SwapAgeView | None
     binding: Literal["loss", "latency", "price", "endurance", "uncertainty", "none"] | None
+    cxl: CxlBeside | None
+    hosts: list[SwappingHost]
     loss_target: float
     name: str
     origin: Literal["live", "import", "simulated"]
@@ -4084,6 +4098,7 @@ class ServiceSwapTier(TypedDict):
     sentence: str
     service_id: str
     verdict: Literal["pays", "may_pay", "does_not_pay", "keep_out"] | None
+    warnings: list[str]
     window: Window
 
 
@@ -4441,6 +4456,17 @@ class SwapAgeView(TypedDict):
     saving_per_year: Saving
 
 
+class SwapArea(TypedDict):
+    """A swap area of a host; null where the host does not say."""
+
+    discard: bool | None
+    kind: str
+    name: str
+    rotational: bool | None
+    used_ratio: float | None
+    zoned: str | None
+
+
 class SwapDevices(TypedDict):
     """Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds."""
 
@@ -4483,6 +4509,17 @@ class SwapTierAssumption(TypedDict):
     name: str
     value: str
     why: str
+
+
+class SwappingHost(TypedDict):
+    """What a host swaps to, and the means over the window of its counters; null where not counted."""
+
+    areas: list[SwapArea]
+    host: str
+    host_id: str
+    memory_stall_ratio: float | None
+    swapped_in_pages_per_s: float | None
+    swapped_out_pages_per_s: float | None
 
 
 class Sweep(TypedDict):
@@ -5166,6 +5203,14 @@ class WrittenWindow(TypedDict):
     bytes: Figure
     intervals: int
     ratio: Figure
+
+
+class YearlyCost(TypedDict):
+    """Money a year."""
+
+    currency: str
+    interval: Interval
+    value: float
 
 
 class ZswapDocument(TypedDict):

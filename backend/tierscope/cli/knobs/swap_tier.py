@@ -11,6 +11,7 @@ from tierscope.cli.base.figures import figure_text
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from tierscope.usecases.knobs.swap_hosts import SwapArea, SwappingHost
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
 
 MOST_LOSS = 0.5
@@ -64,6 +65,9 @@ def _describe(found: ServiceSwapTier) -> str:
         return "\n".join([*lines, f"Not known: {found.reason}"])
     lines += ["", "Cold for at least    on swap, GiB             loss, %                saving a year"]
     lines += [_age(age, is_best=age == found.best) for age in found.ages]
+    if found.cxl is not None:
+        lines += ["", found.cxl.sentence]
+    lines += [*map(_host, found.hosts), *(f"Warning: {text}" for text in found.warnings)]
     lines += ["", f"Loss target {found.loss_target:.1%}. Assumed:"]
     lines += [f"  {one.name}: {one.value} ({one.why})" for one in found.assumptions]
     return "\n".join(lines)
@@ -78,3 +82,17 @@ def _age(age: SwapAgeView, *, is_best: bool) -> str:
     loss = figure_text(age.loss_ratio, lambda value: f"{value * 100:,.2f}")
     best = "  <- best" if is_best else ""
     return f"{age_words(age.age_seconds):20} {out:24} {loss:22} {money}{best}"
+
+
+def _host(host: SwappingHost) -> str:
+    areas = "; ".join(map(_area, host.areas)) or "no swap"
+    rates = ((host.swapped_in_pages_per_s, "in"), (host.swapped_out_pages_per_s, "out"))
+    moved = ", ".join(f"{way} {'not counted' if rate is None else f'{rate:,.1f} pages/s'}" for rate, way in rates)
+    waits = "not known" if host.memory_stall_ratio is None else f"{host.memory_stall_ratio:.1%}"
+    return f"{host.host}: {areas}; {moved}; all tasks wait for memory {waits} of the time"
+
+
+def _area(area: SwapArea) -> str:
+    trim = {True: "takes TRIM", False: "no TRIM", None: "TRIM not known"}[area.discard]
+    used = "use not known" if area.used_ratio is None else f"{area.used_ratio:.0%} used"
+    return f"{area.name} ({area.kind}, zoned: {area.zoned or 'not known'}, {trim}, {used})"

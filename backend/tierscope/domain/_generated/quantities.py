@@ -162,6 +162,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("swap.in_bytes_per_s/1", "bytes_per_s", ("host", "fleet", ), "What comes back from swap, by the host's counters.", "method/tier-moves.md"),
         Quantity("swap.out_bytes_per_s/1", "bytes_per_s", ("host", "fleet", ), "What goes to swap, by the host's counters.", "method/tier-moves.md"),
         Quantity("swap_tier.back_bytes_per_s/1", "bytes_per_s", ("service", "host", ), "What would be read back from swap.", "method/swap-devices.md"),
+        Quantity("swap_tier.cxl_loss_ratio/1", "ratio", ("service", "host", ), "Loss of throughput where the same memory lies on CXL instead, until pages that come back are promoted.", "method/swap-devices.md"),
         Quantity("swap_tier.drive_life_years/1", "years", ("service", "host", ), "Years until the drive's rated writes are used up.", "method/swap-devices.md"),
         Quantity("swap_tier.loss_ratio/1", "ratio", ("service", "host", ), "Loss of throughput through faults on it.", "method/swap-devices.md"),
         Quantity("swap_tier.out_bytes/1", "bytes", ("service", "host", ), "Cold memory in DRAM that would be on swap, were it moved there after a given time without access.", "method/swap-devices.md"),

@@ -34,6 +34,12 @@ LAST_RATIO = 1.0 / 3.0
 LATENCY_FAULTS = 10.0
 """A service whose 99th percentile is shorter than so many swap-ins feels single ones."""
 GB = 1e9
+CXL_DEVICE_GB = Range(384.0, 128.0, 768.0)
+"""Memory behind one CXL controller [A]: twelve modules of 32 GB, with the ends of smaller boards and larger modules."""
+CXL_EXTRA_S = Range(150e-9, 70e-9, 300e-9)
+"""What a line of CXL memory takes longer than one of DRAM [S MEMO, TPP]."""
+CXL_LINES = Range(16.0, 1.0, 64.0)
+"""Lines that are read of a page that comes back, before it is promoted [A]; a page has 64."""
 MIN_OUT_RATIO = 0.01
 """Of the cold bytes: an age at which less is out is no tier."""
 LONGEST_LIFE_YEARS = 100.0
@@ -86,6 +92,58 @@ class SwapTier:
     binding: Binding
     best: SwapAge
     ages: tuple[SwapAge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BesideCxl:
+    """The same memory on CXL instead: cost a year of either, saving against DRAM, and loss on CXL.
+
+    `cheaper`: of those that keep the loss target the one that costs less, None where the ranges of the costs overlap,
+    and where neither keeps it.
+    """
+
+    cost_per_year: Range
+    swap_cost_per_year: Range
+    saving_per_year: Range
+    loss: Range
+    cheaper: Literal["swap", "cxl"] | None
+
+
+def weigh_cxl(found: SwapTier, terms: SwapTerms, media: Range, controller: Range) -> BesideCxl:
+    """The memory of the best age on CXL: `media` is the price of 2^30 bytes, `controller` of a device with board."""
+    age, factor = found.best, terms.finance.factor(terms.finance.life_years)
+    gb = age.out_bytes.value / GIB
+    cost = _range(
+        gb * (media.value + controller.value / CXL_DEVICE_GB.value) * factor,
+        gb * (media.low + controller.low / CXL_DEVICE_GB.high) * factor,
+        gb * (media.high + controller.high / CXL_DEVICE_GB.low) * factor,
+    )
+    life, out = age.drive_life_years, age.out_bytes.value
+    swap = _range(
+        _drive_cost(out, terms.ssd.value, life.value, terms.finance),
+        _drive_cost(out, terms.ssd.low, life.high, terms.finance),
+        _drive_cost(out, terms.ssd.high, life.low, terms.finance),
+    )
+    dram = Range(*(gb * price * factor for price in (terms.dram.value, terms.dram.low, terms.dram.high)))
+    saving = _range(dram.value - cost.value, dram.low - cost.high, dram.high - cost.low)
+    back, per_core = age.back_bytes_per_s, PAGE_BYTES * terms.cores
+    loss = _range(
+        *(
+            min(rate * extra * lines / per_core, 1.0)
+            for rate, extra, lines in (
+                (back.value, CXL_EXTRA_S.value, CXL_LINES.value),
+                (back.low, CXL_EXTRA_S.low, CXL_LINES.low),
+                (back.high, CXL_EXTRA_S.high, CXL_LINES.high),
+            )
+        )
+    )
+    swap_keeps, cxl_keeps = found.verdict != "keep_out", loss.high <= terms.loss_target
+    cheaper: Literal["swap", "cxl"] | None = None
+    if swap_keeps and (not cxl_keeps or swap.high < cost.low):
+        cheaper = "swap"
+    elif cxl_keeps and (not swap_keeps or cost.high < swap.low):
+        cheaper = "cxl"
+    return BesideCxl(cost, swap, saving, loss, cheaper)
 
 
 def judge_swap_tier(cold: ColdMemory, terms: SwapTerms) -> SwapTier:
@@ -182,15 +240,15 @@ def _life(out_bytes: float, back_bytes_per_s: float, amplification: float) -> fl
 
 
 def _saving(out_bytes: float, dram: float, ssd: float, life_years: float, finance: Finance) -> float:
-    """A year's cost of the DRAM that is freed less that of a drive of twice its size; energy is not counted."""
-    drive = (
-        out_bytes
-        / USED_RATIO
-        / GB
-        * ssd
-        * finance.factor(min(finance.life_years, max(life_years, SHORTEST_LIFE_YEARS)))
-    )
+    """A year's cost of the DRAM that is freed less that of the drive; energy is not counted."""
+    drive = _drive_cost(out_bytes, ssd, life_years, finance)
     return out_bytes / GIB * dram * finance.factor(finance.life_years) - drive
+
+
+def _drive_cost(out_bytes: float, ssd: float, life_years: float, finance: Finance) -> float:
+    """A year's cost of a drive of twice the size, which is bought again where it wears out before the host."""
+    years = min(finance.life_years, max(life_years, SHORTEST_LIFE_YEARS))
+    return out_bytes / USED_RATIO / GB * ssd * finance.factor(years)
 
 
 def _range(value: float, *ends: float) -> Range:

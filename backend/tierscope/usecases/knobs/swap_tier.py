@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, Window
 from tierscope.domain.knobs.machine import read_swap_drives
 from tierscope.domain.knobs.swap_tier import (
+    CXL_DEVICE_GB,
+    CXL_EXTRA_S,
+    CXL_LINES,
     FAULT_S,
+    BesideCxl,
     Binding,
     ColdMemory,
     SwapAge,
@@ -19,6 +23,7 @@ from tierscope.domain.knobs.swap_tier import (
     SwapTier,
     Verdict,
     judge_swap_tier,
+    weigh_cxl,
 )
 from tierscope.domain.simulate.swap_amplification import Drive
 from tierscope.domain.tco.published import PRESET_CURRENCY, PriceItem
@@ -32,6 +37,7 @@ from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.reaccess import RevisitCurve, RevisitReads
 from tierscope.usecases.heat.services import read_heat_now, service_figures
+from tierscope.usecases.knobs.swap_hosts import SwappingHost, read_swapping_hosts, warn_of_hosts
 from tierscope.usecases.ratio.service_class import latency_of
 from tierscope.usecases.tco.prices import Price, preset_views, view_in_force
 from tierscope.usecases.tco.scenario_documents import FinanceDocument
@@ -82,6 +88,31 @@ class SwapAgeView:
 
 
 @dataclass(frozen=True, slots=True)
+class YearlyCost:
+    """Money a year."""
+
+    value: float
+    interval: Interval
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class CxlBeside:
+    """The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap."""
+
+    media: Annotated[PriceItem, Described("What lies behind the controllers: the price in force, else reused DDR4.")]
+    cost_per_year: YearlyCost
+    swap_cost_per_year: Annotated[YearlyCost, Described("Of the drive for the same memory.")]
+    saving_per_year: Annotated[Saving, Described("Of CXL, against the DRAM that it frees.")]
+    loss_ratio: Annotated[Figure, Described("Time that lines of CXL memory take longer, until pages are promoted.")]
+    cheaper: Annotated[
+        Literal["swap", "cxl"] | None,
+        Described("Of those that keep the loss target; null: neither does, or the costs cannot be told apart."),
+    ]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class SwapTierAssumption:
     """What was not measured, and why the value was taken."""
 
@@ -106,6 +137,9 @@ class ServiceSwapTier:
         SwapAgeView | None, Described("At the age that saves most within the loss target; null where it is kept out.")
     ]
     ages: tuple[SwapAgeView, ...]
+    cxl: Annotated[CxlBeside | None, Described("Null where the answer is not known.")]
+    hosts: Annotated[tuple[SwappingHost, ...], Described("What hosts swap to and how much they do; the first by name.")]
+    warnings: tuple[str, ...]
     loss_target: float
     prices: tuple[Price, ...]
     assumptions: tuple[SwapTierAssumption, ...]
@@ -153,26 +187,21 @@ class SwapTierReads:
         )
         with self._context.database.read() as session:
             service = require_service(session, service_id)
-            hosts = [host.id for host in hosts_of_service(session, service.id)]
+            subjects = hosts_of_service(session, service.id)
+            hosts = [host.id for host in subjects]
+            swapping = read_swapping_hosts(session, subjects, window)
             heat = read_heat_now(session, now=now, service_id=service.id).get(service.id)
             cold = service_figures(heat, None, now=now).cold_in_dram_bytes
             prices = [_price(session, item) for item in ("dram", "ssd")]
+            behind = [_media_price(session), _price(session, "cxl_controller")]
             drive, why_drive = _drive(session, hosts, window)
         curve = next(iter(revisit.curves), None)
         missing = None if revisit.missing is None else revisit.missing.reason
         memory, reason = _cold_memory(cold, curve, revisit.interval_seconds, missing)
         busy = float(max(len(hosts), 1)) if cores is None else cores
+        prices += behind
         assumptions = _assumptions(drive, why_drive, cores, busy, prices)
-        finance = FinanceDocument()
-        terms = SwapTerms(
-            dram=_range(prices[0]),
-            ssd=_range(prices[1]),
-            finance=Finance(finance.life_years, finance.discount_rate, finance.method),
-            drive=drive,
-            cores=busy,
-            loss_target=loss_target,
-            latency_p99_s=None if latency.value is None else latency.value / 1e9,
-        )
+        terms = _terms(prices, drive, busy, loss_target, latency)
         unknown = ServiceSwapTier(
             service_id=service_id,
             name=f"{service.namespace}/{service.name}",
@@ -184,11 +213,20 @@ class SwapTierReads:
             reason=reason,
             best=None,
             ages=(),
+            cxl=None,
+            hosts=swapping,
+            warnings=warn_of_hosts(swapping),
             loss_target=loss_target,
             prices=tuple(prices),
             assumptions=assumptions,
         )
-        return unknown if memory is None else _judged(unknown, judge_swap_tier(memory, terms), cold)
+        if memory is None:
+            return unknown
+        found = judge_swap_tier(memory, terms)
+        beside = weigh_cxl(found, terms, _range(behind[0]), _range(behind[1]))
+        return replace(
+            _judged(unknown, found, cold), cxl=_view_cxl(beside, behind[0].item, found, cold, prices[0].currency)
+        )
 
     def host(self, host_id: str, *, loss_target: float, from_: str | None, to: str | None) -> HostSwapTier:
         """The services that a host runs or ran, each judged over all its hosts.
@@ -215,6 +253,30 @@ def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceS
         sentence=_sentence(found.verdict, found.binding, found.best),
         best=None if found.verdict == "keep_out" else views[found.best.age_seconds],
         ages=tuple(views.values()),
+    )
+
+
+def _view_cxl(beside: BesideCxl, media: PriceItem, found: SwapTier, cold: Figure, currency: str) -> CxlBeside:
+    def money(found: Range) -> YearlyCost:
+        return YearlyCost(found.value, Interval(found.low, found.high, None, "range"), currency)
+
+    saving = beside.saving_per_year
+    gib = f"{found.best.out_bytes.value / 2**30:,.1f} GiB"
+    cost, swap = beside.cost_per_year, beside.swap_cost_per_year
+    said = f"{gib} on CXL cost {cost.value:,.0f} {currency} a year, on swap {swap.value:,.0f}"
+    sentence = {
+        "swap": f"Swap is cheaper than CXL for this memory: {said}.",
+        "cxl": f"CXL is what to take for this memory: {said}.",
+        None: f"Swap and CXL cannot be told apart by cost, or neither keeps the loss target: {said}.",
+    }[beside.cheaper]
+    return CxlBeside(
+        media=media,
+        cost_per_year=money(cost),
+        swap_cost_per_year=money(swap),
+        saving_per_year=Saving(saving.value, Interval(saving.low, saving.high, None, "range"), currency),
+        loss_ratio=_figure(cold, "cxl_loss_ratio", "ratio", beside.loss),
+        cheaper=beside.cheaper,
+        sentence=sentence,
     )
 
 
@@ -246,6 +308,26 @@ def _price(session: ReadSession, item: PriceItem) -> Price:
     return max(preset_views(item), key=lambda price: price.date) if row is None else view_in_force(row)
 
 
+def _terms(prices: Sequence[Price], drive: Drive, cores: float, loss_target: float, latency: Figure) -> SwapTerms:
+    """What is asked and assumed; the first two prices are those of DRAM and SSD."""
+    finance = FinanceDocument()
+    return SwapTerms(
+        dram=_range(prices[0]),
+        ssd=_range(prices[1]),
+        finance=Finance(finance.life_years, finance.discount_rate, finance.method),
+        drive=drive,
+        cores=cores,
+        loss_target=loss_target,
+        latency_p99_s=None if latency.value is None else latency.value / 1e9,
+    )
+
+
+def _media_price(session: ReadSession) -> Price:
+    """What memory behind CXL costs where a price is in force, else the published one of reused modules."""
+    known = "cxl_media" in prices_in_force(session, PRESET_CURRENCY)
+    return _price(session, "cxl_media" if known else "ddr4_reused")
+
+
 def _range(price: Price) -> Range:
     return Range(price.value, price.low, price.high)
 
@@ -269,6 +351,16 @@ def _assumptions(
         SwapTierAssumption("swap_in", f"{FAULT_S.value * 1e6:.0f} us", "one read of flash; ends 70 and 250 us"),
         SwapTierAssumption("device_use", "50 %", "above half Linux writes pages again that come back unchanged"),
         SwapTierAssumption("reaccess_band", "half to twice", "where a single host gives no band"),
+        SwapTierAssumption(
+            "cxl_device",
+            f"{CXL_DEVICE_GB.value:.0f} GB",
+            f"behind one controller; ends {CXL_DEVICE_GB.low:.0f} and {CXL_DEVICE_GB.high:.0f}",
+        ),
+        SwapTierAssumption(
+            "cxl_access",
+            f"{CXL_LINES.value:.0f} lines of {CXL_EXTRA_S.value * 1e9:.0f} ns more",
+            f"of a page that comes back; ends {CXL_LINES.low:.0f} and {CXL_LINES.high:.0f} lines",
+        ),
         SwapTierAssumption("rating", "1 drive size a day for 5 years", "read-intensive class"),
     ]
     if cores is None:
@@ -282,30 +374,31 @@ def _assumptions(
     return tuple(found)
 
 
-def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
-    def figure(name: str, unit: str, found: Range) -> Figure:
-        return Figure(
-            f"swap_tier.{name}/1",
-            "ok",
-            found.value,
-            unit,
-            method=cold.method,
-            window=cold.window,
-            n_hosts=cold.n_hosts,
-            n_intervals=cold.n_intervals,
-            coverage=cold.coverage,
-            interval=Interval(found.low, found.high, None, "range"),
-            grade="early",
-            grounding=_GROUNDING,
-        )
+def _figure(cold: Figure, name: str, unit: str, found: Range) -> Figure:
+    return Figure(
+        f"swap_tier.{name}/1",
+        "ok",
+        found.value,
+        unit,
+        method=cold.method,
+        window=cold.window,
+        n_hosts=cold.n_hosts,
+        n_intervals=cold.n_intervals,
+        coverage=cold.coverage,
+        interval=Interval(found.low, found.high, None, "range"),
+        grade="early",
+        grounding=_GROUNDING,
+    )
 
+
+def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
     money = age.saving_per_year
     return SwapAgeView(
         age_seconds=age.age_seconds,
-        out_bytes=figure("out_bytes", "bytes", age.out_bytes),
-        back_bytes_per_s=figure("back_bytes_per_s", "bytes_per_s", age.back_bytes_per_s),
-        loss_ratio=figure("loss_ratio", "ratio", age.loss),
-        drive_life_years=figure("drive_life_years", "years", age.drive_life_years),
+        out_bytes=_figure(cold, "out_bytes", "bytes", age.out_bytes),
+        back_bytes_per_s=_figure(cold, "back_bytes_per_s", "bytes_per_s", age.back_bytes_per_s),
+        loss_ratio=_figure(cold, "loss_ratio", "ratio", age.loss),
+        drive_life_years=_figure(cold, "drive_life_years", "years", age.drive_life_years),
         saving_per_year=Saving(money.value, Interval(money.low, money.high, None, "range"), currency),
     )
 

@@ -4882,6 +4882,32 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * CxlBeside
+         * @description The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap.
+         */
+        CxlBeside: {
+            /**
+             * Cheaper
+             * @description Of those that keep the loss target; null: neither does, or the costs cannot be told apart.
+             */
+            cheaper: ("swap" | "cxl") | null;
+            cost_per_year: components["schemas"]["YearlyCost"];
+            /** @description Time that lines of CXL memory take longer, until pages are promoted. */
+            loss_ratio: components["schemas"]["Figure"];
+            /**
+             * Media
+             * @description What lies behind the controllers: the price in force, else reused DDR4.
+             * @enum {string}
+             */
+            media: "dram" | "cxl_media" | "ddr4_reused" | "cxl_controller" | "ssd" | "electricity";
+            /** @description Of CXL, against the DRAM that it frees. */
+            saving_per_year: components["schemas"]["Saving"];
+            /** Sentence */
+            sentence: string;
+            /** @description Of the drive for the same memory. */
+            swap_cost_per_year: components["schemas"]["YearlyCost"];
+        };
+        /**
          * CxlDevice
          * @description A CXL memory device with its link. `degraded`: the link is below its best; None where it does not say.
          */
@@ -11392,6 +11418,13 @@ export interface components {
              * @description What keeps swap from paying, or from paying more.
              */
             binding: ("loss" | "latency" | "price" | "endurance" | "uncertainty" | "none") | null;
+            /** @description Null where the answer is not known. */
+            cxl: components["schemas"]["CxlBeside"] | null;
+            /**
+             * Hosts
+             * @description What hosts swap to and how much they do; the first by name.
+             */
+            hosts: components["schemas"]["SwappingHost"][];
             /** Loss Target */
             loss_target: number;
             /** Name */
@@ -11414,6 +11447,8 @@ export interface components {
              * @description Null: not known; `reason` says why.
              */
             verdict: ("pays" | "may_pay" | "does_not_pay" | "keep_out") | null;
+            /** Warnings */
+            warnings: string[];
             window: components["schemas"]["Window"];
         };
         /**
@@ -12001,6 +12036,33 @@ export interface components {
             saving_per_year: components["schemas"]["Saving"];
         };
         /**
+         * SwapArea
+         * @description A swap area of a host; null where the host does not say.
+         */
+        SwapArea: {
+            /**
+             * Discard
+             * @description Whether the device takes TRIM.
+             */
+            discard: boolean | null;
+            /**
+             * Kind
+             * @description `partition`, `file` or `zram`.
+             */
+            kind: string;
+            /** Name */
+            name: string;
+            /** Rotational */
+            rotational: boolean | null;
+            /** Used Ratio */
+            used_ratio: number | null;
+            /**
+             * Zoned
+             * @description `none`, `host-aware` or `host-managed`.
+             */
+            zoned: string | null;
+        };
+        /**
          * SwapDevices
          * @description Devices by use: amplification of writes, throughput and times of swap-in, each with its interval over seeds.
          */
@@ -12100,6 +12162,27 @@ export interface components {
             value: string;
             /** Why */
             why: string;
+        };
+        /**
+         * SwappingHost
+         * @description What a host swaps to, and the means over the window of its counters; null where not counted.
+         */
+        SwappingHost: {
+            /** Areas */
+            areas: components["schemas"]["SwapArea"][];
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /**
+             * Memory Stall Ratio
+             * @description Share of time in which all tasks waited for memory (PSI, full).
+             */
+            memory_stall_ratio: number | null;
+            /** Swapped In Pages Per S */
+            swapped_in_pages_per_s: number | null;
+            /** Swapped Out Pages Per S */
+            swapped_out_pages_per_s: number | null;
         };
         /**
          * Sweep
@@ -13469,6 +13552,17 @@ export interface components {
             ratio: components["schemas"]["Figure"];
         };
         /**
+         * YearlyCost
+         * @description Money a year.
+         */
+        YearlyCost: {
+            /** Currency */
+            currency: string;
+            interval: components["schemas"]["Interval"];
+            /** Value */
+            value: number;
+        };
+        /**
          * ZswapDocument
          * @description A pool of compressed memory inside DRAM, and the share of CPU time that compressing takes.
          */
@@ -13661,6 +13755,7 @@ export type CounterName = components['schemas']['CounterName'];
 export type CounterNames = components['schemas']['CounterNames'];
 export type CounterSeries = components['schemas']['CounterSeries'];
 export type Curve = components['schemas']['Curve'];
+export type CxlBeside = components['schemas']['CxlBeside'];
 export type CxlDevice = components['schemas']['CxlDevice'];
 export type DataGap = components['schemas']['DataGap'];
 export type DataQuality = components['schemas']['DataQuality'];
@@ -13982,10 +14077,12 @@ export type StoredScenario = components['schemas']['StoredScenario'];
 export type Subtracted = components['schemas']['Subtracted'];
 export type SubtractedMemory = components['schemas']['SubtractedMemory'];
 export type SwapAgeView = components['schemas']['SwapAgeView'];
+export type SwapArea = components['schemas']['SwapArea'];
 export type SwapDevices = components['schemas']['SwapDevices'];
 export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
 export type SwapTierAssumption = components['schemas']['SwapTierAssumption'];
+export type SwappingHost = components['schemas']['SwappingHost'];
 export type Sweep = components['schemas']['Sweep'];
 export type SweepCell = components['schemas']['SweepCell'];
 export type SweepCost = components['schemas']['SweepCost'];
@@ -14048,6 +14145,7 @@ export type Workload = components['schemas']['Workload'];
 export type WorkloadLoss = components['schemas']['WorkloadLoss'];
 export type WorkloadParameter = components['schemas']['WorkloadParameter'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
+export type YearlyCost = components['schemas']['YearlyCost'];
 export type ZswapDocument = components['schemas']['ZswapDocument'];
 export type ResponseProblem400 = components['responses']['Problem400'];
 export type ResponseProblem401 = components['responses']['Problem401'];

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ServiceSwapTier, SwapAgeView } from '../../api/_generated/schema'
+import type { ServiceSwapTier, SwapAgeView, SwappingHost } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { swapTierQuery } from '../../api/queries/knobs'
 import { formatMoney } from '../../lib/tco/money'
-import { formatRatio } from '../../lib/units/units'
+import { formatQuantity, formatRatio } from '../../lib/units/units'
 import { formatDuration } from '../../lib/units/time'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
@@ -78,6 +78,33 @@ function columnsOf(best: SwapAgeView | null): Column<SwapAgeView>[] {
   ]
 }
 
+function areaText({ areas }: SwappingHost): string {
+  if (areas.length === 0) return 'no swap'
+  return areas
+    .map(({ name, zoned, discard, used_ratio: used }) => {
+      const trim = discard === null ? 'TRIM not known' : discard ? 'takes TRIM' : 'no TRIM'
+      return `${name}: zoned ${zoned ?? 'not known'}, ${trim}, ${used === null ? 'use not known' : `${formatRatio(used)} used`}`
+    })
+    .join('; ')
+}
+
+function rateText(rate: number | null): string {
+  return rate === null ? 'not counted' : formatQuantity(rate, 'pages_per_s')
+}
+
+const hostColumns: Column<SwappingHost>[] = [
+  { key: 'host', header: 'Host', cell: ({ host }) => host },
+  { key: 'areas', header: 'Swap', cell: areaText },
+  { key: 'in', header: 'Swapped in', numeric: true, cell: ({ swapped_in_pages_per_s: rate }) => rateText(rate) },
+  { key: 'out', header: 'Swapped out', numeric: true, cell: ({ swapped_out_pages_per_s: rate }) => rateText(rate) },
+  {
+    key: 'stall',
+    header: 'All tasks wait for memory',
+    numeric: true,
+    cell: ({ memory_stall_ratio: share }) => (share === null ? 'not known' : formatRatio(share)),
+  },
+]
+
 /** Whether swap pays as a tier below DRAM: by how long memory was cold, what it saves and what it costs. */
 export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: number | undefined }) {
   const { range } = useTimeRange()
@@ -103,6 +130,11 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
                 <ToneTag {...verdicts[verdict]} /> <Prose text={answer.sentence} />
               </p>
             )}
+            {answer !== undefined && answer.cxl !== null && (
+              <p className={classes.text}>
+                <Prose text={answer.cxl.sentence} />
+              </p>
+            )}
             <DataTable
               label="Swap below DRAM by how long memory was cold"
               columns={columnsOf(answer?.best ?? null)}
@@ -116,7 +148,17 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
           </>
         )}
       </Panel>
-      {verdict !== null && <NotesList notes={assumed} />}
+      {answer !== undefined && answer.hosts.length > 0 && (
+        <Panel title="Swap of its hosts today" flush testId="swap-hosts">
+          <DataTable
+            label="Swap of the hosts"
+            columns={hostColumns}
+            rows={answer.hosts}
+            rowKey={(host) => host.host_id}
+          />
+        </Panel>
+      )}
+      <NotesList notes={[...(answer?.warnings ?? []), ...(verdict === null ? [] : (assumed ?? []))]} />
     </>
   )
 }

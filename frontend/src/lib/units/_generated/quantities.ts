@@ -147,6 +147,7 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "swap.in_bytes_per_s/1": { says: "What comes back from swap, by the host's counters.", page: "method/tier-moves.md" },
   "swap.out_bytes_per_s/1": { says: "What goes to swap, by the host's counters.", page: "method/tier-moves.md" },
   "swap_tier.back_bytes_per_s/1": { says: "What would be read back from swap.", page: "method/swap-devices.md" },
+  "swap_tier.cxl_loss_ratio/1": { says: "Loss of throughput where the same memory lies on CXL instead, until pages that come back are promoted.", page: "method/swap-devices.md" },
   "swap_tier.drive_life_years/1": { says: "Years until the drive's rated writes are used up.", page: "method/swap-devices.md" },
   "swap_tier.loss_ratio/1": { says: "Loss of throughput through faults on it.", page: "method/swap-devices.md" },
   "swap_tier.out_bytes/1": { says: "Cold memory in DRAM that would be on swap, were it moved there after a given time without access.", page: "method/swap-devices.md" },
