@@ -17,6 +17,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import day_before, internal_id, leave, marks, to_ns
 from factories.installations import Enrolled, enrol, store
+from fixtures.draws import WHOLE
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
@@ -313,7 +314,7 @@ LATE = Story(
 
 @pytest.mark.slow
 @settings(
-    max_examples=4,
+    max_examples=4 if WHOLE else 2,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],  # a story takes seconds: shrinking would take an hour
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -14,6 +14,7 @@ from factories.derived import day_before, drain, send_counters
 from factories.installations import Enrolled, enrol, store
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import batch_headers, running
+from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, UnknownCredential, Unprocessable
@@ -116,8 +117,7 @@ def test_every_table_with_a_host_or_service_is_gone_through(kind: str) -> None:
     assert missing == [], "say in storage/operate/purge_steps.py how a purge removes these"
 
 
-@pytest.fixture
-def filled(database: Database) -> tuple[Populated, list[Enrolled]]:
+def fill(database: Database) -> tuple[Populated, list[Enrolled]]:
     """Two hosts with all kinds of data, one of each thing that people make, and a day that is all rolled up."""
     made = populate(database)
     with running(Settings(database_url=database.url)) as (_, client):
@@ -131,10 +131,8 @@ def filled(database: Database) -> tuple[Populated, list[Enrolled]]:
     return made, hosts
 
 
-def test_a_purged_host_leaves_nothing_and_others_keep_everything(
-    database: Database, filled: tuple[Populated, list[Enrolled]]
-) -> None:
-    made, (old, kept_old) = filled
+def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Histories) -> None:
+    database, (made, (old, kept_old)) = histories.copy(fill)
     gone, kept = made.ids["host_id"]
     number, kept_number = number_of(database, "hosts", gone), number_of(database, "hosts", kept)
     old_number = old.identity.id
@@ -173,10 +171,8 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(
             assert kept_old.identity.id in state.host_ids or row.ts > day_before().replace(hour=23)
 
 
-def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(
-    database: Database, filled: tuple[Populated, list[Enrolled]]
-) -> None:
-    made, _ = filled
+def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(histories: Histories) -> None:
+    database, (made, _) = histories.copy(fill)
     gone = made.ids["service_id"][0]
     number = number_of(database, "services", gone)
     host = enrol(database, name="late")
