@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 
 import pytest
 from alembic.config import Config
@@ -33,21 +34,22 @@ def revisions() -> list[str]:
 def tables_of(database: Database) -> dict[str, list[str]]:
     """The tables that are there, with their columns."""
     with database.read() as session:
-        looked = inspect(session.connection)
-        names = set(looked.get_table_names()) & metadata.tables.keys()
-        return {name: sorted(column["name"] for column in looked.get_columns(name)) for name in sorted(names)}
+        found = inspect(session.connection).get_multi_columns(filter_names=list(metadata.tables))
+    return {name: sorted(column["name"] for column in columns) for (_, name), columns in sorted(found.items())}
 
 
-def digest(database: Database, table: str, columns: list[str]) -> Digest:
-    """Number and digest of a table's rows by some of its columns."""
-    cells = ", ".join(f't."{column}"' for column in columns)
-    with database.read() as session:
-        statement = text(
-            f"SELECT count(*), coalesce(md5(string_agg(row, '|' ORDER BY row)), '') FROM"
+def digests(database: Database, tables: dict[str, list[str]]) -> dict[str, Digest]:
+    """Number and digest of each table's rows by its columns."""
+    parts = []
+    for table, columns in tables.items():
+        cells = ", ".join(f't."{column}"' for column in columns)
+        parts.append(
+            f"SELECT '{table}', count(*), coalesce(md5(string_agg(row, '|' ORDER BY row)), '') FROM"
             f" (SELECT CAST(ROW({cells}) AS text) AS row FROM {table} AS t) AS rows"
         )
-        count, found = session.execute(statement).one()
-    return int(count), str(found)
+    with database.read() as session:
+        rows = session.execute(text(" UNION ALL ".join(parts))).all()
+    return {str(table): (int(count), str(found)) for table, count, found in rows}
 
 
 CHANGED_BY_ITS_REVISION = {
@@ -62,18 +64,18 @@ def test_every_revision_goes_down_and_up_again_on_real_data(
 ) -> None:
     populate(database)
     order = revisions()
-    for revision, older in zip(order, [*order[1:], "base"], strict=True):
-        if older == "base":
-            break
-        before = tables_of(database)
-        counts = {name: digest(database, name, columns) for name, columns in before.items()}
+    before = tables_of(database)
+    rows_before = digests(database, before)
+    for revision, older in pairwise(order):
         downgrade(database_url, older)
         after = tables_of(database)
+        rows_after = digests(database, after)
         for name in before.keys() & after.keys() - WORK - CHANGED_BY_ITS_REVISION.get(revision, set()):
             if after[name] == before[name]:
-                assert digest(database, name, after[name]) == counts[name], (revision, name)
+                assert rows_after[name] == rows_before[name], (revision, name)
             else:
-                assert digest(database, name, after[name])[0] == counts[name][0], (revision, name)
+                assert rows_after[name][0] == rows_before[name][0], (revision, name)
+        before, rows_before = after, rows_after
     assert schema_state(database).revision == order[-1]
     assert upgrade(database_url) == storage_mode
     assert tables_of(database) == {name: sorted(table.columns.keys()) for name, table in metadata.tables.items()}
