@@ -132,8 +132,8 @@ fuzz: $(PYTHON_STAMP) simcore ## Feed changed bodies to each reader of the servi
 fuzz-api: $(PYTHON_STAMP) simcore ## Ask every operation of the API with many more generated requests; EXAMPLES=200 of each
 	seed=$$RANDOM; echo "seed $$seed"; TIERSCOPE_FUZZ_EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --hypothesis-seed=$$seed tests/api/test_properties.py $(PYTEST_ARGS)
 
-e2e: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the browser tests alone
-	$(WITH_AGENT) $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+e2e: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the browser tests alone, and judge each page in both themes
+	$(WITH_AGENT) $(BIN)/python -m pytest tests/e2e --elsewhere $(PYTEST_ARGS)
 
 lint: $(PYTHON_STAMP) $(NODE_STAMP) ## Run all linters, type checks and the checks of layers and generated files
 	@deploy/dev/lint.sh

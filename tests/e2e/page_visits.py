@@ -65,16 +65,15 @@ _SETTLED = """async ([scheme, patience]) => {
 _DRAWN = """() => [...document.querySelectorAll('[data-chart]')]
   .filter((panel) => panel.querySelector('.js-plotly-plot .main-svg, ul[aria-label] [role=img]') !== null)
   .map((panel) => panel.dataset.chart)"""
-# What is not about colours is the same in both themes.
-_AXE = """async (scheme) => {
-  const found = await window.axe.run(document, {
-    resultTypes: ['violations'],
-    runOnly: scheme === 'dark' ? ['color-contrast'] : ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
-  })
+_AXE = """async (rules) => {
+  const found = await window.axe.run(document, { resultTypes: ['violations'], runOnly: rules })
   return found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) =>
     `${id}: ${nodes.slice(0, 4).map(({ target, failureSummary }) =>
       `${target.join(' ')} (${failureSummary.split('\\n')[1]?.trim()})`).join('; ')}`)
 }"""
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+_OF_COLOURS = ["color-contrast"]
+"""What is not about colours is the same in both themes."""
 
 
 @dataclass
@@ -99,8 +98,11 @@ def chart_types() -> set[str]:
 
 @contextmanager
 def patient_context(browser: Browser, **options: Any) -> Iterator[BrowserContext]:  # noqa: ANN401 - Playwright's own
-    """A browser context of the usual width whose pages may take as long as a busy machine needs."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, **options)
+    """A browser context of the usual width whose pages may take as long as a busy machine needs.
+
+    Nothing fades or slides: without a graphics processor each picture on the way takes the machine's time.
+    """
+    context = browser.new_context(viewport={"width": 1440, "height": 1000}, reduced_motion="reduce", **options)
     context.set_default_timeout(PAGE_MS)
     yield context
     context.close()
@@ -109,17 +111,19 @@ def patient_context(browser: Browser, **options: Any) -> Iterator[BrowserContext
 @contextmanager
 def watched_context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser context whose pages note what their policy refuses, have axe, and do not fade from theme to theme."""
-    with patient_context(browser, reduced_motion="reduce") as context:
+    with patient_context(browser) as context:
         context.add_init_script(path=FRONTEND / "node_modules" / "axe-core" / "axe.min.js")
         context.add_init_script(_WATCH)
         yield context
 
 
-def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: bool = True) -> None:
+def look_at(
+    page: Page, base: str, paths: list[str], visits: Visits, *, axe: bool = True, both_themes: bool = False
+) -> None:
     """Loads the first path, goes from each to the next within the application, and notes what was drawn and wrong.
 
-    With axe, each is judged light and dark, and what it tells is noted. Pages that tell other things than others are
-    asked once more.
+    With axe, pages are judged light and dark by turns, or each in both themes, and what they tell is noted. Pages that
+    tell other things than others are asked once more.
     """
     where = {"path": paths[0]}
 
@@ -139,11 +143,12 @@ def look_at(page: Page, base: str, paths: list[str], visits: Visits, *, axe: boo
         visits.drawn.update(_read(page, _DRAWN))
         if axe:
             visits.told.read(page, path)
-            _judge(page, scheme, path, visits)
+            _judge(page, scheme, path, visits, _RULES)
             scheme = "dark" if scheme == "light" else "light"
             page.emulate_media(color_scheme=scheme)
-            _rest(page, scheme, path, visits)
-            _judge(page, scheme, path, visits)
+            if both_themes:
+                _rest(page, scheme, path, visits)
+                _judge(page, scheme, path, visits, _OF_COLOURS)
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations.splice(0)"))
     for path in sorted({path for by_page in visits.told.apart().values() for path in by_page} if axe else ()):
         where["path"] = path
@@ -167,11 +172,11 @@ def _rest(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
         visits.unsettled.append(f"{path}, {scheme}")
 
 
-def _judge(page: Page, scheme: Scheme, path: str, visits: Visits) -> None:
-    visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE, scheme))
+def _judge(page: Page, scheme: Scheme, path: str, visits: Visits, rules: list[str]) -> None:
+    visits.unreadable.extend(f"{path}, {scheme}: {found}" for found in _read(page, _AXE, rules))
 
 
-def _read(page: Page, script: str, argument: str | None = None) -> list[Any]:
+def _read(page: Page, script: str, argument: list[str] | None = None) -> list[Any]:
     found = page.evaluate(script, argument)
     assert isinstance(found, list)
     return found
