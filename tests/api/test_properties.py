@@ -137,7 +137,7 @@ def test_no_request_meets_a_fault_or_an_answer_that_is_not_described(
     headers = headers_of(operation, service)
 
     @settings(
-        max_examples=int(EXAMPLES or 6),
+        max_examples=int(EXAMPLES or 4),
         deadline=None,
         phases=[Phase.reuse, Phase.generate, *([] if EXAMPLES is None else [Phase.shrink])],
         suppress_health_check=list(HealthCheck),
