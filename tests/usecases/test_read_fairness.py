@@ -114,18 +114,22 @@ def test_kernels_that_count_for_the_host_alone_leave_wide_bounds_and_say_so(data
     assert any("for the host alone" in note for note in found.notes)
 
 
-def test_protections_and_limits_of_control_groups_are_scaled_to_the_top_tier(database: Database) -> None:
+@pytest.mark.parametrize("cgroups", [True, False])
+def test_protections_and_limits_of_control_groups_and_services_are_scaled_to_the_top_tier(
+    database: Database, *, cgroups: bool
+) -> None:
+    cache, batch = ("/cache", "/batch") if cgroups else ("demo/cache", "demo/batch")
     settings = {"low": 12 * GIB, "min": 0, "high": None, "max": 8 * GIB}
-    found = of_host(database, send(database, rows(CGROUPS, settings)), cgroups=True)
-    assert [one.name for one in found.tenants] == ["/cache", "/batch"]
+    found = of_host(database, send(database, rows(CGROUPS if cgroups else SERVICES, settings)), cgroups=cgroups)
+    assert [one.name for one in found.tenants] == [cache, batch]
     # A quarter of the host's memory is DRAM.
-    limit = fair(found, "/cache", "limit")
+    limit = fair(found, cache, "limit")
     assert limit.fair_bytes.value == 2 * GIB
     assert (limit.over_bytes.value or 0) > GIB
-    assert fair(found, "/batch", "limit").fair_bytes.reason == "It has no limit."
+    assert fair(found, batch, "limit").fair_bytes.reason == "It has no limit."
     # memory.low of batch is `max`: all of it is protected, and so is what 12 GiB stand for of cache.
-    assert fair(found, "/cache", "protection").claim_bytes.value == 3 * GIB
-    assert fair(found, "/cache", "protection").fair_bytes.value is not None
+    assert fair(found, cache, "protection").claim_bytes.value == 3 * GIB
+    assert fair(found, cache, "protection").fair_bytes.value is not None
 
 
 def test_the_answer_of_a_service_sums_its_hosts_and_names_who_is_below(database: Database) -> None:

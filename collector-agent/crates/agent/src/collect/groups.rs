@@ -35,6 +35,9 @@ const SUMMED: [&str; 9] = [
     "memory.pressure",
 ];
 
+/// Settings of a group, which say of a service what they say of its group where that is the only one.
+const SETTINGS: [&str; 4] = ["memory.min", "memory.low", "memory.high", "memory.max"];
+
 /// What is to be read of which group, and to which service it goes.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
@@ -155,6 +158,7 @@ fn read_file(
     let service = service_scope(plan, index, file).map(|scope| frame.section(scope, file.source));
     let section = frame.section(&format!("cgroup:{path}"), file.source);
     let is_placement = file.source == "memory.numa_stat" && has_several_classes(plan.classes);
+    let is_setting = SETTINGS.contains(&file.name);
     let mut placement = plan.owners[index]
         .filter(|_| is_placement)
         .map(|owner| (owner, placements.remove(&owner).unwrap_or_default()));
@@ -171,8 +175,11 @@ fn read_file(
                 placement.add(*kind, node, sign * bytes, plan.classes);
             }
         }
-        if let (true, Some(service), Some(value)) = (rollup, service, value) {
-            frame.add(service, name, value);
+        match (service, value) {
+            // No value is `max` here, which is a setting too.
+            (Some(service), _) if is_setting => frame.put(service, name, value),
+            (Some(service), Some(value)) if rollup => frame.add(service, name, value),
+            _ => {}
         }
     });
     if outcome.is_ok() {
@@ -199,6 +206,7 @@ fn read_file(
 
 fn service_scope<'p>(plan: &'p Plan<'_>, index: usize, file: &File) -> Option<&'p str> {
     let owner = plan.owners[index]?;
-    let adds_up = file.name != "memory.pressure" || plan.counts[owner] == 1;
-    (SUMMED.contains(&file.name) && adds_up).then(|| plan.scopes[owner].as_str())
+    let is_only = plan.counts[owner] == 1;
+    let adds_up = SUMMED.contains(&file.name) && (file.name != "memory.pressure" || is_only);
+    (adds_up || (SETTINGS.contains(&file.name) && is_only)).then(|| plan.scopes[owner].as_str())
 }

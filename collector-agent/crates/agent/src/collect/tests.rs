@@ -72,6 +72,7 @@ fn add_service(root: &FakeRoot, pid: u32, name: &str) {
     );
     root.write(&format!("{group}/memory.numa_stat"), "anon N0=60 N1=40\n");
     root.write(&format!("{group}/memory.max"), "max\n");
+    root.write(&format!("{group}/memory.low"), "4096\n");
     root.write(
         &format!("{group}/memory.pressure"),
         "some avg10=0.00 total=2\nfull avg10=0.00 total=1\n",
@@ -119,6 +120,8 @@ fn every_scope_and_source_is_read_with_its_own_key() {
         ("cgroup:/a.service|memory.max|max", None),
         ("service:host/a|memory.stat|pgdemote_kswapd", Some(4)),
         ("service:host/a|memory.pressure|some_total_us", Some(2)),
+        ("service:host/a|memory.low|low", Some(4096)),
+        ("service:host/a|memory.max|max", None),
         ("service:host/a|smaps_rollup|Rss", Some(4096)),
         ("service:host/a|smaps_rollup|processes_read", Some(1)),
         ("service:host/a|numa_maps|anon[N1]", Some(8192)),
@@ -181,6 +184,11 @@ fn groups_of_one_service_are_summed_except_their_stall_times() {
     assert_eq!(
         value(&collected, "service:shop/all|memory.pressure|some_total_us"),
         Err("no such key")
+    );
+    assert_eq!(
+        value(&collected, "service:shop/all|memory.low|low"),
+        Err("no such key"),
+        "protections of several groups are none of the service"
     );
     assert_eq!(
         value(&collected, "service:shop/all|smaps_rollup|Rss"),
