@@ -105,3 +105,17 @@ def test_a_client_that_goes_away_leaves_no_error_behind(port: int, caplog: pytes
             connection.recv(1)
     assert exchange(port, _GET, _LAST).startswith(b"HTTP/1.1 200")
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_an_answer_comes_with_its_head_and_after_the_word_to_go_on(port: int) -> None:
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_SECONDS)) as connection:
+        for _ in range(20):
+            connection.sendall(_GET + b"\r\n")
+            assert connection.recv(1 << 16).endswith(b"\r\n\r\n0")
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"yyy")
+        assert connection.recv(1 << 16).endswith(b"\r\n\r\n3")
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n" + _LAST)
+        received = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+        assert received.endswith(b"x" * (8 << 20))

@@ -66,6 +66,23 @@ def test_every_part_of_a_batch_is_stored_and_marked(database: Database, host: En
     assert rows(database, "SELECT labels FROM hosts") == [({"rack": "r1"},)]
 
 
+def test_a_host_that_sends_twice_in_a_group_stands_as_its_later_batch_says(database: Database, host: Enrolled) -> None:
+    group = []
+    for seq, (version, age_days) in enumerate((("0.1.0", 9), ("0.2.0", 9), ("0.2.0", 0))):
+        batch = batches.make_batch(host_id=host.id, seq=seq)
+        batch.agent_version = version
+        end_ns = batches.now_ns() - age_days * 86_400 * SECOND_NS
+        batches.add_counters(batch, [[1, 2, 3]], ends_ns=[end_ns])
+        group.append(batch)
+    store(database, host, group)
+    (found,) = rows(
+        database,
+        "SELECT agent_version, agent_version_since = last_seen_at, too_late_points, set_aside_points, boot_id,"
+        " layout_id IS NOT NULL, last_end_at IS NOT NULL FROM hosts",
+    )
+    assert found == ("0.2.0", True, 2, 0, batches.BOOT, True, True)
+
+
 def test_a_batch_sent_again_changes_nothing(database: Database, host: Enrolled) -> None:
     batch = batches.full_batch(host_id=host.id)
     store(database, host, [batch])

@@ -6,11 +6,12 @@ reads; a `WriteTransaction` commits when its block ends and rolls back when it r
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, LiteralString, TypeVar, cast
 
 import orjson
 import psycopg
 from psycopg import errors as pg_errors
+from psycopg.rows import namedtuple_row
 from psycopg.types.json import set_json_loads
 from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -64,6 +65,15 @@ class ReadSession:
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         """Runs one statement and returns its result."""
         return self._connection.execute(statement, parameters)
+
+    def ask(self, statement: LiteralString, parameters: Mapping[str, Any] | None = None) -> list[Any]:
+        """Runs one statement in the driver's own form (`%(name)s`); its rows with named fields, none where it has none.
+
+        For statements of each batch: it takes a fraction of what `execute` does outside the database.
+        """
+        with self.driver.cursor(row_factory=namedtuple_row) as cursor:
+            cursor.execute(statement, parameters)
+            return [] if cursor.description is None else cursor.fetchall()
 
     @property
     def connection(self) -> Connection:

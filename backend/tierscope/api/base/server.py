@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_HEAD_BYTES = 64 << 10
 """Of the first line and all headers together; of what stands between two parts of a body, such as trailers, too."""
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_CONTINUE = b"HTTP/1.1 100 "
+_JOINED_BYTES = 16 << 10
+"""The longest part of a body that is copied to go with the head."""
 _DATE_SECONDS = 1.0
 """How long the Date of answers may stand: its resolution is a second."""
 _STARTUP_FAILURE = 3
@@ -56,6 +59,43 @@ def serve(config: uvicorn.Config) -> None:
 
 class _HeadTooLongError(Exception):
     """More than the bound; the parser hands it on as an error of its own."""
+
+
+class _HeadWithBody:
+    """What a request writes through: the head of its answer goes with the first part of the body, in one packet.
+
+    Nothing waits for long: uvicorn is told of a head by those who have a body in their hands.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = None
+        self._begun = False
+
+    def write(self, data: bytes) -> None:
+        """Takes the next part of an answer."""
+        if not self._begun and not data.startswith(_CONTINUE):
+            self._begun, self._head = True, data
+        elif self._head is None:
+            self._transport.write(data)
+        else:
+            head, self._head = self._head, None
+            if len(data) > _JOINED_BYTES:
+                self._transport.write(head)
+                self._transport.write(data)
+            else:
+                self._transport.write(head + data)
+
+    def close(self) -> None:
+        """Ends the connection once everything is written."""
+        if self._head is not None:
+            self._transport.write(self._head)
+            self._head = None
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether the connection ends."""
+        return self._transport.is_closing()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -108,6 +148,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
+        cycle.transport = cast("asyncio.Transport", _HeadWithBody(cycle.transport))
         super()._start_asgi_task(cycle, app)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -8,6 +8,7 @@ length, lower bound (int32 each), then every element as length and bytes.
 import json
 import struct
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def int2_array(values: Int64 | None) -> bytes:
 
 def float8_array(values: npt.NDArray[np.float64]) -> bytes:
     """A double precision[] field. NaN stays NaN, which readers take for missing."""
-    elements = np.empty(values.size, dtype=[("length", ">i4"), ("value", ">f8")])
+    elements = np.empty(values.size, dtype=_element(">f8"))
     elements["length"] = 8
     elements["value"] = values.reshape(-1)
     if values.size == 0:
@@ -126,7 +127,7 @@ def int8_matrix_rows(leading: Sequence[npt.NDArray[Any] | None], values: Int64, 
     bytes are cut out of the finished matrix by one mask.
     """
     n, k = values.shape
-    dtype = _row_dtype(leading, k)
+    dtype = _row_dtype(tuple(None if column is None else column.dtype.itemsize for column in leading), k)
     rows = np.zeros(n, dtype=dtype)
     rows["fields"] = len(leading) + 1
     for place, column in enumerate(leading):
@@ -173,12 +174,20 @@ def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str],
         copy.write(b"".join(waiting) + _TRAILER)
 
 
-def _row_dtype(leading: Sequence[npt.NDArray[Any] | None], k: int) -> np.dtype[Any]:
+@cache
+def _element(item: str) -> np.dtype[Any]:
+    """An element of an array; making a type takes longer than packing a short array."""
+    return np.dtype([("length", ">i4"), ("value", item)])
+
+
+@lru_cache(maxsize=256)
+def _row_dtype(widths: tuple[int | None, ...], k: int) -> np.dtype[Any]:
+    """A row of fields of so many bytes (None = null), then an array of `k`."""
     fields: list[Any] = [("fields", ">i2")]
-    for place, column in enumerate(leading):
+    for place, width in enumerate(widths):
         fields.append((f"l{place}", ">i4"))
-        if column is not None:
-            fields.append((f"v{place}", f">i{column.dtype.itemsize}"))
+        if width is not None:
+            fields.append((f"v{place}", f">i{width}"))
     fields += [(name, ">i4") for name in ("bytes", "dimensions", "nulls", "type", "length", "bound")]
     fields.append(("elements", [("length", ">i4"), ("value", ">i8")], (k,)))
     return np.dtype(fields)
@@ -190,8 +199,8 @@ def _int_array(values: Int64 | None, oid: int, item: str) -> bytes:
     size = values.size
     if size == 0:
         return _length(12) + struct.pack(">iii", 0, 0, oid)
-    width = np.dtype(item).itemsize
-    elements = np.empty(size, dtype=[("length", ">i4"), ("value", item)])
+    width = int(item[2:])
+    elements = np.empty(size, dtype=_element(item))
     elements["length"] = width
     elements["value"] = values.reshape(-1)
     return _array_header(_ARRAY_HEADER_BYTES + (4 + width) * size, 1, 0, oid, size, 1) + elements.tobytes()

@@ -6,9 +6,9 @@ times of their own, so nothing is expected of their hosts and nothing is counted
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import LiteralString
 
 import numpy as np
-from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.buckets import HOUR_US
@@ -16,9 +16,11 @@ from tierscope.domain.operate.data_quality import LATE_SECONDS, minute_of
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.ingest.rows import Tally
 
-_COUNTS = ("minutes", "late", "corrected", "too_late", "set_aside", "duplicates")
-_STATES = ("skew_seconds", "dropped_batches", "counters_dropped", "services_dropped")
-_TYPES = {"minutes": "bigint", "skew_seconds": "double precision"} | dict.fromkeys(_STATES[1:], "bigint")
+_COUNTS: tuple[LiteralString, ...] = ("minutes", "late", "corrected", "too_late", "set_aside", "duplicates")
+_STATES: tuple[LiteralString, ...] = ("skew_seconds", "dropped_batches", "counters_dropped", "services_dropped")
+_TYPES: dict[LiteralString, LiteralString] = {"minutes": "bigint", "skew_seconds": "double precision"} | dict.fromkeys(
+    _STATES[1:], "bigint"
+)
 
 
 @dataclass(slots=True)
@@ -80,26 +82,26 @@ class Arrivals:
         values: dict[str, list[object]] = {"host": [host for host, _ in keys], "hour": [hour for _, hour in keys]}
         for name in (*_COUNTS, *_STATES):
             values[name] = [getattr(self._hours[key], name) for key in keys]
-        transaction.execute(_UPSERT, values)
+        transaction.ask(_UPSERT, values)
 
     def _arrival_hour(self, item: Incoming) -> _Hour:
         arrival_us = item.clocks.arrival_ns // 1000
         return self._hours[item.host.id, arrival_us - arrival_us % HOUR_US]
 
 
-def _upsert() -> str:
+def _upsert() -> LiteralString:
     names = (*_COUNTS, *_STATES)
-    arrays = ", ".join(f"CAST(:{name} AS {_TYPES.get(name, 'int')}[])" for name in names)
+    arrays = ", ".join(f"%({name})s::{_TYPES.get(name, 'int')}[]" for name in names)
     changes = ["minutes = q.minutes | excluded.minutes"]
     changes += [f"{name} = q.{name} + excluded.{name}" for name in _COUNTS[1:]]
     changes += [f"{name} = greatest(q.{name}, excluded.{name})" for name in _STATES]
     return (
         f"INSERT INTO quality_1h AS q (host_id, ts, {', '.join(names)})"  # noqa: S608 - names of our own
         f" SELECT h, to_timestamp(t / 1000000), {', '.join(names)}"
-        f" FROM unnest(CAST(:host AS bigint[]), CAST(:hour AS bigint[]), {arrays})"
+        f" FROM unnest(%(host)s::bigint[], %(hour)s::bigint[], {arrays})"
         f" AS rows (h, t, {', '.join(names)}) ORDER BY h, t"
         f" ON CONFLICT (host_id, ts) DO UPDATE SET {', '.join(changes)}"
     )
 
 
-_UPSERT = text(_upsert())
+_UPSERT = _upsert()

@@ -42,15 +42,14 @@ class HostState:
 def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[int, HostState]:
     """Locks hosts in order of id and reads their boots."""
     ids = sorted(set(host_ids))
-    rows = transaction.execute(
-        text(
-            "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE"
-        ),
+    rows = transaction.ask(
+        "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
+        " ORDER BY id FOR NO KEY UPDATE",
         {"ids": ids},
     )
     states = {row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds) for row in rows}
-    boots = transaction.execute(
-        text("SELECT id, host_id, boot_id, first_sealed_at, cloned_at FROM boots WHERE host_id = ANY(:ids)"),
+    boots = transaction.ask(
+        "SELECT id, host_id, boot_id, first_sealed_at, cloned_at FROM boots WHERE host_id = ANY(%(ids)s::bigint[])",
         {"ids": ids},
     )
     for row in boots:
@@ -102,12 +101,9 @@ def ensure_boots(transaction: WriteTransaction, item: Incoming, state: HostState
 def touch_boots(transaction: WriteTransaction, seen: dict[int, datetime], states: Iterable[HostState]) -> None:
     """Notes when boots were last heard of, and which are copies."""
     if seen:
-        transaction.execute(
-            text(
-                "UPDATE boots SET last_seen_at = now(), last_sealed_at = greatest(last_sealed_at, s.sealed)"
-                " FROM unnest(CAST(:ids AS bigint[]), CAST(:sealed AS timestamptz[])) AS s (boot, sealed)"
-                " WHERE id = s.boot"
-            ),
+        transaction.ask(
+            "UPDATE boots SET last_seen_at = now(), last_sealed_at = greatest(last_sealed_at, s.sealed)"
+            " FROM unnest(%(ids)s::bigint[], %(sealed)s::timestamptz[]) AS s (boot, sealed) WHERE id = s.boot",
             {"ids": sorted(seen), "sealed": [seen[boot] for boot in sorted(seen)]},
         )
     copies = [{"id": copy.id, "cloned": copy.cloned_at} for state in states for _, copy in state.cloned]

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import LiteralString
 
 from sqlalchemy import text
 
@@ -30,6 +31,20 @@ _PUT_PODS = text(
 )
 
 
+_SIGHTED: LiteralString = (
+    "UPDATE hosts AS h SET last_seen_at = greatest(h.last_seen_at, s.seen),"
+    " last_end_at = greatest(h.last_end_at, s.ended), boot_id = s.boot,"
+    " agent_version_since = CASE WHEN h.agent_version = s.version AND h.agent_version_since IS NOT NULL"
+    " THEN h.agent_version_since ELSE s.seen END,"
+    " agent_version = s.version, refused_protocol = NULL, refused_protocol_at = NULL,"
+    " clock_skew_seconds = s.skew, layout_id = coalesce(s.layout, h.layout_id),"
+    " too_late_points = h.too_late_points + s.late, set_aside_points = h.set_aside_points + s.aside,"
+    " retired_at = NULL FROM unnest(%(hosts)s::bigint[], %(seen)s::timestamptz[], %(ended)s::timestamptz[],"
+    " %(boot)s::text[], %(version)s::text[], %(skew)s::float8[], %(layout)s::bigint[], %(late)s::bigint[],"
+    " %(aside)s::bigint[]) AS s (host, seen, ended, boot, version, skew, layout, late, aside) WHERE h.id = s.host"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OwnFinding:
     """A finding of the service itself. `holds` False ends it."""
@@ -43,9 +58,9 @@ def admit_services(
     transaction: WriteTransaction, wanted: Mapping[int, Sequence[int]], *, per_host: int
 ) -> set[HostService]:
     """Returns the (host, service) pairs beyond the limit of a host. The caller holds the hosts' locks."""
-    statement = text("SELECT host_id, service_id FROM host_services WHERE host_id = ANY(:hosts)")
+    statement: LiteralString = "SELECT host_id, service_id FROM host_services WHERE host_id = ANY(%(hosts)s::bigint[])"
     known: dict[int, set[int]] = {host: set() for host in wanted}
-    for row in transaction.execute(statement, {"hosts": sorted(wanted)}):
+    for row in transaction.ask(statement, {"hosts": sorted(wanted)}):
         known[row.host_id].add(row.service_id)
     refused: set[HostService] = set()
     for host, services in wanted.items():
@@ -228,37 +243,29 @@ def write_hosts(
     transaction: WriteTransaction, items: Sequence[tuple[Incoming, Tally]], states: Mapping[int, HostState]
 ) -> None:
     """Writes the last sighting of each host of a group."""
-    rows = []
-    for item, tally in sorted(items, key=lambda pair: pair[0].host.id):
-        skew = item.clocks.skew_ns
-        rows.append(
-            {
-                "host": item.host.id,
-                "seen": _instant(item.clocks.arrival_ns),
-                "ended": None if tally.last_end_ns is None else _instant(tally.last_end_ns),
-                "boot": states[item.host.id].boot_id,
-                "version": item.batch.agent_version,
-                "skew": None if skew is None else skew / 1e9,
-                "layout": None if tally.layout is None else tally.layout[1],
-                "late": tally.too_late,
-                "aside": tally.set_aside,
-            }
-        )
-    if rows:
-        transaction.execute(
-            text(
-                "UPDATE hosts SET last_seen_at = greatest(last_seen_at, :seen),"
-                " last_end_at = greatest(last_end_at, CAST(:ended AS timestamptz)), boot_id = :boot,"
-                " agent_version_since = CASE WHEN agent_version = :version AND agent_version_since IS NOT NULL"
-                " THEN agent_version_since ELSE CAST(:seen AS timestamptz) END,"
-                " agent_version = :version, refused_protocol = NULL, refused_protocol_at = NULL,"
-                " clock_skew_seconds = CAST(:skew AS double precision),"
-                " layout_id = coalesce(CAST(:layout AS bigint), layout_id),"
-                " too_late_points = too_late_points + :late, set_aside_points = set_aside_points + :aside,"
-                " retired_at = NULL WHERE id = :host"
-            ),
-            rows,
-        )
+    rounds: list[dict[int, dict[str, object]]] = []
+    for item, tally in items:
+        skew, host = item.clocks.skew_ns, item.host.id
+        row = {
+            "hosts": host,
+            "seen": _instant(item.clocks.arrival_ns),
+            "ended": None if tally.last_end_ns is None else _instant(tally.last_end_ns),
+            "boot": states[host].boot_id,
+            "version": item.batch.agent_version,
+            "skew": None if skew is None else skew / 1e9,
+            "layout": None if tally.layout is None else tally.layout[1],
+            "late": tally.too_late,
+            "aside": tally.set_aside,
+        }
+        # A statement takes each host once: of one that sent twice, what came later follows in the next round.
+        free = next((found for found in rounds if host not in found), None)
+        if free is None:
+            free = {}
+            rounds.append(free)
+        free[host] = row
+    for found in rounds:
+        ordered = [found[host] for host in sorted(found)]
+        transaction.ask(_SIGHTED, {name: [row[name] for row in ordered] for name in ordered[0]})
 
 
 def known_epochs(transaction: WriteTransaction, item: Incoming) -> dict[int, int]:

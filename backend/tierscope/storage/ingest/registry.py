@@ -130,8 +130,10 @@ def require_services(transaction: WriteTransaction, ids: Iterable[int]) -> None:
         PurgedServiceError: one of them is not.
     """
     wanted = sorted(set(ids))
-    statement = text("SELECT count(*) FROM services WHERE id = ANY(:ids)")
-    if wanted and transaction.execute(statement, {"ids": wanted}).scalar_one() < len(wanted):
+    if not wanted:
+        return
+    (found,) = transaction.ask("SELECT count(*) AS n FROM services WHERE id = ANY(%(ids)s::bigint[])", {"ids": wanted})
+    if found.n < len(wanted):
         raise PurgedServiceError
 
 
@@ -145,13 +147,12 @@ def register_host_layouts(
     pairs = sorted(set(wanted))
     if not pairs:
         return set()
-    c = host_layouts.c
-    known = {
-        (row.host_id, row.layout_id)
-        for row in transaction.execute(
-            sql_select(c.host_id, c.layout_id).where(tuple_(c.host_id, c.layout_id).in_(pairs))
-        )
-    }
+    rows = transaction.ask(
+        "SELECT l.host_id, l.layout_id FROM unnest(%(hosts)s::bigint[], %(layouts)s::bigint[]) AS w (host, layout)"
+        " JOIN host_layouts l ON l.host_id = w.host AND l.layout_id = w.layout",
+        {"hosts": [host for host, _ in pairs], "layouts": [layout for _, layout in pairs]},
+    )
+    known = {(row.host_id, row.layout_id) for row in rows}
     new = [pair for pair in pairs if pair not in known]
     if not new:
         return set()

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import text
-
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.ingest.sequences import Sequence
 
@@ -14,20 +12,16 @@ def lock_streams(transaction: WriteTransaction, keys: Iterable[StreamKey]) -> di
     """Locks the rows of `keys`, makes those that are new, and returns their state. Order is fixed: no deadlocks."""
     ordered = sorted(set(keys))
     values = {"hosts": [host for host, _ in ordered], "streams": [stream for _, stream in ordered]}
-    transaction.execute(
-        text(
-            "INSERT INTO streams (host_id, stream_id)"
-            " SELECT h, s FROM unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[])) AS k (h, s) ORDER BY h, s"
-            " ON CONFLICT DO NOTHING"
-        ),
+    transaction.ask(
+        "INSERT INTO streams (host_id, stream_id)"
+        " SELECT h, s FROM unnest(%(hosts)s::bigint[], %(streams)s::bytea[]) AS k (h, s) ORDER BY h, s"
+        " ON CONFLICT DO NOTHING",
         values,
     )
-    rows = transaction.execute(
-        text(
-            "SELECT t.host_id, t.stream_id, t.next_seq, t.gaps FROM streams t"
-            " JOIN unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[])) AS k (h, s)"
-            " ON t.host_id = k.h AND t.stream_id = k.s ORDER BY t.host_id, t.stream_id FOR UPDATE OF t"
-        ),
+    rows = transaction.ask(
+        "SELECT t.host_id, t.stream_id, t.next_seq, t.gaps FROM streams t"
+        " JOIN unnest(%(hosts)s::bigint[], %(streams)s::bytea[]) AS k (h, s)"
+        " ON t.host_id = k.h AND t.stream_id = k.s ORDER BY t.host_id, t.stream_id FOR UPDATE OF t",
         values,
     )
     return {
@@ -43,13 +37,11 @@ def write_streams(transaction: WriteTransaction, states: Mapping[StreamKey, tupl
     if not states:
         return
     ordered = sorted(states.items())
-    transaction.execute(
-        text(
-            "UPDATE streams SET next_seq = n.next, gaps = CAST(n.gaps AS int8multirange), last_at = now(),"
-            " batches = batches + n.stored FROM unnest(CAST(:hosts AS bigint[]), CAST(:streams AS bytea[]),"
-            " CAST(:next AS bigint[]), CAST(:gaps AS text[]), CAST(:stored AS bigint[]))"
-            " AS n (host, stream, next, gaps, stored) WHERE host_id = n.host AND stream_id = n.stream"
-        ),
+    transaction.ask(
+        "UPDATE streams SET next_seq = n.next, gaps = n.gaps::int8multirange, last_at = now(),"
+        " batches = batches + n.stored FROM unnest(%(hosts)s::bigint[], %(streams)s::bytea[],"
+        " %(next)s::bigint[], %(gaps)s::text[], %(stored)s::bigint[])"
+        " AS n (host, stream, next, gaps, stored) WHERE host_id = n.host AND stream_id = n.stream",
         {
             "hosts": [host for (host, _), _ in ordered],
             "streams": [stream for (_, stream), _ in ordered],
