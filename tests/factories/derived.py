@@ -11,8 +11,10 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.base.jobs import due_table
 from tierscope.storage.base.subjects import find_host
+from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.operate.retention import KeepPartitions
-from tierscope.usecases.rebuild.drain import Drained, DrainMarks
+from tierscope.usecases.rebuild.by_node import DrainNodes
+from tierscope.usecases.rebuild.drain import Drained
 
 KEYS = (
     "host|vmstat|nr_free_pages",
@@ -71,7 +73,7 @@ def send_counters(
 def drain(database: Database, at: datetime | None = None) -> Drained:
     """Work off all that is due at a moment, by default now."""
     moment = at or utc_now()
-    done = DrainMarks(database, lambda: moment).run()
+    done = DrainNodes(Nodes(database), lambda: moment).run()
     assert done.failures == {}
     return done
 

@@ -10,6 +10,7 @@ from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.fleet.agents import Agents
+from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.wire._generated import batch_pb2
 from tierscope.wire.decode import DecodeLimits, decode_message
 
@@ -57,7 +58,9 @@ def store(
                 clocks=clocks or Clocks(arrival_ns, None, None),
             )
         )
-    registry = Registry(database)
+    nodes = Nodes(database)
+    own, first = nodes.of_host(host.identity.id), nodes.own(0)
+    registry = Registry(own, None if own is first else first)
     registry.prepare(group)
-    with database.write() as transaction:
+    with own.write() as transaction:
         return store_group(transaction, group, registry=registry, limits=limits)

@@ -50,11 +50,11 @@ class Populated:
         return str(value)
 
 
-def populate(database: Database) -> Populated:
+def populate(database: Database, *, n_hosts: int = 2) -> Populated:
     """Hosts, a service with a day of heat and minutes of tier moves, an alert; worked through."""
     access = Access(database)
     made = Populated(access.create_api_token(role="admin", note="tests", lifetime=None, actor="test").secret)
-    for number in range(2):
+    for number in range(n_hosts):
         host = enrol(database, name=f"node-{number}")
         made.note("host_id", host.id)
         _send(database, host)

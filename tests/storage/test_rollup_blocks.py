@@ -34,8 +34,8 @@ WIDTHS: Mapping[MetricsTable, timedelta] = {
 def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         with opened.write() as transaction:
-            for table, days in (("metrics_10m", 2), ("metrics_1h", 2), ("metrics_1d", 31)):
-                names = {table, BLOCKS[table].table.name}
+            for name in WIDTHS:
+                days, names = 31 if name == "metrics_1d" else 2, {name, BLOCKS[name].table.name}
                 entries = [entry for entry in TIME_TABLES if entry.table.name in names]
                 ensure_partitions(transaction, START - days * DAY, START + days * DAY, entries)
         yield opened

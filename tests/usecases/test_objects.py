@@ -34,6 +34,7 @@ from tierscope.core.settings import Objects, Outgoing, Settings
 from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.storage.curve.page_samples import list_samples, read_samples
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
+from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.objects.mover import PUT_WITHIN, MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
@@ -306,11 +307,11 @@ def test_objects_go_with_their_rows(database: Database, objects: ObjectStore) ->
 def test_a_purge_is_done_once_its_objects_are_deleted(database: Database, objects: ObjectStore, host: Enrolled) -> None:
     mover(database, objects).run()
     purge = Purges(database).start("host", host.id, confirm="node-1", actor="test")
-    assert PurgeWork(database, utc_now).run(at_most=timedelta(minutes=10)).finished == 0
+    assert PurgeWork(Nodes(database), utc_now).run(at_most=timedelta(minutes=10)).finished == 0
     assert Purges(database).read(purge.id).status == "running"
     mover(database, objects).run()
     assert keys(objects) == []
-    assert PurgeWork(database, utc_now).run(at_most=timedelta(minutes=10)).finished == 1
+    assert PurgeWork(Nodes(database), utc_now).run(at_most=timedelta(minutes=10)).finished == 1
 
 
 @pytest.mark.usefixtures("host")

@@ -25,6 +25,7 @@ from tierscope.storage.ledger.services import read_since_midnight
 from tierscope.storage.operate.purge_steps import KEPT, ChunkStep, RowStep, make_steps
 from tierscope.storage.tables import metadata
 from tierscope.usecases.fleet.agents import Agents
+from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 
@@ -143,7 +144,7 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Hist
     purges = Purges(database)
     purge = purges.start("host", gone, confirm="node-0", actor="cli:test")
     purges.start("host", old.id, confirm="old-0", actor="cli:test")
-    assert PurgeWork(database, utc_now).run(at_most=LONG).finished == 2
+    assert PurgeWork(Nodes(database), utc_now).run(at_most=LONG).finished == 2
     done = purges.read(purge.id)
     assert (done.status, done.progress_ratio, done.error) == ("done", 1.0, None)
     report = {line.table: line.rows for line in done.report}
@@ -182,7 +183,7 @@ def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(histori
         name = client.get(f"/v1/services/{gone}", headers={"Authorization": f"Bearer {made.token}"}).json()
         confirm = f"{name['summary']['namespace']}/{name['summary']['name']}"
         purge = purges.start("service", gone, confirm=confirm, actor="cli:test")
-        PurgeWork(database, utc_now).run(at_most=LONG)
+        PurgeWork(Nodes(database), utc_now).run(at_most=LONG)
         assert purges.read(purge.id).status == "done"
         assert rows_by(database, "service_id", number) == {}
         assert texts(database, gone) == {}
@@ -211,7 +212,7 @@ def test_a_host_that_is_to_be_purged_sends_in_vain(database: Database) -> None:
     assert isinstance(refused, UnknownCredential)
     with pytest.raises(UnknownCredential):
         Agents(database).authenticate(host.credential)
-    PurgeWork(database, utc_now).run(at_most=LONG)
+    PurgeWork(Nodes(database), utc_now).run(at_most=LONG)
     (refused,) = store(database, host, [batches.full_batch(host_id=host.id, seq=1)])
     assert isinstance(refused, UnknownCredential)
     assert rows_by(database, "host_id", host.identity.id) == {}
@@ -241,7 +242,7 @@ def test_a_job_that_is_cut_off_at_any_step_goes_on_and_counts_each_row_once(data
     drain(database)
     purges = Purges(database)
     whole, parts = (purges.start("host", host.id, confirm=host.identity.name, actor="test") for host in hosts)
-    PurgeWork(database, utc_now).run(at_most=LONG)
+    PurgeWork(Nodes(database), utc_now).run(at_most=LONG)
     reports = [purges.read(purge.id).report for purge in (whole, parts)]
     again = enrol(database, name="three")
     send_counters(database, again, day_before(), range(1, 100))
@@ -253,7 +254,7 @@ def test_a_job_that_is_cut_off_at_any_step_goes_on_and_counts_each_row_once(data
         assert runs < 1000
         runs += 1
         with pytest.raises(ConnectionAbortedError):
-            CutOff(database, utc_now).run()
+            CutOff(Nodes(database), utc_now).run()
     assert runs > 20
     assert [line for line in purges.read(cut.id).report if line.table != "marks"] == [
         line for line in reports[1] if line.table != "marks"

@@ -204,8 +204,8 @@ def send_bandwidth(database: Database, hosts: Sequence[Enrolled], *, used: float
         for node in inventory.nodes:
             inventory.tiers.add(rank=node.id, kernel_number=4 + 50 * node.id, nodes=[node.id])
             inventory.knobs.add(path=f"{INTERLEAVE}/node{node.id}", value="1")
-        for node, best, idle_ns in ((0, 100e9, 100.0), (1, 40e9, 250.0)):
-            bench = inventory.benches.add(cpu_node=0, memory_node=node, measured_wall_ns=ends[-1])
+        for number, best, idle_ns in ((0, 100e9, 100.0), (1, 40e9, 250.0)):
+            bench = inventory.benches.add(cpu_node=0, memory_node=number, measured_wall_ns=ends[-1])
             bench.figures.add(name="idle_latency", median=idle_ns, p10=idle_ns, p90=idle_ns, repetitions=5)
             bench.figures.add(name="read_bandwidth", median=best, p10=best, p90=best, repetitions=5)
             for share, risen in ((0.1, 1.0), (0.8, 1.8), (1.0, 4.0)):

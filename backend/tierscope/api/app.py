@@ -19,6 +19,7 @@ from tierscope.api.base import frontend
 from tierscope.api.base.body_limits import BodyLimitMiddleware
 from tierscope.api.base.json_bounds import JsonBoundsMiddleware
 from tierscope.api.base.meters import Meters
+from tierscope.api.base.nodes import NodesMiddleware
 from tierscope.api.base.openapi import Application
 from tierscope.api.base.permissions import check_declared
 from tierscope.api.base.problems import install_handlers
@@ -161,6 +162,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     app.add_middleware(RateLimitMiddleware, settings=settings)
     app.add_middleware(SecurityMiddleware, settings=settings)
     app.add_middleware(OtlpStatusMiddleware)
+    app.add_middleware(NodesMiddleware)
     app.add_middleware(RequestMetersMiddleware, meters=meters.requests)
     return app
 
@@ -212,6 +214,7 @@ def _lifespan(settings: Settings, url: str, clock: Clock, meters: Meters) -> Lif
         held = UseCases(settings, database, clock=clock, meters=meters)
         app.state.use_cases = held
         held.ingest.start()
+        held.node_watch.start()
         try:
             yield
         finally:

@@ -29,6 +29,7 @@ from tierscope.cli.ingest import recordings as agent_data
 from tierscope.cli.instance import down, loadgen, processes, status, up
 from tierscope.cli.knobs import command as knobs
 from tierscope.cli.knobs import swap_tier
+from tierscope.cli.nodes import command as nodes
 from tierscope.cli.notifications import silences
 from tierscope.cli.operate import backup, config, doctor, export, migrate, objects, openapi, purge, shell
 from tierscope.cli.ratio import command as recommend
@@ -51,7 +52,8 @@ PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Watch and notify": (("rules", rules.app), ("silences", silences.app)),
     "Exchange data": (export, analyze, ("import", agent_data.import_app), openapi),
     "Run the service": (
-        *(processes, migrate, config, backup, ("objects", objects.app), ("purge", purge.app)),
+        *(processes, migrate, config, backup, ("objects", objects.app), ("nodes", nodes.app)),
+        ("purge", purge.app),
         *(("user", users.app), ("team", teams.app), ("token", token.app), loadgen, shell),
     ),
 }

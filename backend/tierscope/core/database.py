@@ -4,6 +4,7 @@ A `ReadSession` comes from a pool whose connections are read-only and whose stat
 reads; a `WriteTransaction` commits when its block ends and rolls back when it raises. Nothing else commits.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, LiteralString, TypeVar, cast
@@ -28,6 +29,8 @@ READ_STATEMENT_SECONDS = 5.0
 WRITE_STATEMENT_SECONDS = 60.0
 WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
+FLEET_SCHEMA = "tierscope_fleet"
+"""Where tables show the rows of all servers of a fleet: storage/nodes/foreign.py. Absent where there is one server."""
 _NO_SUCH_TEXT = "a text holds a character that no stored text can hold, such as NUL"
 _UNFIT_TEXT = (pg_errors.UntranslatableCharacter, pg_errors.CharacterNotInRepertoire)
 
@@ -94,7 +97,7 @@ class WriteTransaction(ReadSession):
 
 
 class Database:
-    """Two pools on one server: one for reads, one for writes."""
+    """Two pools on one server: one for reads, one for writes. They see all servers of a fleet where it has several."""
 
     def __init__(
         self,
@@ -103,8 +106,12 @@ class Database:
         pool_size: int = 8,
         read_statement_seconds: float | None = None,
         objects: ObjectStore | None = None,
+        own_rows: bool = False,
     ) -> None:
+        """`own_rows`: of the tables that a fleet of several servers shows as one, see this server's own alone."""
         self.url = url
+        self._options = "" if own_rows else f' -c search_path={FLEET_SCHEMA},"$user",public'
+        self.object_store = objects
         self.objects = ObjectReader(objects)
         seconds = READ_STATEMENT_SECONDS if read_statement_seconds is None else read_statement_seconds
         read = f"-c default_transaction_read_only=on -c statement_timeout={int(seconds * 1000)}"
@@ -114,16 +121,34 @@ class Database:
         )
         self._read = self._engine(url, options=read, pool_size=pool_size)
         self._write = self._engine(url, options=write, pool_size=max(2, pool_size // 2))
+        self._own_rows = own_rows
+        self._sizes = (pool_size, read_statement_seconds)
+        self._opening = threading.Lock()
+        self._others: dict[str, Database] = {}
 
-    @staticmethod
-    def _engine(url: str, *, options: str, pool_size: int) -> Engine:
+    @property
+    def own_rows(self) -> "Database":
+        """The same server, with pools whose sessions see its own rows alone."""
+        return self if self._own_rows else self.other(self.url)
+
+    def other(self, url: str) -> "Database":
+        """A server with pools like these, whose sessions see its own rows alone; `close` closes them too."""
+        with self._opening:
+            if url not in self._others:
+                pool_size, seconds = self._sizes
+                self._others[url] = Database(
+                    url, pool_size=pool_size, read_statement_seconds=seconds, objects=self.object_store, own_rows=True
+                )
+            return self._others[url]
+
+    def _engine(self, url: str, *, options: str, pool_size: int) -> Engine:
         return create_engine(
             driver_url(url),
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
             pool_pre_ping=True,
-            connect_args={"options": f"-c timezone=UTC -c jit=off {options}", "connect_timeout": 5},
+            connect_args={"options": f"-c timezone=UTC -c jit=off {options}{self._options}", "connect_timeout": 5},
         )
 
     @contextmanager
@@ -153,6 +178,10 @@ class Database:
 
     def close(self) -> None:
         """Closes all idle connections."""
+        with self._opening:
+            others = list(self._others.values())
+        for other in others:
+            other.close()
         self._read.dispose()
         self._write.dispose()
 

@@ -249,6 +249,9 @@ class Settings(BaseSettings):
     database_url_file: Path | None = Field(default=None, description="A 0600 file that holds the URL.")
     database_password_file: Path | None = Field(default=None, description="A 0600 file that holds the password alone.")
     database_pool_size: int = Field(default=8, gt=0)
+    worker_nodes: tuple[int, ...] = Field(
+        default=(), description="Numbers of the fleet's servers whose work this worker takes; empty = all of them."
+    )
     redis_url: SecretStr | None = Field(default=None, description="redis://... or unix://...; null = the embedded one.")
     data_dir: Path = Field(default_factory=default_data_dir)
     account: str = Field(

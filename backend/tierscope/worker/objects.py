@@ -6,18 +6,24 @@ from tierscope.core.clock import utc_now
 from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
 from tierscope.usecases.objects.mover import MoveObjects
-from tierscope.worker.resources import worker_database
+from tierscope.worker.resources import worker_nodes
 
 
 @shared_task(name="objects.move")
 def move() -> int:
     """Move what is due, and delete what is given up; how many objects were made. Nothing without an object store."""
     store = open_store(Settings())
-    return 0 if store is None else MoveObjects(worker_database(), store, utc_now).run().objects
+    if store is None:
+        return 0
+    nodes = worker_nodes()
+    return sum(MoveObjects(nodes.own(number), store, utc_now).run().objects for number in nodes.numbers())
 
 
 @shared_task(name="objects.keep")
 def keep() -> int:
-    """The same for all hours that are kept, and delete what lies there unlisted; how many of those."""
-    store = open_store(Settings())
-    return 0 if store is None else MoveObjects(worker_database(), store, utc_now).keep()
+    """The same for all hours that are kept, and delete what lies there unlisted; how many of those.
+
+    Nothing where a fleet is on several servers: each would take what others have listed for unlisted.
+    """
+    store, nodes = open_store(Settings()), worker_nodes()
+    return 0 if store is None or len(nodes.numbers()) > 1 else MoveObjects(nodes.own(0), store, utc_now).keep()

@@ -4,10 +4,10 @@ from celery import shared_task
 
 from tierscope.core.clock import utc_now
 from tierscope.usecases.operate.purge_work import PurgeWork
-from tierscope.worker.resources import worker_database
+from tierscope.worker.resources import worker_nodes
 
 
 @shared_task(name="purges.work")
 def work() -> int:
     """Go on with the oldest job; how many were finished."""
-    return PurgeWork(worker_database(), utc_now).run().finished
+    return PurgeWork(worker_nodes(), utc_now).run().finished

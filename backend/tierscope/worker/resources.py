@@ -6,6 +6,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
+from tierscope.usecases.nodes.fleet import Nodes
 
 
 @lru_cache(maxsize=1)
@@ -24,3 +25,9 @@ def worker_database() -> Database:
     return Database(
         url, pool_size=settings.database_pool_size, read_statement_seconds=60.0, objects=open_store(settings)
     )
+
+
+@lru_cache(maxsize=1)
+def worker_nodes() -> Nodes:
+    """The servers of the fleet."""
+    return Nodes(worker_database())

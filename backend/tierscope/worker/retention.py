@@ -1,13 +1,18 @@
 """The task that keeps the time tables within their retention."""
 
+from collections import Counter
+
 from celery import shared_task
 
 from tierscope.core.clock import utc_now
 from tierscope.usecases.operate.retention import KeepPartitions
-from tierscope.worker.resources import worker_database
+from tierscope.worker.resources import worker_nodes
 
 
 @shared_task(name="retention.keep")
 def keep() -> dict[str, int]:
     """Make partitions ahead and drop old ones; the number dropped by table."""
-    return KeepPartitions(worker_database(), utc_now).run().dropped
+    dropped: Counter[str] = Counter()
+    for number in worker_nodes().numbers():
+        dropped.update(KeepPartitions(worker_nodes().own(number), utc_now).run().dropped)
+    return dict(dropped)

@@ -3,6 +3,7 @@ import { act, cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { openApp, problem } from '../mock-api/render'
+import { status } from '../mock-api/status'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -37,6 +38,31 @@ describe('a lost connection', () => {
     await screen.findByTestId('page-hosts')
     await screen.findAllByText('rack1-node01')
     expect(screen.queryByTestId('connection-banner')).toBeNull()
+  })
+})
+
+describe('a database node that is away', () => {
+  it('is told over the page, with its name and since when', async () => {
+    const nodes = {
+      name: 'nodes' as const,
+      status: 'degraded' as const,
+      detail: '2 of 3 nodes answer; away: n2',
+      since: '2026-11-20T10:00:00Z',
+    }
+    openApp('/hosts', (url) =>
+      url.pathname === '/v1/status'
+        ? Response.json({ ...status(), components: [...status().components, nodes] })
+        : undefined,
+    )
+    expect((await screen.findByTestId('nodes-banner')).textContent).toMatch(
+      /^Figures leave out hosts: 2 of 3 nodes answer; away: n2 since \d\d:\d\d\.$/,
+    )
+  })
+
+  it('is no word where one server holds everything', async () => {
+    openApp('/hosts')
+    await screen.findByTestId('simulated-banner')
+    expect(screen.queryByTestId('nodes-banner')).toBeNull()
   })
 })
 

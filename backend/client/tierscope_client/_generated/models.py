@@ -725,7 +725,7 @@ class ComponentStatus(TypedDict):
     """One part of the installation."""
 
     detail: str
-    name: Literal["database", "api", "worker", "queue", "agent", "objects"]
+    name: Literal["database", "nodes", "api", "worker", "queue", "agent", "objects"]
     since: str | None
     status: Literal["healthy", "degraded", "down", "absent", "unknown"]
 

@@ -87,7 +87,20 @@ def answer_to(error: Exception, path: str) -> Response:
 
 
 async def _told(request: Request, error: Exception) -> Response:
+    if isinstance(error, NotFound):
+        error = _perhaps_away(request, error)
     return answer_to(error, request.url.path)
+
+
+def _perhaps_away(request: Request, error: NotFound) -> TierscopeError:
+    """What was not found may be on a server of the fleet that does not answer: then nobody knows whether it exists."""
+    held = getattr(request.app.state, "use_cases", None)
+    away = [] if held is None else [node.name for node in held.node_watch.shown if node.away_since is not None]
+    if not away:
+        return error
+    return Unavailable(
+        f"{error.detail} on the nodes that answer; away: {', '.join(away)}", retry_after_seconds=RETRY_SECONDS
+    )
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

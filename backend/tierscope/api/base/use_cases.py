@@ -1,5 +1,6 @@
 """The use cases of an application, each made once, on one database and one clock; and how a request gets at them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -49,7 +50,7 @@ from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.pods import PodReads
 from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.heat.reads import HeatReads
-from tierscope.usecases.ingest.batches import Ingest
+from tierscope.usecases.ingest.by_node import IngestByNode
 from tierscope.usecases.ingest.otlp import OtlpMetrics
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 from tierscope.usecases.ingest.series import Series
@@ -61,6 +62,8 @@ from tierscope.usecases.knobs.reads import KnobReads
 from tierscope.usecases.knobs.swap_tier import SwapTierReads
 from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 from tierscope.usecases.ledger.reads import LedgerReads
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.notifications.reads import NotificationLog
 from tierscope.usecases.notifications.routes import AlertRoutes
 from tierscope.usecases.notifications.silences import Silences
@@ -148,12 +151,12 @@ class _Reads:
 class _Stores:
     """Those that write, too, on one database."""
 
-    def __init__(self, database: Database, *, clock: Clock, settings: Settings) -> None:
+    def __init__(self, database: Database, nodes: Nodes, *, clock: Clock, settings: Settings) -> None:
         self.own_tokens = OwnTokens(database, clock=clock)
         self.teams = Teams(database, clock=clock)
         self.users = Users(database, clock=clock)
         self.saved_views = SavedViews(database, clock=clock)
-        self.agents = Agents(database, clock=clock)
+        self.agents = Agents(database, nodes, clock=clock)
         self.agent_plans = AgentPlans(database, clock=clock, sending=settings.sending)
         self.looks = Looks(database, clock=clock)
         self.events = Events(database, clock=clock)
@@ -181,7 +184,9 @@ class UseCases(_Reads, _Stores):
     def __init__(self, settings: Settings, database: Database, *, clock: Clock, meters: Meters) -> None:
         context = ReadContext(database=database, clock=clock, settings=settings)
         _Reads.__init__(self, context)
-        _Stores.__init__(self, database, clock=clock, settings=settings)
+        self.nodes = Nodes(database)
+        self.node_watch = NodeWatch(self.nodes, clock=clock)
+        _Stores.__init__(self, database, self.nodes, clock=clock, settings=settings)
         redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
         self.settings = settings
         self.database = database
@@ -196,8 +201,8 @@ class UseCases(_Reads, _Stores):
         self.audit = AuditTrail(database)
         self.oidc = make_oidc_login(database, settings, clock=clock)
         self.passwords = Passwords(database, self._password_work, clock=clock)
-        self.ingest = Ingest(database, limits=settings.limits, clock=clock, meters=meters.ingest)
-        self.remote_write = RemoteWrite(database, settings=settings.remote_write, clock=clock)
+        self.ingest = IngestByNode(self.nodes, limits=settings.limits, clock=clock, meters=meters.ingest)
+        self.remote_write = RemoteWrite(self.nodes.own(0), settings=settings.remote_write, clock=clock)
         self.otlp = OtlpMetrics(self.remote_write, settings=settings)
         self.own_metrics = meters.registry
         self.own_metrics.register(InventoryCollector(database, clock))
@@ -211,6 +216,7 @@ class UseCases(_Reads, _Stores):
     async def close(self) -> None:
         """Finish what was begun, and let go of connections."""
         await self.ingest.stop()
+        await asyncio.to_thread(self.node_watch.stop)
         self.otlp.stop()
         await self.remote_write.stop()
         self._password_work.close()

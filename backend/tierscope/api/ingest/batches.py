@@ -14,7 +14,8 @@ from tierscope.api.base.use_cases import use
 from tierscope.api.fleet.agents import authenticate
 from tierscope.core.errors import TierscopeError
 from tierscope.usecases.fleet.agents import HostIdentity
-from tierscope.usecases.ingest.batches import Ingest, SentClocks
+from tierscope.usecases.ingest.batches import SentClocks
+from tierscope.usecases.ingest.by_node import IngestByNode
 
 router = APIRouter(prefix="/v1/ingest", tags=["ingest"])
 
@@ -50,7 +51,7 @@ class IngestAnswer(Model):
 async def ingest_batch(
     request: Request,
     host: Annotated[HostIdentity, Depends(authenticate)],
-    ingest: Annotated[Ingest, Depends(use(lambda held: held.ingest))],
+    ingest: Annotated[IngestByNode, Depends(use(lambda held: held.ingest))],
     x_tierscope_sent_wall_ns: Clock = None,
     x_tierscope_sent_boottime_ns: Clock = None,
 ) -> IngestAnswer:
@@ -91,7 +92,7 @@ def short_batch(asked: ShortRequest) -> Work | None:
 
 
 async def _take(
-    ingest: Ingest, host: HostIdentity, body: Callable[[], Awaitable[bytes]], sent: SentClocks | None
+    ingest: IngestByNode, host: HostIdentity, body: Callable[[], Awaitable[bytes]], sent: SentClocks | None
 ) -> dict[str, Any]:
     """Stores the batch of a request and returns the fields of its answer."""
     ingest.admit(host)

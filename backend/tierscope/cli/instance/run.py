@@ -35,7 +35,7 @@ from tierscope.core.embedded.state import ComponentState, InstanceState, Phase
 from tierscope.core.embedded.supervisor import Supervisor
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
-from tierscope.storage.base.schema import upgrade
+from tierscope.usecases.nodes.changes import upgrade_all
 from tierscope.usecases.operate.readiness import Readiness
 
 _READY_SECONDS = 120.0
@@ -174,7 +174,7 @@ class InstanceRun:
         self.publish("setting-up")
         self.say("database: bringing the schema up to date")
         storage = "auto" if self.instance.demo else self.settings.storage
-        self.state.storage = upgrade(self.instance.read_database_url(), storage=storage)
+        self.state.storage = upgrade_all(self.instance.read_database_url(), storage=storage)
 
     def _start_queue(self) -> None:
         configured = None if self.instance.demo else self.settings.redis_url

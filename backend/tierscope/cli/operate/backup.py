@@ -32,6 +32,7 @@ def backup(path: Annotated[Path, typer.Argument(help="File to write.")], demo: D
     if path.exists():
         fail(f"{path} exists", next_step="name a file that does not exist yet", status=BAD_USAGE)
     settings = Settings()
+    _refuse_several_servers(settings, demo=demo)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     os.close(descriptor)
     command = ["pg_dump", "--format=custom", "--no-owner", "--file", str(path)]
@@ -56,12 +57,28 @@ def restore(
             status=BAD_USAGE,
         )
     settings = Settings()
+    _refuse_several_servers(settings, demo=demo)
     if _is_of_timescaledb(settings, path, demo=demo):
         _restore_beside(settings, path, demo=demo)
     else:
         command = ["pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname", ""]
         _run_tool(settings, [*command, str(path)], demo=demo, tries=_MOST_TRIES)
     typer.echo(f"Restored {path}.")
+
+
+def _refuse_several_servers(settings: Settings, *, demo: bool) -> None:
+    """End where a fleet is on several servers: a file of one of them is no backup of the fleet."""
+    from tierscope.cli.base.database import open_database
+    from tierscope.usecases.nodes.fleet import Nodes
+
+    with open_database(settings, demo=demo) as database:
+        nodes = Nodes(database).listed()
+    if nodes:
+        fail(
+            f"this fleet is on {len(nodes)} servers, and this command knows one",
+            next_step="use pg_dump and pg_restore on each server that `tierscope nodes list` names, stopped or at once",
+            status=BAD_USAGE,
+        )
 
 
 def _is_of_timescaledb(settings: Settings, path: Path, *, demo: bool) -> bool:

@@ -28,7 +28,8 @@ def migrate(
 ) -> None:
     """Bring the database to the newest revision; safe to run again and from several places at once."""
     from tierscope.cli.base.database import resolve_url
-    from tierscope.storage.base.schema import downgrade, upgrade
+    from tierscope.storage.base.schema import downgrade
+    from tierscope.usecases.nodes.changes import upgrade_all
 
     settings = Settings()
     if down_to is not None:
@@ -44,7 +45,7 @@ def migrate(
         else:
             typer.echo(f"The schema is at revision {down_to}.")
         return
-    mode = upgrade(resolve_url(settings), storage=storage or settings.storage)
+    mode = upgrade_all(resolve_url(settings), storage=storage or settings.storage)
     if as_json:
         print_json({"storage": mode})
     else:

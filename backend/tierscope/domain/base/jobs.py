@@ -87,6 +87,8 @@ JOBS = (
     METRICS_1D_PACK,
 )
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
+OF_THE_FLEET = (SERVICE_HEAT_1H, SERVICE_MOVES_1H, FLEET_MOVES, SERVICE_HEAT_1D)
+"""What is made of hosts of several servers, where a fleet has them: made and kept by the coordinator."""
 
 
 def due_table(now: datetime, held: timedelta = timedelta()) -> dict[str, datetime]:

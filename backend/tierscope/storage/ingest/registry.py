@@ -2,19 +2,23 @@
 
 They are stored before the group's own transaction, in sorted order and a short one of their own, because hosts share
 them: a group never waits for another group's rows. A layout or service without data does no harm.
+
+In a fleet of several servers a service has one id on all of them, which the coordinator gives; its row is copied to
+each server whose hosts run it. Layouts are each server's own.
 """
 
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import select as sql_select
 from sqlalchemy import text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.domain.ingest.batch import Layout, ServiceKey
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.tables import host_layouts, layouts, service_aliases, services
@@ -38,8 +42,10 @@ class KnownLayout:
 class Registry:
     """Ids of layouts and services, remembered in the process. Layouts are never deleted, services by a purge alone."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, coordinator: Database | None = None) -> None:
+        """`coordinator`: who gives services their ids, where that is another server than the one with the rows."""
         self._database = database
+        self._coordinator = coordinator
         self._layouts: dict[bytes, KnownLayout] = {}
         self._services: dict[OriginKey, int] = {}
         self._touched: dict[int, float] = {}
@@ -95,14 +101,25 @@ class Registry:
         old = self._untouched(names - new_services)
         if not (new_layouts or missing or new_services or old):
             return
-        with self._lock, self._database.write() as transaction:
+        with self._lock, self._naming() as naming, self._database.write() as transaction:
             found_layouts = _store_layouts(transaction, new_layouts.values())
             found_layouts |= _find_layouts(transaction, missing)
-            found_services = store_services(transaction, new_services)
-            _touch_services(transaction, old)
+            found_services = store_services(naming or transaction, new_services)
+            _touch_services(naming or transaction, old)
+            if naming is not None:
+                copy_services(naming, transaction, found_services.values())
         self._remember(found_layouts, found_services)
         now = time.monotonic()
         self._touched |= dict.fromkeys((*old, *found_services.values()), now)
+
+    @contextmanager
+    def _naming(self) -> Iterator[WriteTransaction | None]:
+        """The coordinator's transaction, where it is not the one that stores rows."""
+        if self._coordinator is None:
+            yield None
+        else:
+            with self._coordinator.write() as transaction:
+                yield transaction
 
     def _untouched(self, names: Iterable[OriginKey]) -> list[int]:
         """Services whose last sighting was written longer ago than `TOUCH_SECONDS`."""
@@ -226,6 +243,23 @@ def store_services(transaction: WriteTransaction, names: set[OriginKey]) -> dict
         for row in transaction.execute(statement):
             found[row.origin, ServiceKey(row.namespace, row.name)] = row.id
     return found
+
+
+def copy_services(source: ReadSession, target: WriteTransaction, ids: Iterable[int]) -> None:
+    """Copies services to another server, under their ids; those that are there stay as they are."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return
+    c = services.c
+    columns = (c.id, c.public_id, c.namespace, c.name, c.origin, c.first_seen_at, c.last_seen_at)
+    rows = source.execute(sql_select(*columns).where(c.id.in_(wanted)).order_by(c.id)).mappings().all()
+    statement = text(
+        "INSERT INTO services (id, public_id, namespace, name, origin, first_seen_at, last_seen_at)"
+        " OVERRIDING SYSTEM VALUE VALUES (:id, :public_id, :namespace, :name, :origin, :first_seen_at, :last_seen_at)"
+        " ON CONFLICT DO NOTHING"
+    )
+    if rows:
+        target.execute(statement, [dict(row) for row in rows])
 
 
 def _touch_services(transaction: WriteTransaction, ids: Sequence[int]) -> None:

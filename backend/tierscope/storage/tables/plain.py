@@ -49,6 +49,7 @@ def _instant(name: str) -> Column[Any]:
 
 
 def _host(*, primary_key: bool = False) -> Column[int]:
+    """The host that a row on its server belongs to."""
     target = ForeignKey("hosts.id", ondelete="CASCADE")
     return Column("host_id", BigInteger, target, nullable=False, primary_key=primary_key)
 
@@ -269,7 +270,7 @@ events = Table(
     Column("at", Instant, nullable=False, index=True),
     _text("kind"),
     _text("text"),
-    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE")),
+    Column("host_id", BigInteger),
     Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE")),
     Column("author", Text),
 )
@@ -325,7 +326,7 @@ advice = Table(
     _text("public_id", unique=True),
     _text("kind"),
     _text("key"),  # the rule of a knob (F1..F12), or `ratio`
-    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE"), index=True),
+    Column("host_id", BigInteger, index=True),
     Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), index=True),
     _text("title"),
     Column("stake_bytes", Double),  # what is at stake, to sort by; null where it cannot be said in bytes
@@ -386,7 +387,7 @@ experiment_hosts = Table(
     "experiment_hosts",
     metadata,
     Column("experiment_id", BigInteger, ForeignKey("experiments.id", ondelete="CASCADE"), primary_key=True),
-    _host(primary_key=True),
+    Column("host_id", BigInteger, primary_key=True, autoincrement=False),
     _text("arm"),
     CheckConstraint("arm IN ('canary', 'control')", name="arm"),
 )
@@ -435,7 +436,7 @@ pauses = Table(
     "pauses",
     metadata,
     _id(),
-    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="CASCADE")),  # null = every host
+    Column("host_id", BigInteger),  # null = every host
     _text("scope"),
     _instant("since"),
     _text("actor"),

@@ -27,7 +27,7 @@ sample_targets = Table(
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("cluster", Text, nullable=False),  # "" where no label says it
     Column("name", Text, nullable=False),  # "" for series without an instance
-    Column("host_id", BigInteger, ForeignKey("hosts.id", ondelete="SET NULL"), index=True),  # null = not a host (yet)
+    Column("host_id", BigInteger, index=True),  # null = not a host (yet)
     Column("reason", Text),  # why its counters are not taken; null where they are, or where it sends none
     Column("first_seen_at", Instant, nullable=False, server_default=text("now()")),
     UniqueConstraint("cluster", "name"),

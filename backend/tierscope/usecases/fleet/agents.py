@@ -13,6 +13,7 @@ from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agents as stored
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.usecases.access.credentials import hash_secret, new_secret
+from tierscope.usecases.nodes.fleet import Nodes
 
 __all__ = ["Agents", "EnrolAnswer", "HostIdentity"]
 
@@ -38,8 +39,10 @@ class EnrolAnswer:
 class Agents:
     """Enrolment and credentials of hosts."""
 
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+    def __init__(self, database: Database, nodes: Nodes | None = None, *, clock: Clock = utc_now) -> None:
+        """`nodes`: the servers that new hosts are spread over, where there are several."""
         self._database = database
+        self._nodes = nodes or Nodes(database)
         self._clock = clock
         self._hosts: Cache[bytes, HostIdentity] = Cache(CHECKED_HOSTS, lifetime_seconds=CHECKED_SECONDS)
 
@@ -54,6 +57,7 @@ class Agents:
         now = self._clock()
         credential = new_secret("host")
         public_id = "h" + secrets.token_hex(8)
+        node = self._nodes.own(self._nodes.emptiest())
         with self._database.write() as transaction:
             token = stored_access.use_token(transaction, kind="join", digest=hash_secret(join_token), now=now)
             if token is None:
@@ -66,7 +70,9 @@ class Agents:
                 fixed_labels=token.labels,
                 credential_digest=hash_secret(credential),
             )
-            stored.insert_host(transaction, host)
+            # Committed before the token counts as used: a host whose credential nobody got does no harm.
+            with node.write() as own:
+                stored.insert_host(own, host)
             detail = {"name": hostname, "origin": host.origin}
             stored_access.append_audit(
                 transaction, stored_access.AuditRow(now, f"join:{token.id}", "host.enrol", public_id, detail)

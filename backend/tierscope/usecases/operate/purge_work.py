@@ -1,6 +1,8 @@
 """The worker's part of removing a host or a service: step by step, one transaction each, from where the job stands.
 
-A step that was cut off is done again, which removes nothing twice: rows and the report change in one transaction.
+A step that was cut off is done again, which removes nothing twice: rows and the report change in one transaction. In a
+fleet of several servers time tables lose their rows on each server first, in a transaction there; the report of a step
+that was cut off between the two says fewer rows than it removed.
 """
 
 from dataclasses import dataclass
@@ -9,7 +11,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from tierscope.core.clock import Clock
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
+from tierscope.storage.nodes.placement import KEYS, node_of
 from tierscope.storage.operate import purges as stored
 from tierscope.storage.operate.purge_parts import (
     change_chunk,
@@ -20,8 +23,10 @@ from tierscope.storage.operate.purge_parts import (
     writers_since_before,
 )
 from tierscope.storage.operate.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
-from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RollupStep, SettleStep, Step, make_steps
+from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RollupStep, RowStep, SettleStep, Step, make_steps
 from tierscope.storage.operate.purges import PurgeRow
+from tierscope.storage.tables import services
+from tierscope.usecases.nodes.fleet import Nodes
 
 _log = structlog.get_logger(__name__)
 
@@ -46,8 +51,9 @@ class _Part:
 class PurgeWork:
     """Works through the jobs, oldest first."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, nodes: Nodes, clock: Clock) -> None:
+        self._nodes = nodes
+        self._database = nodes.coordinator
         self._clock = clock
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Purged:
@@ -81,7 +87,10 @@ class PurgeWork:
     def _work(self, transaction: WriteTransaction, purge: PurgeRow) -> tuple[int, bool] | None:
         steps = make_steps(purge.kind)
         step = steps[purge.step]
-        part = _do(transaction, step, purge)
+        several = len(self._nodes.numbers()) > 1
+        part = self._do_on_nodes(step, purge) if several else None
+        if part is None:
+            part = _do(transaction, step, purge)
         if part.waits:
             return None
         place = purge.step + 1 if part.position is None else purge.step
@@ -95,6 +104,39 @@ class PurgeWork:
             now=self._clock(),
         )
         return part.rows, place == len(steps)
+
+    def _do_on_nodes(self, step: Step, purge: PurgeRow) -> _Part | None:
+        """What is done on each server by itself; None for what the coordinator does through the tables of all."""
+        if isinstance(step, ChunkStep):
+            return self._change_chunks(step, purge)
+        if isinstance(step, SettleStep) and purge.position is not None:
+            waits = False
+            for number in self._nodes.numbers():
+                with self._nodes.own(number).write() as own:
+                    waits = waits or writers_since_before(own, purge.position) > 0
+            return _Part(0, None, waits=waits)
+        if isinstance(step, RowStep) and step.name == services.name:
+            for number in self._nodes.numbers():
+                if number:  # copies, which rows of that server referred to
+                    with self._nodes.own(number).write() as own:
+                        change_rows(own, step, purge)
+        return None
+
+    def _change_chunks(self, step: ChunkStep, purge: PurgeRow) -> _Part:
+        """The next chunk of each server that may hold rows; the earliest of their ends is where it goes on."""
+        if step.entry.table not in KEYS:
+            numbers: tuple[int, ...] = (0,)
+        elif purge.kind == "host":
+            numbers = (node_of(purge.subject.number),)
+        else:
+            numbers = self._nodes.numbers()
+        rows, ends = 0, []
+        for number in numbers:
+            with self._nodes.own(number).write() as own:
+                changed, end = change_chunk(own, step, purge)
+            rows += changed
+            ends += [] if end is None else [end]
+        return _Part(rows, min(ends, default=None))
 
 
 def _do(transaction: WriteTransaction, step: Step, purge: PurgeRow) -> _Part:

@@ -14,6 +14,7 @@ from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain._generated.quantities import QUANTITIES, Quantity
 from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import Mode
+from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 from tierscope.usecases.base.context import ReadContext
@@ -26,7 +27,7 @@ AGENT_SILENT_SECONDS = 600.0
 HELD_AFTER = timedelta(hours=6)
 """Chunks of live rows that could have gone so long ago are told: work on them fails."""
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
-Part = Literal["database", "api", "worker", "queue", "agent", "objects"]
+Part = Literal["database", "nodes", "api", "worker", "queue", "agent", "objects"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,11 @@ class StatusReads:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
                 held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
+                nodes = _nodes(read_nodes(session))
             database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
+            nodes = ()
         lag = self._lag(found)
         return InstallationStatus(
             version=tierscope.__version__,
@@ -114,6 +117,7 @@ class StatusReads:
             simulated=bool(found and found.simulated_hosts),
             components=(
                 replace(database, since=_since(instance, "database")) if database.status == "healthy" else database,
+                *nodes,
                 ComponentStatus("api", "healthy", "answers", _since(instance, "api")),
                 _holding(_skipping(_worker(instance, found, lag), unreadable), held),
                 _supervised(instance, "queue") or ComponentStatus("queue", "unknown", _UNSUPERVISED, None),
@@ -164,6 +168,18 @@ class StatusReads:
 
 _NAMED = 5
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
+
+
+def _nodes(nodes: Sequence[DataNode]) -> tuple[ComponentStatus, ...]:
+    """The servers of a fleet that is on several; nothing where one holds everything."""
+    if not nodes:
+        return ()
+    away = [node for node in nodes if node.away_since is not None]
+    if not away:
+        return (ComponentStatus("nodes", "healthy", f"all {len(nodes)} nodes answer", None),)
+    names = ", ".join(node.name for node in away)
+    detail = f"{len(nodes) - len(away)} of {len(nodes)} nodes answer; away: {names}"
+    return (ComponentStatus("nodes", "degraded", detail, min(node.away_since for node in away if node.away_since)),)
 
 
 def _objects(store: str, found: Installation | None) -> ComponentStatus:

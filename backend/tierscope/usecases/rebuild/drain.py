@@ -4,7 +4,7 @@ Any number of workers may run this at once. A claim holds an advisory lock for i
 before the data is read, so data that commits later brings a mark that is worked again. A failure rolls both back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -111,8 +111,17 @@ class Drained:
 class DrainMarks:
     """Rebuilds what marks ask for."""
 
-    def __init__(self, database: Database, clock: Clock, *, open_buckets: OpenBuckets | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        open_buckets: OpenBuckets | None = None,
+        jobs: Sequence[Job] = JOBS,
+    ) -> None:
+        """`jobs`: the kinds that are worked, in their order."""
         self._database = database
+        self._jobs = jobs
         self._clock = clock
         self._order = Random()  # noqa: S311 - an order, not a secret
         self._open = open_buckets if open_buckets is not None else OpenBuckets()
@@ -135,7 +144,7 @@ class DrainMarks:
             return self._extend_open(now, done, failed, sharing=sharing)
 
         while (now := self._clock()) < deadline:
-            extended = extend(now)
+            extended = extend(now) if COUNTERS in self._jobs else 0
             if not self._round(deadline, done, failed, between=extend) and not extended:
                 break
         return done
@@ -193,9 +202,9 @@ class DrainMarks:
         now = self._clock()
         held = self._longest_held(now)
         with self._database.read() as session:
-            due = due_kinds(session, {job.kind: _due_before(job, now, held) for job in JOBS})
+            due = due_kinds(session, {job.kind: _due_before(job, now, held) for job in self._jobs})
         # What one kind makes marks for comes in the next pass, which follows where this one did something.
-        for job in (job for job in JOBS if job.kind in due):
+        for job in (job for job in self._jobs if job.kind in due):
             now = self._clock()
             before = _due_before(job, now, held)
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.

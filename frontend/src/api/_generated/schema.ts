@@ -4698,7 +4698,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "database" | "api" | "worker" | "queue" | "agent" | "objects";
+            name: "database" | "nodes" | "api" | "worker" | "queue" | "agent" | "objects";
             /** Since */
             since: string | null;
             /**

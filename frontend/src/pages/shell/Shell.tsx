@@ -12,6 +12,7 @@ import { ExportOriginContext } from '../../ui/export/exportOrigin'
 import { SimulatedBanner } from '../../ui/provenance/SimulatedBanner'
 import { HatchPattern } from '../../ui/theme/HatchPattern'
 import { ConnectionBanner } from './ConnectionBanner'
+import { NodesBanner } from './NodesBanner'
 import { LoginNotice } from './access/LoginNotice'
 import { useSession } from './access/useSession'
 import { useSessionEnd } from './access/useSessionEnd'
@@ -94,6 +95,7 @@ export function Shell(): ReactNode {
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {isKiosk && <KioskBar onLeave={() => setKiosk(false)} />}
         <ConnectionBanner />
+        <NodesBanner status={status.data} />
         {status.data?.simulated === true && <SimulatedBanner />}
         {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
         <div className={isKiosk ? `${classes.main} ${classes.kiosk}` : classes.main}>

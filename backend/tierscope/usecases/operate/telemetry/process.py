@@ -14,13 +14,13 @@ from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, 
 from prometheus_client.registry import Collector
 
 import tierscope
-from tierscope.usecases.ingest.batches import Ingest
+from tierscope.usecases.ingest.by_node import IngestByNode
 
 
 class IngestQueue(Collector):
     """What waits to be stored, and the version that runs."""
 
-    def __init__(self, ingest: Ingest) -> None:
+    def __init__(self, ingest: IngestByNode) -> None:
         self._ingest = ingest
 
     def collect(self) -> Iterator[Metric]:

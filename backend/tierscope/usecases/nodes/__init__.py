@@ -1,0 +1,1 @@
+"""A fleet on several PostgreSQL servers: who holds which hosts, and what each process does with them."""

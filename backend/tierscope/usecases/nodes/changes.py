@@ -1,0 +1,140 @@
+"""Adding servers to a fleet, and bringing all of them to this release."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
+from tierscope.storage.access.credentials import AuditRow, append_audit
+from tierscope.storage.base.facts import find_fact, store_fact
+from tierscope.storage.base.partitions import Mode, storage_mode
+from tierscope.storage.base.schema import schema_state, upgrade
+from tierscope.storage.nodes.foreign import show_fleet
+from tierscope.storage.nodes.numbers import count_hosts, take_numbers
+from tierscope.storage.nodes.placement import MAX_NODE
+from tierscope.storage.nodes.rows import DataNode, has_list, insert_node, lock_nodes, read_nodes
+
+COORDINATOR = "coordinator"
+"""The name of the first server, which holds what is of the whole fleet and hosts of its own."""
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_NODE_FACT = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """A server of the fleet as it is now."""
+
+    number: int
+    name: str
+    hosts: int | None
+    """None while it is away."""
+    storage: Mode | None
+    revision: str | None
+    current: bool | None
+    """Whether its schema is that of this release; None while it is away."""
+    away_since: datetime | None
+    problem: str | None
+    """Why it does not answer."""
+
+
+class NodeChanges:
+    """Changes the list of nodes and what follows from it."""
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def list(self) -> list[NodeState]:
+        """All servers, each asked now; the one server where there is no list."""
+        with self._database.own_rows.read() as session:
+            nodes = read_nodes(session)
+        return [self._state(node) for node in nodes or (DataNode(0, COORDINATOR, self._database.url),)]
+
+    def add(
+        self, name: str, url: str, *, actor: str, storage: Literal["auto", "timescaledb", "native"] = "auto"
+    ) -> NodeState:
+        """Makes the schema on an empty server and lets the fleet use it: new hosts go to the emptiest.
+
+        Raises:
+            Unprocessable: the name is not one.
+            Conflict: the name is in use, or the server holds hosts already.
+            ConfigurationError: the database user may not make foreign servers.
+            Unavailable: the server cannot be reached.
+        """
+        if not _NAME.fullmatch(name):
+            raise Unprocessable(
+                f"{name[:40]!r} names no node: it has 1 to 31 small letters, digits and hyphens, a letter first"
+            )
+        with self._database.read() as session:
+            there = read_nodes(session)
+        if name in {node.name for node in there} | {COORDINATOR}:
+            raise Conflict(f"a node with the name {name} is there already")
+        number = max((node.number for node in there), default=0) + 1
+        if number > MAX_NODE:
+            raise Conflict(f"a fleet has at most {MAX_NODE} nodes")
+        node = DataNode(number, name, url)
+        self._prepare(node, storage)
+        self._show(node, actor)
+        return self._state(node)
+
+    def _prepare(self, node: DataNode, storage: Literal["auto", "timescaledb", "native"]) -> None:
+        """Makes the schema, and lets the server number its rows from its own first number on."""
+        upgrade(node.url, storage=storage)
+        with self._database.other(node.url).write() as transaction:
+            if find_fact(transaction, _NODE_FACT) is None and count_hosts(transaction):
+                raise Conflict(
+                    "this database holds hosts of an installation of its own", next_step="Name an empty database."
+                )
+            take_numbers(transaction, node.number)
+            store_fact(transaction, _NODE_FACT, node.name)
+
+    def _show(self, node: DataNode, actor: str) -> None:
+        """Lists the node and shows its rows, at once for all processes."""
+        with self._database.write() as transaction:
+            lock_nodes(transaction)
+            if not read_nodes(transaction):
+                insert_node(transaction, DataNode(0, COORDINATOR, self._database.url))
+            insert_node(transaction, node)
+            show_fleet(transaction, read_nodes(transaction))
+            append_audit(transaction, AuditRow(self._clock(), actor, "node.add", node.name, {}))
+
+    def _state(self, node: DataNode) -> NodeState:
+        server = self._database.own_rows if node.number == 0 else self._database.other(node.url)
+        try:
+            schema = schema_state(server)
+            with server.read() as session:
+                mode, hosts = storage_mode(session), count_hosts(session)
+        except TierscopeError as error:
+            return NodeState(node.number, node.name, None, None, None, None, node.away_since, error.detail)
+        return NodeState(node.number, node.name, hosts, mode, schema.revision, schema.current, node.away_since, None)
+
+
+def upgrade_all(database_url: str, *, storage: Literal["auto", "timescaledb", "native"] = "auto") -> Mode:
+    """Brings all servers of a fleet to this release: data nodes first, then the coordinator, then what shows them.
+
+    Raises:
+        Unavailable: a server cannot be reached; those before it are at this release, which reads on as before.
+    """
+    database = Database(database_url, pool_size=1, own_rows=True)
+    try:
+        nodes = _nodes_if_any(database)
+        for node in nodes:
+            if node.number:
+                upgrade(node.url)
+        mode = upgrade(database_url, storage=storage)
+        if nodes:
+            with database.write() as transaction:
+                lock_nodes(transaction)
+                show_fleet(transaction, read_nodes(transaction))
+    finally:
+        database.close()
+    return mode
+
+
+def _nodes_if_any(database: Database) -> tuple[DataNode, ...]:
+    """The list, where the schema has one."""
+    with database.read() as session:
+        return read_nodes(session) if has_list(session) else ()

@@ -1,0 +1,88 @@
+"""Looks whether each server of a fleet answers: one that does not is left out of answers until it does again."""
+
+import threading
+
+import structlog
+
+from tierscope.core.clock import Clock, utc_now
+from tierscope.core.errors import TierscopeError
+from tierscope.storage.nodes.foreign import attach, detach
+from tierscope.storage.nodes.numbers import answers
+from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away
+from tierscope.usecases.nodes.fleet import Nodes
+
+LOOK_SECONDS = 5.0
+ALONE_SECONDS = 30.0
+"""Between looks where one server holds everything, and only the list could change that."""
+log = structlog.get_logger(__name__)
+
+
+class NodeWatch:
+    """Asks each node every few seconds, in a thread of its own. Any number of processes may do so at once."""
+
+    def __init__(self, nodes: Nodes, *, clock: Clock = utc_now) -> None:
+        self._nodes = nodes
+        self._clock = clock
+        self._silent: set[int] = set()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="node-watch", daemon=True)
+        self.shown: tuple[DataNode, ...] = ()
+        """All nodes as the last look found them, without another question; none where there is one server."""
+
+    def start(self) -> None:
+        """Begins to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends after the look that runs."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def look(self) -> list[str]:
+        """Ask each node once; names of those whose state changed. A node is away once it was silent twice in a row.
+
+        Raises:
+            Unavailable: the coordinator does not answer.
+        """
+        self._nodes.forget()
+        changed = []
+        for node in self._nodes.listed():
+            if node.number == 0:
+                continue
+            there, again = self._answers(node), node.number in self._silent
+            self._silent = self._silent - {node.number} if there else self._silent | {node.number}
+            if there == (node.away_since is not None) and (there or again) and self._note(node, away=not there):
+                changed.append(node.name)
+                log.warning("a node answers again" if there else "a node is away", node=node.name)
+        if changed:
+            self._nodes.forget()
+        self.shown = self._nodes.listed()
+        return changed
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self.look()
+            except TierscopeError as error:
+                log.warning("nodes could not be looked at", cause=error.detail)
+            except Exception:
+                log.exception("nodes could not be looked at")
+            if self._ended.wait(LOOK_SECONDS if self.shown else ALONE_SECONDS):
+                return
+
+    def _answers(self, node: DataNode) -> bool:
+        try:
+            with self._nodes.own(node.number).read() as session:
+                answers(session)
+        except TierscopeError:
+            return False
+        return True
+
+    def _note(self, node: DataNode, *, away: bool) -> bool:
+        with self._nodes.own(0).write() as transaction:
+            lock_nodes(transaction)
+            noted = note_away(transaction, node.number, self._clock() if away else None)
+            if noted:
+                (detach if away else attach)(transaction, node)
+        return noted

@@ -1,0 +1,70 @@
+"""Fleets on several servers, and the same rows put together on one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+from psycopg import sql
+
+from fixtures.servers import Template
+from tierscope.core.database import Database, libpq_url
+from tierscope.storage.nodes.foreign import hide_fleet
+from tierscope.storage.nodes.placement import KEYS
+from tierscope.usecases.nodes.changes import NodeChanges
+
+
+@contextmanager
+def several_servers(template: Template, mode: str, *names: str) -> Iterator[Database]:
+    """A coordinator with nodes of these names, each in a database of its own, dropped afterwards."""
+    made = [template.make_database(schema=True, mode=mode)]
+    try:
+        with closing(Database(template.cluster.url(made[0]))) as database:
+            for name in names:
+                made.append(template.make_database(schema=False, mode=mode))
+                NodeChanges(database).add(name, template.cluster.url(made[-1]), actor="test", storage=mode)  # type: ignore[arg-type]
+            yield database
+    finally:
+        for name in made:
+            template.drop_database(name)
+
+
+def gathered(template: Template, database: Database) -> str:
+    """The name of one database with all rows of a fleet: a copy of the coordinator's, with those of its nodes."""
+    nodes = [node for node in NodeChanges(database).list() if node.number]
+    with database.own_rows.read() as session:
+        urls = [row[0] for row in session.driver.execute("SELECT url FROM nodes WHERE number > 0 ORDER BY number")]
+        name = session.connection.engine.url.database or ""
+    assert len(urls) == len(nodes)
+    database.close()
+    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    template.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    copy = template.copy_database(name)
+    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    url = template.cluster.url(copy)
+    with closing(Database(url)) as together, together.own_rows.write() as transaction:
+        hide_fleet(transaction)
+        transaction.driver.execute("DELETE FROM nodes")
+        # Each server has these under numbers of its own.
+        transaction.driver.execute("ALTER TABLE layouts DROP CONSTRAINT uq_layouts_hash")
+        transaction.driver.execute("ALTER TABLE ledger_trusts DROP CONSTRAINT uq_ledger_trusts_digest")
+    for node in urls:
+        _bring(node, url)
+    return copy
+
+
+def _bring(source: str, target: str) -> None:
+    with (
+        psycopg.connect(libpq_url(source)) as reading,
+        psycopg.connect(libpq_url(target), autocommit=True) as writing,
+    ):
+        writing.execute("SET session_replication_role = replica")
+        for table in KEYS:
+            columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.c)
+            name = sql.Identifier(table.name)
+            out = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT binary)").format(columns, name)
+            into = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(name, columns)
+            with reading.cursor().copy(out) as rows, writing.cursor().copy(into) as copied:
+                for part in rows:
+                    copied.write(part)
