@@ -52,6 +52,7 @@ KNOWN: dict[str, str] = {
     "services/ping-pong .cost.slow_bandwidth_ratio": "hosts with one tier",
     "services/ping-pong .ratio": "hosts on which nothing moves",
     "services/ratio .evidence[].figure": "the kind of host that most hosts are of may have DRAM alone",
+    "services/ratio .service_class.figures[].figure": "the twin's hosts have no counters at CXL devices",
     "services/revisit/objectives .comparisons[].measured": "redis has no file memory",
     "services/revisit/objectives .slow_access_ratio": "the twin's agents have no hardware sampler",
     "services/sensitivity .heat_index.": "redis has no file memory",

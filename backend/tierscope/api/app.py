@@ -19,7 +19,6 @@ from tierscope.api.base import frontend
 from tierscope.api.base.body_limits import BodyLimitMiddleware
 from tierscope.api.base.json_bounds import JsonBoundsMiddleware
 from tierscope.api.base.meters import Meters
-from tierscope.api.base.nodes import NodesMiddleware
 from tierscope.api.base.openapi import Application
 from tierscope.api.base.permissions import check_declared
 from tierscope.api.base.problems import install_handlers
@@ -45,6 +44,7 @@ from tierscope.api.knobs import advice, swap_tier
 from tierscope.api.knobs import endpoints as knobs
 from tierscope.api.knobs import plan as change_plan
 from tierscope.api.ledger import ping_pong, tier_moves
+from tierscope.api.nodes.answers import NodesMiddleware
 from tierscope.api.notifications import log as notifications
 from tierscope.api.notifications import routes, silences
 from tierscope.api.operate import data_quality, health, purges, status, telemetry

@@ -1,0 +1,1 @@
+"""What answers say of the servers of a fleet."""
