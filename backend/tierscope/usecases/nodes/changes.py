@@ -9,7 +9,7 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
-from tierscope.storage.base.facts import find_fact, store_fact
+from tierscope.storage.base.facts import find_fact, store_fact, store_fact_once
 from tierscope.storage.base.partitions import Mode, storage_mode
 from tierscope.storage.base.schema import schema_state, upgrade
 from tierscope.storage.nodes.foreign import show_fleet
@@ -60,7 +60,7 @@ class NodeChanges:
 
         Raises:
             Unprocessable: the name is not one.
-            Conflict: the name is in use, or the server holds hosts already.
+            Conflict: the name is in use, or the server holds hosts already or is a node.
             ConfigurationError: the database user may not make foreign servers.
             Unavailable: the server cannot be reached.
         """
@@ -83,8 +83,13 @@ class NodeChanges:
     def _prepare(self, node: DataNode, storage: Literal["auto", "timescaledb", "native"]) -> None:
         """Makes the schema, and lets the server number its rows from its own first number on."""
         upgrade(node.url, storage=storage)
+        with self._database.own_rows.write() as transaction:
+            store_fact_once(transaction, _NODE_FACT, COORDINATOR)
         with self._database.other(node.url).write() as transaction:
-            if find_fact(transaction, _NODE_FACT) is None and count_hosts(transaction):
+            held = find_fact(transaction, _NODE_FACT) or node.name
+            if held != node.name:
+                raise Conflict(f"this database is the node {held} of a fleet", next_step="Name an empty database.")
+            if count_hosts(transaction):
                 raise Conflict(
                     "this database holds hosts of an installation of its own", next_step="Name an empty database."
                 )
