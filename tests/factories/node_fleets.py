@@ -9,10 +9,13 @@ import psycopg
 from psycopg import sql
 
 from fixtures.servers import Template
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
 from tierscope.storage.nodes.foreign import hide_fleet
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.changes import NodeChanges
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.operate.retention import KeepPartitions
 
 
 @contextmanager
@@ -54,6 +57,11 @@ def gathered(template: Template, database: Database) -> str:
     return copy
 
 
+def let_rows_leave(database: Database, number: int) -> dict[str, int]:
+    """Drop the chunks of live rows that a node has packed; chunks by table."""
+    return KeepPartitions(Nodes(database).own(number), utc_now).run().dropped
+
+
 def _bring(source: str, target: str) -> None:
     with (
         psycopg.connect(libpq_url(source)) as reading,
@@ -68,3 +76,10 @@ def _bring(source: str, target: str) -> None:
             with reading.cursor().copy(out) as rows, writing.cursor().copy(into) as copied:
                 for part in rows:
                     copied.write(part)
+        # From when on all rows are live: from the latest moment of any server.
+        for key, value in reading.execute("SELECT key, value FROM installation WHERE key LIKE '%_live_from'"):
+            writing.execute(
+                "INSERT INTO installation AS i (key, value) VALUES (%s, %s)"
+                " ON CONFLICT (key) DO UPDATE SET value = greatest(i.value, excluded.value)",
+                (key, value),
+            )

@@ -2,17 +2,22 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import timedelta
 
 import httpx
 import pytest
 
 from architecture.tree import ROOT
-from factories.node_fleets import gathered, several_servers
+from factories.node_fleets import gathered, let_rows_leave, several_servers
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
 from fixtures.servers import Template
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.storage.heat.rows import read_rows
 
 DOCUMENT = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
 N_HOSTS = 3
@@ -21,21 +26,30 @@ OTHERWISE = {"/metrics": "of the process", "/v1/status": "it lists the nodes"}
 ASKED = {"name": "pgpromote_success", "kind": "service", "metric": "resident", "match": "up", "effect_ratio": "0.1"}
 
 
+@dataclass(slots=True)
+class Both:
+    """The same fleet on one server and on several: addresses of databases, clients of services, and what there is."""
+
+    urls: tuple[str, str]
+    clients: tuple[httpx.Client, httpx.Client]
+    made: Populated
+
+
 @pytest.fixture(scope="module")
-def both(template: Template, storage_mode: str) -> Iterator[tuple[httpx.Client, httpx.Client, Populated]]:
+def both(template: Template, storage_mode: str) -> Iterator[Both]:
     with ExitStack() as running_ones:
         several = running_ones.enter_context(several_servers(template, storage_mode, "n1", "n2"))
         with running(_settings(several.url)) as (_, client):
             made = populate(several, n_hosts=N_HOSTS)
             populate_by_api(client, several, made)
+        assert let_rows_leave(several, 1)["heat_live"] > 0, "a node has rows in packs alone, the others do not"
         name = gathered(template, several)
         running_ones.callback(template.drop_database, name)
-        clients = [
-            running_ones.enter_context(running(_settings(url)))[1] for url in (template.cluster.url(name), several.url)
-        ]
-        for client in clients:
+        urls = (template.cluster.url(name), several.url)
+        one, other = (running_ones.enter_context(running(_settings(url)))[1] for url in urls)
+        for client in (one, other):
             client.headers["Authorization"] = f"Bearer {made.token}"
-        yield clients[0], clients[1], made
+        yield Both(urls, (one, other), made)
 
 
 def _settings(url: str) -> Settings:
@@ -59,9 +73,23 @@ def addresses(path: str, made: Populated, place: int) -> tuple[str, dict[str, st
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("path", routes())
-def test_an_answer_is_the_same(both: tuple[httpx.Client, httpx.Client, Populated], path: str) -> None:
-    one, several, made = both
+def test_an_answer_is_the_same(both: Both, path: str) -> None:
+    one, several = both.clients
     for place in range(N_HOSTS):
-        address, given = addresses(path, made, place)
+        address, given = addresses(path, both.made, place)
         expected, found = one.get(address, params=given), several.get(address, params=given)
         assert (expected.status_code, expected.text) == (found.status_code, found.text)
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_rows_are_read_whether_they_have_left_or_not(both: Both) -> None:
+    found = []
+    for url in both.urls:
+        with closing(Database(url)) as database, database.read() as session:
+            end = utc_now()
+            rows = read_rows(session, 1, end - timedelta(days=1), end)
+            found.append({host: [(row.end_us, row.method, str(row)) for row in some] for host, some in rows.items()})
+    one, several = found
+    assert several == one
+    assert len(one) == N_HOSTS
+    assert len({len(some) for some in one.values()}) == 1, "each host sent the same hours"

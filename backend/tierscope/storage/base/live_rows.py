@@ -12,9 +12,8 @@ from typing import Literal
 
 from sqlalchemy import text
 
-from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.core.database import FLEET_SCHEMA, ReadSession, WriteTransaction
 from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED, COUNTERS_PACK, HEAT, HEAT_1H, Job
-from tierscope.storage.base.facts import find_fact
 from tierscope.storage.base.partitions import (
     PACKED,
     Span,
@@ -35,6 +34,7 @@ _JOBS: Mapping[str, tuple[Job, ...]] = {
 }
 """What reads the rows of a table, in the order in which one asks for the next."""
 _ROOM = timedelta(hours=1)
+_NEVER = datetime(2500, 1, 1, tzinfo=UTC)
 """Partitions that are made ahead reach at least so much less far back than rows are kept."""
 _CHECK_SECONDS = 300
 _UNPACKED: Mapping[str, str] = {
@@ -76,13 +76,19 @@ class WaitingChunk:
 def live_from(session: ReadSession, table: LiveTable) -> datetime | None:
     """From when on all rows of a table are in it; older ones may be in packs alone. None where none has left yet.
 
-    No chunk leaves before the session's transaction ends.
+    No chunk leaves before the session's transaction ends. Where the session sees several servers, each of which lets
+    its own chunks leave, any row may be in a pack alone.
     """
 
     def ask() -> datetime | None:
         session.execute(text(f'LOCK TABLE ONLY "{table}" IN ACCESS SHARE MODE'))
-        value = find_fact(session, f"{table}_from")
-        return None if value is None else datetime.fromisoformat(value)
+        statement = text(
+            "SELECT current_schema() = :fleet AS several, (SELECT value FROM installation WHERE key = :key) AS value"
+        )
+        found = session.execute(statement, {"fleet": FLEET_SCHEMA, "key": f"{table}_from"}).one()
+        if found.several:
+            return _NEVER
+        return None if found.value is None else datetime.fromisoformat(found.value)
 
     return session.hold(f"{table}_from", ask)
 
