@@ -62,7 +62,14 @@ export function swapTier(serviceId: string, lossTarget: number): ServiceSwapTier
         host_id: 'h-1',
         host: 'rack1-node01',
         areas: [
-          { name: '/dev/nvme1n1', kind: 'partition', zoned: 'none', rotational: false, discard: false, used_ratio: 0.25 },
+          {
+            name: '/dev/nvme1n1',
+            kind: 'partition',
+            zoned: 'none',
+            rotational: false,
+            discard: false,
+            used_ratio: 0.25,
+          },
         ],
         swapped_in_pages_per_s: 12,
         swapped_out_pages_per_s: null,

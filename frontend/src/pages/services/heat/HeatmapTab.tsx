@@ -155,7 +155,9 @@ export function HeatmapTab({ serviceId, service, events }: HeatmapTabProps) {
           box={box}
           extent={extent}
           recordHref={
-            grid === undefined || nothing ? null : damoRecordUrl(serviceId, { host: grid.hostId, group: grid.group }, range)
+            grid === undefined || nothing
+              ? null
+              : damoRecordUrl(serviceId, { host: grid.hostId, group: grid.group }, range)
           }
           onChoose={choose}
           onBrush={setBrush}
