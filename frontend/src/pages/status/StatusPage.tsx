@@ -22,7 +22,7 @@ function sentenceOf(status: InstallationStatus): string {
   const sick = status.components.filter(({ status: health }) => health === 'down' || health === 'degraded')
   if (sick.length === 0) return 'All components are healthy.'
   return sick
-    .map((part) => `The ${part.name} is ${part.status}: ${part.detail}.`)
+    .map((part) => `The ${part.name} ${part.name.endsWith('s') ? 'are' : 'is'} ${part.status}: ${part.detail}.`)
     .join(' ')
     .replaceAll('..', '.')
 }
