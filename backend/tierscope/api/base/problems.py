@@ -95,7 +95,7 @@ async def _told(request: Request, error: Exception) -> Response:
 def _perhaps_away(request: Request, error: NotFound) -> TierscopeError:
     """What was not found may be on a server of the fleet that does not answer: then nobody knows whether it exists."""
     held = getattr(request.app.state, "use_cases", None)
-    away = [] if held is None else [node.name for node in held.node_watch.shown if node.away_since is not None]
+    away = [] if held is None else held.node_watch.away
     if not away:
         return error
     return Unavailable(

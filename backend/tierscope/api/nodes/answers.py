@@ -16,16 +16,15 @@ class NodesMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on."""
         held = None if scope["type"] != "http" else getattr(scope["app"].state, "use_cases", None)
-        shown = () if held is None else held.node_watch.shown
-        if not shown:
+        if held is None or not held.node_watch.shown:
             await self._app(scope, receive, send)
             return
-        away = [node.name for node in shown if node.away_since is not None]
+        n_nodes, away = len(held.node_watch.shown), held.node_watch.away
 
         async def send_naming(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers[HEADER] = f"{len(shown) - len(away)} of {len(shown)}"
+                headers[HEADER] = f"{n_nodes - len(away)} of {n_nodes}"
                 if away:
                     headers[AWAY_HEADER] = ", ".join(away)
             await send(message)

@@ -34,8 +34,9 @@ _JOBS: Mapping[str, tuple[Job, ...]] = {
 }
 """What reads the rows of a table, in the order in which one asks for the next."""
 _ROOM = timedelta(hours=1)
-_NEVER = datetime(2500, 1, 1, tzinfo=UTC)
 """Partitions that are made ahead reach at least so much less far back than rows are kept."""
+_NEVER = datetime(2500, 1, 1, tzinfo=UTC)
+"""From when on all rows are live where nobody can say: later than any."""
 _CHECK_SECONDS = 300
 _UNPACKED: Mapping[str, str] = {
     "counters_live": (

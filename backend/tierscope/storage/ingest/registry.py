@@ -101,25 +101,26 @@ class Registry:
         old = self._untouched(names - new_services)
         if not (new_layouts or missing or new_services or old):
             return
-        with self._lock, self._naming() as naming, self._database.write() as transaction:
+        # The one who names commits first: a name that nobody uses does no harm, one that it does not know would.
+        with self._lock, self._database.write() as transaction, self._naming(transaction) as naming:
             found_layouts = _store_layouts(transaction, new_layouts.values())
             found_layouts |= _find_layouts(transaction, missing)
-            found_services = store_services(naming or transaction, new_services)
-            _touch_services(naming or transaction, old)
-            if naming is not None:
+            found_services = store_services(naming, new_services)
+            _touch_services(naming, old)
+            if naming is not transaction:
                 copy_services(naming, transaction, found_services.values())
         self._remember(found_layouts, found_services)
         now = time.monotonic()
         self._touched |= dict.fromkeys((*old, *found_services.values()), now)
 
     @contextmanager
-    def _naming(self) -> Iterator[WriteTransaction | None]:
-        """The coordinator's transaction, where it is not the one that stores rows."""
+    def _naming(self, transaction: WriteTransaction) -> Iterator[WriteTransaction]:
+        """The transaction that gives services their ids: the coordinator's, or `transaction` where it is on that."""
         if self._coordinator is None:
-            yield None
+            yield transaction
         else:
-            with self._coordinator.write() as transaction:
-                yield transaction
+            with self._coordinator.write() as naming:
+                yield naming
 
     def _untouched(self, names: Iterable[OriginKey]) -> list[int]:
         """Services whose last sighting was written longer ago than `TOUCH_SECONDS`."""

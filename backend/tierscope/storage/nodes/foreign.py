@@ -84,11 +84,16 @@ def attach(transaction: WriteTransaction, node: DataNode) -> None:
     first, beyond = numbers_of(node.number)
     for table in KEYS:
         transaction.driver.execute(
-            sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM ({}) TO ({})").format(
-                sql.Identifier(FLEET_SCHEMA, table.name),
+            sql.SQL(
+                "CREATE FOREIGN TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
+                " SERVER {} OPTIONS (schema_name 'public', table_name {})"
+            ).format(
                 sql.Identifier(node.server, table.name),
+                sql.Identifier(FLEET_SCHEMA, table.name),
                 sql.Literal(first),
                 sql.Literal(beyond),
+                sql.Identifier(node.server),
+                sql.Literal(table.name),
             )
         )
 
@@ -96,15 +101,11 @@ def attach(transaction: WriteTransaction, node: DataNode) -> None:
 def detach(transaction: WriteTransaction, node: DataNode) -> None:
     """Leaves out the rows of a node: no statement waits for it any more."""
     for table in KEYS:
-        transaction.driver.execute(
-            sql.SQL("ALTER TABLE {} DETACH PARTITION {}").format(
-                sql.Identifier(FLEET_SCHEMA, table.name), sql.Identifier(node.server, table.name)
-            )
-        )
+        transaction.driver.execute(sql.SQL("DROP FOREIGN TABLE {}").format(sql.Identifier(node.server, table.name)))
 
 
 def _reach(transaction: WriteTransaction, node: DataNode) -> None:
-    """Makes the server and its tables, not shown yet."""
+    """Makes the server, with a schema for its tables."""
     run = transaction.driver.execute
     server = sql.Identifier(node.server)
     url = make_url(node.url)
@@ -124,19 +125,6 @@ def _reach(transaction: WriteTransaction, node: DataNode) -> None:
     run(sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({})").format(server, _options(address)))
     user = {"user": url.username, "password": url.password}
     run(sql.SQL("CREATE USER MAPPING FOR CURRENT_USER SERVER {} OPTIONS ({})").format(server, _options(user)))
-    for table in KEYS:
-        run(
-            sql.SQL(
-                "CREATE FOREIGN TABLE {} PARTITION OF {} DEFAULT"
-                " SERVER {} OPTIONS (schema_name 'public', table_name {})"
-            ).format(
-                sql.Identifier(node.server, table.name),
-                sql.Identifier(FLEET_SCHEMA, table.name),
-                server,
-                sql.Literal(table.name),
-            )
-        )
-    detach(transaction, node)  # they have the columns of the tables that they were made for
 
 
 def _options(values: Mapping[str, str | None]) -> sql.Composed:

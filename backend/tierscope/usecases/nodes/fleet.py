@@ -4,9 +4,7 @@ Reads go through the coordinator, whose sessions see the rows of all nodes. What
 the server that holds the host, in one transaction there. With one server both are the same one.
 """
 
-import threading
-import time
-
+from tierscope.core.cache import Cache
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.storage.nodes.numbers import hosts_by_node
@@ -23,9 +21,7 @@ class Nodes:
     def __init__(self, database: Database) -> None:
         """`database`: the coordinator's. The others get pools like its own."""
         self._coordinator = database
-        self._lock = threading.Lock()
-        self._listed: tuple[DataNode, ...] = ()
-        self._listed_at: float | None = None
+        self._listed: Cache[None, tuple[DataNode, ...]] = Cache(1, lifetime_seconds=KEPT_SECONDS)
 
     @property
     def coordinator(self) -> Database:
@@ -34,20 +30,16 @@ class Nodes:
 
     def listed(self) -> tuple[DataNode, ...]:
         """All nodes, as they were listed moments ago; none where one server holds everything."""
-        now = time.monotonic()
-        with self._lock:
-            known = self._listed_at is not None and now - self._listed_at < KEPT_SECONDS
-        if not known:
+        found = self._listed.get(None)
+        if found is None:
             with self._coordinator.read() as session:
                 found = read_nodes(session)
-            with self._lock:
-                self._listed, self._listed_at = found, now
-        return self._listed
+            self._listed.put(None, found)
+        return found
 
     def forget(self) -> None:
         """Looks at the list anew when it is asked for next."""
-        with self._lock:
-            self._listed_at = None
+        self._listed.clear()
 
     def numbers(self) -> tuple[int, ...]:
         """Numbers of all nodes, those that are away too."""

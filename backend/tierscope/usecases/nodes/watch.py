@@ -29,6 +29,11 @@ class NodeWatch:
         self.shown: tuple[DataNode, ...] = ()
         """All nodes as the last look found them, without another question; none where there is one server."""
 
+    @property
+    def away(self) -> list[str]:
+        """Names of those that did not answer."""
+        return [node.name for node in self.shown if node.away_since is not None]
+
     def start(self) -> None:
         """Begins to look."""
         self._thread.start()
