@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -22,6 +24,8 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 
+ROOT = Path(__file__).resolve().parents[2]
+HEAT_CLASSES = ["hot [bytes]", "warm [bytes]", "cold [bytes]", "unknown [bytes]"]
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
@@ -75,6 +79,30 @@ def test_a_fleet_becomes_tables_by_subject_and_day(service: tuple[str, Populated
     moved = ledger["promoted_pages [pages_per_s]"]
     assert moved.notna().any()
     assert moved.isna().any(), "a day without data has no values, not zeroes"
+    heat = pd.read_parquet(tmp_path / "series" / "services-heat")
+    assert set(HEAT_CLASSES) < set(heat.columns)
+
+
+def test_an_example_for_dask_sums_services_and_bounds_what_is_not_known(tmp_path: Path) -> None:
+    heat = tmp_path / "series" / "services-heat"
+    absent = float("nan")
+    days = {
+        ("a", "2026-11-01"): [[10, 0, 70, 20], [30, 0, 50, 20]],
+        ("b", "2026-11-01"): [[100, 100, 100, 0]],
+        ("a", "2026-11-02"): [[1, 1, 2, 0], [absent] * 4],
+        ("b", "2026-11-02"): [[absent] * 4],
+    }
+    for (name, day), rows in days.items():
+        folder = heat / f"service={name}" / f"day={day}"
+        folder.mkdir(parents=True)
+        pd.DataFrame(rows, columns=HEAT_CLASSES, dtype="float64").to_parquet(folder / "series.parquet")
+    files = {"series/services-heat/a": {"origin": "simulated"}, "lists/hosts.parquet": {"origin": "measured"}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": files}), encoding="utf-8")
+    program = ROOT / "docs" / "examples" / "fleet_cold_memory.py"
+    ended = subprocess.run([sys.executable, program, tmp_path], check=True, capture_output=True, text=True, timeout=300)
+    printed = [line.split() for line in ended.stdout.splitlines()]
+    assert printed[0][-1] == "simulated"
+    assert printed[3:] == [["2026-11-01", "2", "400.0", "0.4", "0.45"], ["2026-11-02", "1", "4.0", "0.5", "0.50"]]
 
 
 @native
