@@ -13,7 +13,7 @@ from tierscope.domain.alerts.catalogue import pick_keys
 from tierscope.domain.alerts.checking import check_expression
 from tierscope.domain.alerts.evaluating import FALSE, TRUE, UNKNOWN, evaluate, measure
 from tierscope.domain.alerts.files import read_rules, write_rules
-from tierscope.domain.alerts.frame import Frame, Rows, gather, lay_out
+from tierscope.domain.alerts.frame import Frame, PairIds, Rows, gather, lay_out
 from tierscope.domain.alerts.inputs import uncovered
 from tierscope.domain.alerts.machine import Timing, follow, start_states, step
 from tierscope.domain.alerts.problems import RuleError
@@ -421,3 +421,16 @@ def test_rule_tests_say_what_they_found() -> None:
         with pytest.raises(RuleError) as raised:
             read_tests([entry | changed])
         assert message in raised.value.problem.message
+
+
+def test_pairs_of_services_and_hosts_have_numbers_of_their_own_however_large_hosts_are() -> None:
+    hosts = [0, 1, 7, (1 << 40) + 1, (1 << 40) + 7, (8191 << 40) + 1]
+    pairs = PairIds(hosts)
+    services = [1, 2, 256, 257, 300_000]
+    numbers = [pairs.one(service, host) for service in services for host in hosts]
+    assert len(set(numbers)) == len(numbers)
+    assert min(numbers) >= 0
+    columns = np.array([(service, host) for service in services for host in hosts], np.int64).T
+    assert pairs.of(*columns).tolist() == numbers
+    assert pairs.of(np.array([1]), np.array([2])).tolist() == [pairs.one(1, 2)] == [-1]
+    assert PairIds([]).of(np.array([1]), np.array([2])).tolist() == [-1]

@@ -15,6 +15,7 @@ from tierscope.storage.nodes.foreign import hide_fleet
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.retention import KeepPartitions
 
 
@@ -60,6 +61,24 @@ def gathered(template: Template, database: Database) -> str:
 def let_rows_leave(database: Database, number: int) -> dict[str, int]:
     """Drop the chunks of live rows that a node has packed; chunks by table."""
     return KeepPartitions(Nodes(database).own(number), utc_now).run().dropped
+
+
+@contextmanager
+def node_away(template: Template, database: Database, number: int) -> Iterator[NodeWatch]:
+    """A node that takes no connections, and is left out of answers; it is there again afterwards."""
+    watch = NodeWatch(Nodes(database))
+    with database.own_rows.read() as session:
+        statement = "SELECT url FROM nodes WHERE number = %s"
+        (url,) = session.driver.execute(statement, [number]).fetchone() or ("",)
+    name = psycopg.conninfo.conninfo_to_dict(libpq_url(url))["dbname"]
+    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    try:
+        template.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        assert (watch.look(), len(watch.look())) == ([], 1)
+        yield watch
+    finally:
+        template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        watch.look()
 
 
 def _bring(source: str, target: str) -> None:

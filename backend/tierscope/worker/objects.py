@@ -15,8 +15,7 @@ def move() -> int:
     store = open_store(Settings())
     if store is None:
         return 0
-    nodes = worker_nodes()
-    return sum(MoveObjects(nodes.own(number), store, utc_now).run().objects for number in nodes.numbers())
+    return sum(worker_nodes().on_each(lambda own: MoveObjects(own, store, utc_now).run().objects))
 
 
 @shared_task(name="objects.keep")

@@ -13,6 +13,6 @@ from tierscope.worker.resources import worker_nodes
 def keep() -> dict[str, int]:
     """Make partitions ahead and drop old ones; the number dropped by table."""
     dropped: Counter[str] = Counter()
-    for number in worker_nodes().numbers():
-        dropped.update(KeepPartitions(worker_nodes().own(number), utc_now).run().dropped)
+    for kept in worker_nodes().on_each(lambda own: KeepPartitions(own, utc_now).run()):
+        dropped.update(kept.dropped)
     return dict(dropped)

@@ -75,6 +75,31 @@ class Rows:
         )
 
 
+class PairIds:
+    """One number for each pair of a service and a host.
+
+    A host's number may need more than half of 64 bits, so that its place among the hosts of a frame stands for it.
+    """
+
+    def __init__(self, host_ids: Sequence[int]) -> None:
+        """`host_ids`: all hosts of the frame."""
+        self._host_ids = np.unique(np.asarray(host_ids, np.int64))
+        self._places = {host: place for place, host in enumerate(self._host_ids.tolist())}
+
+    def of(self, service_ids: Ints, host_ids: Ints) -> Ints:
+        """The number of each pair [n]; -1 where the host is not one of the frame's."""
+        if not self._places:
+            return np.full(len(host_ids), -1, np.int64)
+        places = np.minimum(np.searchsorted(self._host_ids, host_ids), len(self._places) - 1)
+        numbers = service_ids * len(self._places) + places
+        return np.where(self._host_ids[places] == host_ids, numbers, -1).astype(np.int64)
+
+    def one(self, service_id: int, host_id: int) -> int:
+        """The number of one pair: `of`."""
+        place = self._places.get(host_id)
+        return -1 if place is None else service_id * len(self._places) + place
+
+
 def minute_of(ends_s: Floats) -> Ints:
     """The minute in which an interval ends: (start, end], so that one that ends on the full minute is in it."""
     return np.asarray(np.ceil(np.round(ends_s / MINUTE_S, 6)), np.int64)

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.alerts.frame import Rows
+from tierscope.domain.alerts.frame import PairIds, Rows
 from tierscope.domain.base.blocks import pack_floats
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.base import copy
@@ -106,16 +106,16 @@ def read_inputs(
     end: datetime,
     names: Iterable[str],
     *,
-    services: bool = False,
+    pairs: PairIds | None = None,
     host_ids: Sequence[int] | None = None,
 ) -> list[Rows]:
     """Stored rows of (start, end] with those of `names` that they have, of whole hosts or of services on hosts.
 
-    Subjects are hosts, or `pair_id` of service and host.
+    Subjects are hosts or, with `pairs`, its numbers of services on hosts.
     """
     wanted = set(names)
     where = [f"ts > '{start.isoformat()}'", f"ts <= '{end.isoformat()}'"]
-    where.append("service_id > 0" if services else "service_id = 0")
+    where.append("service_id = 0" if pairs is None else "service_id > 0")
     if host_ids is not None:
         where.append(f"host_id IN ({', '.join(str(int(host)) for host in host_ids) or 'NULL'})")
     condition = " AND ".join(where)
@@ -130,7 +130,7 @@ def read_inputs(
         hosts, owners = table[0].astype(np.int64), table[1].astype(np.int64)
         parts.append(
             Rows(
-                pair_id(owners, hosts) if services else hosts,
+                hosts if pairs is None else pairs.of(owners, hosts),
                 table[2],
                 table[3],
                 table[4],
@@ -139,11 +139,6 @@ def read_inputs(
             )
         )
     return parts
-
-
-def pair_id(service_ids: Ints, host_ids: Ints) -> Ints:
-    """One number for a service on a host."""
-    return (service_ids << 32) | host_ids
 
 
 def _read_floats(session: ReadSession, columns: Sequence[str], rest: str) -> Floats:

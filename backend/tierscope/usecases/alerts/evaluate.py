@@ -22,11 +22,12 @@ from tierscope.storage.alerts.rows import StoredStates, lock_alerts, open_alerts
 from tierscope.storage.alerts.rule_sources import read_subject_services
 from tierscope.storage.alerts.rules import RuleRow, list_rules
 from tierscope.storage.fleet.sending import look_closely
+from tierscope.storage.nodes.rows import read_nodes
 from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
 from tierscope.usecases.alerts.forecasts import record_forecasts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS, read_frame
 from tierscope.usecases.alerts.rules import store_shipped
-from tierscope.usecases.alerts.standing import pack_states, unpack_states
+from tierscope.usecases.alerts.standing import join_states, pack_states, unpack_states
 from tierscope.usecases.alerts.subjects import Fleet, Subject
 
 MOST_MINUTES = 360
@@ -56,6 +57,8 @@ class _Standing:
     evaluated_to: int
     target: int
     """The newest minute of which everything has come in time that its hosts send."""
+    elsewhere: tuple[Ints, States] | None = None
+    """Subjects that are not seen, with their states, while a server of the fleet is away; None = none is."""
 
 
 class EvaluateRules:
@@ -100,6 +103,7 @@ class EvaluateRules:
 
     def _standings(self, transaction: WriteTransaction, target: int, done: Evaluated) -> list[_Standing]:
         stored = read_states(transaction)
+        some_away = any(node.away_since is not None for node in read_nodes(transaction))
         fleet = Fleet.read(transaction)
         by_scope: dict[Scope, list[Subject]] = {}
         found = []
@@ -114,7 +118,7 @@ class EvaluateRules:
                 by_scope[row.rule.scope] = fleet.subjects(row.rule.scope)
             subjects = by_scope[row.rule.scope]
             held = fleet.held_minutes(subjects)
-            found.append(_stand(row, checked, subjects, stored.get(row.id), target - held))
+            found.append(_stand(row, checked, subjects, stored.get(row.id), target - held, some_away=some_away))
         return found
 
     @staticmethod
@@ -157,14 +161,22 @@ def newest_complete(now: datetime) -> int:
 
 
 def _stand(
-    row: RuleRow, checked: CheckedRule, subjects: list[Subject], stored: StoredStates | None, target: int
+    row: RuleRow,
+    checked: CheckedRule,
+    subjects: list[Subject],
+    stored: StoredStates | None,
+    target: int,
+    *,
+    some_away: bool,
 ) -> _Standing:
     ids = np.array([subject.id for subject in subjects], np.int64)
     if stored is None or stored.version != row.version:
-        return _Standing(row, checked, subjects, ids, start_states(len(ids)), target - 1, target)
-    states, _ = unpack_states(stored.body, ids)
+        none = (np.zeros(0, np.int64), start_states(0)) if some_away else None
+        return _Standing(row, checked, subjects, ids, start_states(len(ids)), target - 1, target, none)
+    states, unseen = unpack_states(stored.body, ids)
     reached = int(stored.evaluated_to.timestamp()) // MINUTE_S
-    return _Standing(row, checked, subjects, ids, states, max(reached, target - MOST_MINUTES), target)
+    elsewhere = (unseen, unpack_states(stored.body, unseen)[0]) if some_away else None
+    return _Standing(row, checked, subjects, ids, states, max(reached, target - MOST_MINUTES), target, elsewhere)
 
 
 def _groups(standings: Sequence[_Standing]) -> list[list[_Standing]]:
@@ -193,7 +205,7 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
         found = len(changes)
     else:
         found, at = 0, datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
-    if episodes.open:
+    if episodes.open and standing.elsewhere is None:
         kept = {fingerprint_of(standing.row.public_id, subject) for subject in standing.subjects}
         episodes.drop(kept, at)
     return found
@@ -203,5 +215,8 @@ def _store(transaction: WriteTransaction, standing: _Standing, reached: int) -> 
     level = standing.states.level
     counts: dict[str, int] = {name: int((level == Level[name.upper()]).sum()) for name in LEVEL_NAMES}
     at = datetime.fromtimestamp(max(reached, standing.evaluated_to) * MINUTE_S, UTC)
-    states = StoredStates(standing.row.version, at, pack_states(standing.ids, standing.states))
+    ids, kept = standing.ids, standing.states
+    if standing.elsewhere is not None:
+        ids, kept = np.concatenate([ids, standing.elsewhere[0]]), join_states(kept, standing.elsewhere[1])
+    states = StoredStates(standing.row.version, at, pack_states(ids, kept))
     store_states(transaction, standing.row.id, states, counts)

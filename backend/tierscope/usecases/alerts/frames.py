@@ -7,7 +7,18 @@ import numpy as np
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession
-from tierscope.domain.alerts.frame import MINUTE_S, Bools, Floats, Frame, Ints, Rows, gather, lay_out, minute_of
+from tierscope.domain.alerts.frame import (
+    MINUTE_S,
+    Bools,
+    Floats,
+    Frame,
+    Ints,
+    PairIds,
+    Rows,
+    gather,
+    lay_out,
+    minute_of,
+)
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.alerts.rule_inputs import PackedDay, read_inputs, read_packed_days, unpack_day
@@ -41,38 +52,36 @@ def read_frame(
     """
     names = sorted(set(names))
     minutes = np.arange(span[0], span[1] + 1, dtype=np.int64)
-    base_ids, known, live = _base(kind, subjects)
-    host_ids = sorted(
-        {host for subject in subjects for host in subject.host_ids} | ({0} if kind == "service" else set())
-    )
+    services = kind == "service"
+    host_ids = sorted({host for subject in subjects for host in subject.host_ids} | ({0} if services else set()))
+    pairs = PairIds(host_ids) if services else None
+    base_ids, known, live = _base(subjects, pairs)
     start = datetime.fromtimestamp((span[0] - 1) * MINUTE_S, UTC)
     end = datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
-    services = kind == "service"
     packed = packed or start < utc_now() - ROWS_KEPT
     some = host_ids if packed else None
     days = read_packed_days(session, day_of(start), end, names, services=services, host_ids=host_ids) if packed else []
-    parts = read_inputs(session, start, end, names, services=services, host_ids=some)
+    parts = read_inputs(session, start, end, names, pairs=pairs, host_ids=some)
     in_time = None if late_used else _in_time(live)
     if in_time is not None:
         parts = [part.kept(in_time(part.subjects, part.lags_s)) for part in parts]
     if days:
-        parts = [_not_packed(part, days, services=services) for part in parts]
+        parts = [_not_packed(part, days, pairs) for part in parts]
     frame = lay_out(parts, base_ids, minutes, names, known)
     if days:
-        _Placing(frame, Unpacker(), in_time, services=services).place(days)
+        _Placing(frame, Unpacker(), in_time, pairs).place(days)
     if kind == "host":
         return frame
-    return _joined(frame, kind, subjects)
+    return _joined(frame, subjects, pairs)
 
 
-def _base(kind: ScopeKind, subjects: Sequence[Subject]) -> tuple[Ints, Ints, Ints]:
+def _base(subjects: Sequence[Subject], pairs: PairIds | None) -> tuple[Ints, Ints, Ints]:
     """Ids of what is stored, from when on each is known, and which of them are live."""
     ids, known, live = [], [], []
     for subject in subjects:
         first = int(subject.known_from_s // MINUTE_S) + 1
-        hosts = (0, *subject.host_ids) if kind == "service" else subject.host_ids
-        for host in hosts:
-            ids.append((subject.id << 32) | host if kind == "service" else host)
+        for key in _numbers(subject, pairs):
+            ids.append(key)
             known.append(first)
             live.append(subject.origin == "live")
     base = np.array(ids, np.int64)
@@ -89,34 +98,41 @@ def _in_time(live: Ints) -> InTime:
     return judge
 
 
-def _not_packed(part: Rows, days: Sequence[PackedDay], *, services: bool) -> Rows:
+def _numbers(subject: Subject, pairs: PairIds | None) -> Sequence[int]:
+    """What a subject is made of: hosts, or a service by itself and on each host."""
+    if pairs is None:
+        return subject.host_ids
+    return [pairs.one(subject.id, host) for host in (0, *subject.host_ids)]
+
+
+def _not_packed(part: Rows, days: Sequence[PackedDay], pairs: PairIds | None) -> Rows:
     """Rows whose day is not packed. A day is (midnight, midnight], so that its last minute ends on the next day."""
-    packed = {(_subject_of(day, services=services), day.block.start_s // 86_400) for day in days}
+    packed = {(_subject_of(day, pairs), day.block.start_s // 86_400) for day in days}
     own_day = np.ceil(np.round(part.ends_s / 86_400, 9)).astype(np.int64) - 1
     keep = [(int(s), int(d)) not in packed for s, d in zip(part.subjects, own_day, strict=True)]
     return part.kept(np.array(keep, bool))
 
 
-def _subject_of(day: PackedDay, *, services: bool) -> int:
+def _subject_of(day: PackedDay, pairs: PairIds | None) -> int:
     block = day.block
-    return (block.service_id << 32) | block.host_id if services else block.host_id
+    return block.host_id if pairs is None else pairs.one(block.service_id, block.host_id)
 
 
 class _Placing:
     """Puts packed days into a frame. Where the ends of a day's intervals lie is worked out once for all subjects."""
 
-    def __init__(self, frame: Frame, unpacker: Unpacker, in_time: InTime | None, *, services: bool) -> None:
+    def __init__(self, frame: Frame, unpacker: Unpacker, in_time: InTime | None, pairs: PairIds | None) -> None:
         self._frame = frame
         self._unpacker = unpacker
         self._in_time = in_time
-        self._services = services
+        self._pairs = pairs
         self._rows = {int(subject): row for row, subject in enumerate(frame.subject_ids.tolist())}
         self._spans: dict[int, tuple[Floats, slice | None]] = {}
 
     def place(self, days: Sequence[PackedDay]) -> None:
         """Put all days at their places."""
         for day in days:
-            row = self._rows.get(_subject_of(day, services=self._services))
+            row = self._rows.get(_subject_of(day, self._pairs))
             if row is not None:
                 self._place(day, row)
 
@@ -162,10 +178,9 @@ class _Placing:
             frame.values[name][row, known] = found[0, known]
 
 
-def _joined(frame: Frame, kind: ScopeKind, subjects: Sequence[Subject]) -> Frame:
+def _joined(frame: Frame, subjects: Sequence[Subject], pairs: PairIds | None) -> Frame:
     place = {int(base): at for at, base in enumerate(frame.subject_ids.tolist())}
-    members = []
-    for subject in subjects:
-        keys = [(subject.id << 32) | host for host in (0, *subject.host_ids)] if kind == "service" else subject.host_ids
-        members.append(np.array([place[key] for key in keys if key in place], np.int64))
+    members = [
+        np.array([place[key] for key in _numbers(subject, pairs) if key in place], np.int64) for subject in subjects
+    ]
     return gather(frame, members, np.array([subject.id for subject in subjects], np.int64))

@@ -35,3 +35,10 @@ def unpack_states(body: bytes, subject_ids: Ints) -> tuple[States, Ints]:
     for part in fields(States):
         getattr(made, part.name)[there] = getattr(kept, part.name)[source[there]]
     return made, ids[~np.isin(ids, subject_ids)]
+
+
+def join_states(one: States, other: States) -> States:
+    """The states of some subjects, followed by those of others."""
+    return States(
+        **{part.name: np.concatenate([getattr(one, part.name), getattr(other, part.name)]) for part in fields(States)}
+    )

@@ -4,6 +4,11 @@ Reads go through the coordinator, whose sessions see the rows of all nodes. What
 the server that holds the host, in one transaction there. With one server both are the same one.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+
 from tierscope.core.cache import Cache
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
@@ -11,6 +16,8 @@ from tierscope.storage.nodes.numbers import hosts_by_node
 from tierscope.storage.nodes.placement import node_of
 from tierscope.storage.nodes.rows import DataNode, read_nodes
 
+Done = TypeVar("Done")
+log = structlog.get_logger(__name__)
 KEPT_SECONDS = 10.0
 """How long the list of nodes counts as known."""
 
@@ -58,6 +65,18 @@ class Nodes:
                 return self._coordinator.other(node.url)
         self.forget()
         raise Unavailable(f"no node has the number {number}", retry_after_seconds=5)
+
+    def on_each(self, work: Callable[[Database], Done]) -> list[Done]:
+        """What `work` returns for each server by itself. One that does not answer is left for the next run."""
+        done = []
+        for number in self.numbers():
+            try:
+                done.append(work(self.own(number)))
+            except Unavailable as error:
+                if len(self.numbers()) == 1:
+                    raise
+                log.warning("a node could not be worked on", node=number, cause=error.detail)
+        return done
 
     def of_host(self, host_id: int) -> Database:
         """The server that holds a host.

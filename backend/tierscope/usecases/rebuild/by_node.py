@@ -14,6 +14,8 @@ from tierscope.usecases.rebuild.drain import Drained, DrainMarks
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 
 OF_HOSTS = tuple(job for job in JOBS if job not in OF_THE_FLEET)
+AWAITED = timedelta(hours=6)
+"""So long what is made of all hosts waits for a node that is away."""
 log = structlog.get_logger(__name__)
 
 
@@ -36,10 +38,15 @@ class DrainNodes:
         done = Drained()
         for number in numbers:
             _add(done, self._on(number, partial(self._drain, number, each, OF_HOSTS)))
-        if 0 in numbers:
+        if 0 in numbers and not self._awaits_a_node():
             fleet = DrainMarks(self._nodes.coordinator, self._clock, jobs=OF_THE_FLEET)
             _add(done, self._on(0, partial(fleet.run, at_most=each)))
         return done
+
+    def _awaits_a_node(self) -> bool:
+        """Whether a node is away that may be back soon: what is made of all hosts now would lack its own for good."""
+        since = [node.away_since for node in self._nodes.listed() if node.away_since is not None]
+        return any(self._clock() - at < AWAITED for at in since)
 
     def _drain(self, number: int, at_most: timedelta, jobs: Sequence[Job] = JOBS) -> Drained:
         kept = self._open.setdefault(number, OpenBuckets())

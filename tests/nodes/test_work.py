@@ -1,0 +1,196 @@
+"""Rules, roll-ups, plans, retention and exports of a fleet on several servers are those of one."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import text
+
+from cli.commands import call
+from factories.derived import day_before, drain, marks, send_counters
+from factories.installations import enrol
+from factories.node_fleets import gathered, node_away, several_servers
+from factories.populated import populate
+from factories.services import running
+from factories.watched import Watched, recording
+from factories.workers import Worker
+from fixtures.servers import Template
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.domain.alerts.rules import Rule, Scope
+from tierscope.domain.base.jobs import OF_THE_FLEET
+from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.capacity.update import UpdateCapacity
+from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.operate.retention import KeepPartitions
+from tierscope.usecases.rebuild.by_node import AWAITED
+from tierscope.usecases.statistics.update import UpdateFleetStatistics
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+N_HOSTS = 6
+MADE = ("alerts", "capacity_days", "fleet_sketches", "service_features")
+"""Tables that workers fill from the whole fleet, compared without what differs from run to run."""
+OWN_OF_A_RUN = {"id", "public_id", "made_at", "created_at", "refreshed_at", "recorded_at", "found_at", "group_id"}
+
+
+@pytest.fixture
+def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
+    with several_servers(template, storage_mode, "n1", "n2") as database:
+        yield database
+
+
+def made(database: Database, tables: tuple[str, ...] = MADE) -> dict[str, list[str]]:
+    """Rows of tables as text, in order, without numbers and times of the run that made them."""
+    with database.read() as session:
+        return {
+            table: sorted(
+                str({name: value for name, value in row.items() if name not in OWN_OF_A_RUN})
+                for row in session.execute(text(f"SELECT * FROM {table}")).mappings()
+            )
+            for table in tables
+        }
+
+
+def test_rules_and_what_workers_make_of_the_fleet_are_the_same(template: Template, fleet: Database) -> None:
+    populate(fleet, n_hosts=N_HOSTS)
+    watched = Watched(fleet, 40)
+    keys, rows = recording("04-pingpong")
+    hosts = [watched.enrol(f"busy-{number}") for number in range(N_HOSTS)]
+    for rule in (
+        Rule("host", "promoted_pages > 10/s", for_seconds=60),
+        Rule("service", "promoted_pages > 10/s", scope=Scope("service"), for_seconds=60),
+        Rule("fleet", "promoted_pages > 10/s", scope=Scope("fleet"), for_seconds=60),
+    ):
+        Rules(fleet).create(rule, actor="test")
+    watched.evaluate(0.5)
+    for number, host in enumerate(hosts):
+        watched.send(host, keys, rows[number : number + 30])
+    with ExitStack() as ended:
+        name = gathered(template, fleet)
+        ended.callback(template.drop_database, name)
+        one = ended.enter_context(closing(Database(template.cluster.url(name))))
+        both = (watched, replace(watched, database=one))
+        for side in both:
+            side.start = watched.start
+            side.evaluate(45)
+            UpdateFleetStatistics(side.database, utc_now).run()
+            UpdateCapacity(side.database, utc_now).run()
+            RefreshAdvice(side.database, utc_now, Settings(_env_file=None)).run()
+        several, expected = (side.changes() for side in both)
+        assert sorted(map(str, several)) == sorted(map(str, expected))
+        assert {change.rule for change in several} >= {"host", "service", "fleet"}
+        assert made(fleet) == made(one)
+        assert all(made(one).values())
+
+
+def test_a_worker_takes_the_nodes_that_it_is_near_and_all_together_make_the_same(
+    fleet: Database, database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    with closing(Database(database_url)) as one:
+        for database in (fleet, one):
+            for number in range(3):
+                send_counters(database, enrol(database, name=f"h{number}"), day_before(), range(1, 121))
+        worker = Worker(fleet.url, redis_url, tmp_path, TIERSCOPE_WORKER_NODES="[1]")
+        try:
+            worker.start()
+            worker.wake("rebuild.drain")
+            worker.until(lambda: 1 not in nodes_with_marks(fleet))
+            assert nodes_with_marks(fleet) == {0, 2}
+        finally:
+            worker.kill()
+        drain(fleet)
+        assert marks(fleet) == []
+        drain(one)
+        assert rebuilt(one)["metrics_1d"]
+        assert rebuilt(fleet) == rebuilt(one)
+
+
+def rebuilt(database: Database) -> dict[str, list[str]]:
+    """What workers made of counters, by the names of hosts: each server numbers hosts, layouts and trusts by itself."""
+    tables = ("tier_moves", "metrics_10m", "metrics_1h", "metrics_1d")
+    found = {}
+    with database.read() as session:
+        for table in tables:
+            statement = text(f"SELECT h.name, t.* FROM {table} t JOIN hosts h ON h.id = t.host_id")
+            found[table] = sorted(
+                str({name: value for name, value in row.items() if not name.endswith(("_id", "built_at"))})
+                for row in session.execute(statement).mappings()
+            )
+    return found
+
+
+def nodes_with_marks(database: Database) -> set[int]:
+    """Numbers of the nodes whose hosts wait for a worker."""
+    with database.read() as session:
+        rows = session.execute(text("SELECT DISTINCT subject_id >> 40 FROM marks WHERE kind = 'counters'"))
+        return {int(node) for node in rows.scalars()}
+
+
+def test_what_a_node_that_is_away_held_stands_as_it_did(template: Template, fleet: Database) -> None:
+    watched = Watched(fleet, 40)
+    keys, rows = recording("04-pingpong")
+    hosts = [watched.enrol(f"busy-{number}") for number in range(3)]
+    rule = Rule("host", "promoted_pages > 10/s", for_seconds=60)
+    Rules(fleet).create(rule, actor="test")
+    watched.evaluate(0.5)
+    for host in hosts:
+        watched.send(host, keys, rows[:20])
+    watched.evaluate(19)
+    before = watched.changes("host")
+    assert [change.after for change in before] == ["firing"] * 3
+    with node_away(template, fleet, 1):
+        assert Nodes(fleet).on_each(lambda own: KeepPartitions(own, utc_now).run().made is not None) == [True, True]
+        watched.evaluate(20)
+        assert watched.changes("host") == before, "nobody knows what its hosts do"
+    watched.evaluate(21)
+    assert watched.changes("host") == before, "its states went on where they stood"
+    for host in hosts:
+        watched.send(host, keys, [rows[19]] * 8, first=20)
+    watched.evaluate(30)
+    assert [change.after for change in watched.changes("host")[len(before) :]] == ["resolved"] * 3
+
+
+def test_what_is_made_of_all_hosts_waits_for_a_node_that_is_away(template: Template, fleet: Database) -> None:
+    for number in range(3):
+        send_counters(fleet, enrol(fleet, name=f"h{number}"), day_before(), range(1, 31))
+    with node_away(template, fleet, 1):
+        drain(fleet)
+        waiting = {kind for kind, _, _ in marks(fleet)}
+        assert waiting, "of the fleet"
+        assert waiting <= {job.kind for job in OF_THE_FLEET}
+        drain(fleet, utc_now() + AWAITED)
+        assert marks(fleet) == []
+    drain(fleet)
+    with fleet.read() as session:
+        hosts = session.execute(text("SELECT DISTINCT promoted_known FROM fleet_moves")).scalars().all()
+    assert hosts == [3], "its own buckets ask for those of the fleet again"
+
+
+def test_an_export_of_several_servers_is_that_of_one(template: Template, fleet: Database, tmp_path: Path) -> None:
+    token = populate(fleet, n_hosts=3).token
+    with ExitStack() as ended:
+        name = gathered(template, fleet)
+        ended.callback(template.drop_database, name)
+        tables = []
+        for number, url in enumerate((fleet.url, template.cluster.url(name))):
+            chosen = {"database_url": url, "rate_limits": {"enabled": False}}
+            _, client = ended.enter_context(running(Settings.model_validate(chosen)))
+            folder = tmp_path / str(number)
+            words = ("--from", str((utc_now() - timedelta(days=1)).date()), "--url", str(client.base_url), "--json")
+            done = call("export", folder, *words, env={**os.environ, "TIERSCOPE_TOKEN": token})
+            assert done.status == 0, done.stderr
+            files = sorted(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"])
+            tables.append({file: pd.read_parquet(folder / file) for file in files})
+        several, one = tables
+        assert several.keys() == one.keys()
+        assert len(one["lists/hosts.parquet"]) == 3
+        for file, expected in one.items():
+            pd.testing.assert_frame_equal(several[file], expected)
