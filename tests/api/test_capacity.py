@@ -56,7 +56,7 @@ def test_answers_and_their_files(client: httpx.Client, fleet: CapacityFleet) -> 
     assert [len(forecast[name]) for name in ("history", "forecast")] == [20, 10]
     assert forecast["forecast"][0]["median"] == pytest.approx(120 * GIB)
     plan = client.post("/v1/capacity/plan", json=PLAN).json()
-    assert set(plan["packing"]) == {"without", "with"}
+    assert set(plan["packing"]) == {"without", "with", "with_swap"}
     assert plan["quarters"][0]["hosts_without_tiering"] == 1
     origins = {"": "measured", "/forecast": "measured", "/plan": "unknown"}
     for path, origin in origins.items():

@@ -1,13 +1,16 @@
 """Packing: nothing over capacity, all demand placed or named, bounds that hold, tiering never on more hosts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierscope.domain.capacity.plan import Demand, Packed, lower_bound, pack, plan_fleet
 from tierscope.domain.capacity.skus import Sku
+from tierscope.domain.capacity.swap import shared_life_years
 
 GIB = 1 << 30
 BIG = Sku("big", 16, (32 * GIB, 64 * GIB), 8, 8, 4, 128 * GIB)
@@ -68,33 +71,76 @@ def check(packed: Packed, asked: Sequence[Demand]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(demands(), skus())
 def test_plans_hold_what_they_promise(asked: list[Demand], kinds: list[Sku]) -> None:
-    without, tiered = plan_fleet(asked, kinds)
+    fleet = plan_fleet(asked, kinds)
+    without, tiered = fleet.without, fleet.tiered
+    assert fleet.swapped is None
     check(without, [one.without_tiering() for one in asked])
     check(tiered, asked)
     assert all(host.cxl_devices == 0 for host in without.hosts)
     assert len(tiered.unplaced) <= len(without.unplaced)
     if len(tiered.unplaced) == len(without.unplaced):
         assert len(tiered.hosts) <= len(without.hosts)
-    assert plan_fleet(list(reversed(asked)), kinds)[0].unplaced == tuple(reversed(without.unplaced))
+    assert plan_fleet(list(reversed(asked)), kinds).without.unplaced == tuple(reversed(without.unplaced))
 
 
 @settings(max_examples=50, deadline=None)
 @given(demands(), skus())
 def test_where_all_must_be_in_dram_tiering_changes_nothing(asked: list[Demand], kinds: list[Sku]) -> None:
     bare = [one.without_tiering() for one in asked]
-    without, tiered = plan_fleet(bare, kinds)
-    assert len(tiered.hosts) <= len(without.hosts)
+    fleet = plan_fleet(bare, kinds)
+    assert len(fleet.tiered.hosts) <= len(fleet.without.hosts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(demands(), skus(), st.floats(0.01, 1.0), st.sampled_from([0.0, 1.0 / 3.0]))
+def test_memory_on_swap_takes_no_more_hosts(asked: list[Demand], kinds: list[Sku], on_swap: float, pool: float) -> None:
+    swapping = [
+        replace(one, swap_bytes=one.memory_bytes * on_swap, pool_bytes=one.memory_bytes * on_swap * pool)
+        for one in asked
+    ]
+    fleet = plan_fleet(swapping, kinds)
+    bare = plan_fleet(asked, kinds)
+    assert (fleet.without, fleet.tiered) == (bare.without, bare.tiered)
+    if not asked:
+        return
+    assert fleet.swapped is not None
+    check(fleet.swapped, asked if fleet.swap_fails else swapping)
+    if len(fleet.swapped.unplaced) == len(fleet.tiered.unplaced):
+        assert len(fleet.swapped.hosts) <= len(fleet.tiered.hosts)
+    assert len(fleet.swapped.unplaced) <= len(fleet.tiered.unplaced)
+
+
+def test_a_third_on_swap_halves_the_hosts_and_its_pool_takes_dram() -> None:
+    plain = replace(BIG, cxl_devices_max=0)
+    asked = demand("web", 8, 600.0, 200.0)
+    on_drives = replace(asked, swap_bytes=8 * 100.0 * GIB)
+    fleet = plan_fleet([on_drives], [plain])
+    assert fleet.swapped is not None
+    assert (len(fleet.tiered.hosts), len(fleet.swapped.hosts)) == (8, 4)
+    compressed = plan_fleet([replace(on_drives, pool_bytes=8 * 33.0 * GIB)], [plain])
+    assert compressed.swapped is not None
+    assert len(compressed.swapped.hosts) == 8, "533 GiB a unit: two are more than the 1 TiB of a host"
+    assert not compressed.swap_fails
+
+
+def test_a_drive_of_several_services_wears_by_their_writes_and_sizes() -> None:
+    assert shared_life_years([100.0, 100.0], [10.0, 10.0]) == pytest.approx(10.0)
+    assert shared_life_years([300.0, 100.0], [100.0, 2.0]) == pytest.approx(400.0 / 53.0)
+    for sizes, lives in (([], [1.0]), ([1.0], [0.0])):
+        with pytest.raises(ValueError, match="holds some bytes"):
+            shared_life_years(sizes, lives)
 
 
 def test_cold_memory_goes_to_devices_and_saves_hosts() -> None:
     asked = [demand("web", 8, 900.0, 200.0)]
-    without, tiered = plan_fleet(asked, [BIG])
+    fleet = plan_fleet(asked, [BIG])
+    without, tiered = fleet.without, fleet.tiered
     assert (len(without.hosts), len(tiered.hosts)) == (8, 8)
     # 900 GiB need 1 TiB of modules without devices; with four of those half a TiB does.
     assert {host.dram_bytes for host in without.hosts} == {16 * 64 * GIB}
     assert {(host.dram_bytes, host.cxl_devices) for host in tiered.hosts} == {(16 * 32 * GIB, 4)}
     halves = plan_fleet([demand("web", 8, 600.0, 200.0)], [BIG])
-    assert (len(halves[0].hosts), len(halves[1].hosts)) == (8, 4)
+    assert (len(halves.without.hosts), len(halves.tiered.hosts)) == (8, 4)
 
 
 def test_what_no_kind_of_host_holds_is_named_with_the_cause() -> None:

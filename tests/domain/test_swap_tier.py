@@ -15,7 +15,7 @@ TERMS = SwapTerms(
     dram=Range(10.0, 9.0, 11.0),
     ssd=Range(0.2, 0.1, 0.3),
     finance=Finance(5.0, 0.0, "straight_line"),
-    drive="zns",
+    device="zns",
     cores=8.0,
     loss_target=0.01,
 )
@@ -74,23 +74,49 @@ def test_prices_wear_and_latency_each_bind() -> None:
     assert (unsure.verdict, unsure.binding) == ("may_pay", "uncertainty")
     worn = judge_swap_tier(cold_memory(0.02), replace(TERMS, ssd=Range(2.0, 2.0, 2.0), cores=1e4))
     assert (worn.verdict, worn.binding) == ("does_not_pay", "endurance")
+    assert worn.best.drive_life_years is not None
     assert worn.best.drive_life_years.value < 5.0
     quick = judge_swap_tier(calm, replace(TERMS, latency_p99_s=2e-4))
     assert (quick.verdict, quick.binding) == ("keep_out", "latency")
     assert judge_swap_tier(calm, replace(TERMS, latency_p99_s=2e-3)).verdict == "pays"
 
 
+def test_compressed_memory_frees_all_but_its_pool_and_wears_nothing() -> None:
+    busy = cold_memory(0.02)
+    flash = judge_swap_tier(busy, replace(TERMS, cores=1e3)).best
+    found = judge_swap_tier(busy, replace(TERMS, device="zram", cores=1e3)).best
+    assert (found.age_seconds, found.out_bytes) == (flash.age_seconds, flash.out_bytes)
+    assert found.drive_life_years is None
+    assert found.pool_bytes.value == pytest.approx(found.out_bytes.value / 3.0)
+    assert flash.pool_bytes.value == 0.0
+    assert found.cost_per_year.value == pytest.approx(found.pool_bytes.value / GIB * 10.0 / 5.0)
+    assert found.saving_per_year.value == pytest.approx(found.out_bytes.value * 2 / 3 / GIB * 10.0 / 5.0)
+    assert found.wait_ratio.value == pytest.approx(flash.wait_ratio.value * 4.0 / 80.0)
+    assert found.loss.value == pytest.approx(found.wait_ratio.value / 1e3)
+    # A price that may be four times as high is that of what is freed and of what the pool takes alike.
+    unsure = replace(TERMS, device="zram", cores=1e3, dram=Range(10.0, 5.0, 40.0))
+    assert judge_swap_tier(busy, unsure).verdict == "pays"
+    quick = replace(TERMS, device="zram", cores=1e3, latency_p99_s=2e-4)
+    assert judge_swap_tier(busy, quick).verdict == "pays", "fifty swap-ins of compressed memory fit in 200 us"
+
+
 def parts(age: SwapAge) -> tuple[Range, ...]:
-    return (age.out_bytes, age.back_bytes_per_s, age.loss, age.saving_per_year, age.drive_life_years)
+    life = () if age.drive_life_years is None else (age.drive_life_years,)
+    held = (age.out_bytes, age.pool_bytes, age.back_bytes_per_s, age.wait_ratio, age.loss)
+    return (*held, age.cost_per_year, age.saving_per_year, *life)
 
 
 @given(
-    st.floats(0.0, 3.0), st.integers(3, 20), st.floats(0.0, 0.3), st.sampled_from(["block", "zns"]), st.floats(0.1, 1e3)
+    st.floats(0.0, 3.0),
+    st.integers(3, 20),
+    st.floats(0.0, 0.3),
+    st.sampled_from(["block", "zns", "zram"]),
+    st.floats(0.1, 1e3),
 )
 def test_ends_hold_the_middle_and_later_ages_hold_less(
-    per_minute: float, lags: int, band: float, drive: str, cores: float
+    per_minute: float, lags: int, band: float, device: str, cores: float
 ) -> None:
-    terms = replace(TERMS, drive=drive, cores=cores)  # type: ignore[arg-type]
+    terms = replace(TERMS, device=device, cores=cores)  # type: ignore[arg-type]
     found = judge_swap_tier(cold_memory(per_minute, lags=lags, band=band), terms)
     assert len(found.ages) == lags + 1
     for age in found.ages:

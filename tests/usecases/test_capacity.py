@@ -23,6 +23,7 @@ from tierscope.usecases.capacity.plan import Asked, CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.fleet.events import EventRequest, Events
+from tierscope.usecases.knobs.swap_tier import SwapTierReads
 from tierscope.usecases.rebuild.counters import rebuild_metrics_1d
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -148,7 +149,7 @@ def test_a_day_of_data_shows_raw_figures_and_no_forecast(database: Database) -> 
     assert any("simulated" in note for note in view.notes)
     yesterday = CapacityReads(fleet.context(at=TODAY + timedelta(minutes=1))).list("service")
     assert yesterday.subjects[0].resident_bytes.status == "ok"
-    [demand] = CapacityPlans(fleet.context()).plan(asked()).demands
+    [demand] = plans_of(fleet).plan(asked()).demands
     assert (demand.growth_ratio_per_quarter, demand.grows_by) == (None, "no forecast: not grown")
 
 
@@ -239,13 +240,17 @@ def asked(**changes: object) -> Asked:
     return Asked(**{**wanted, **changes})  # type: ignore[arg-type]
 
 
+def plans_of(fleet: CapacityFleet) -> CapacityPlans:
+    return CapacityPlans(fleet.context(), SwapTierReads(fleet.context()))
+
+
 def test_a_plan_packs_the_fleet_now_and_by_quarter(database: Database) -> None:
     fleet = make_fleet(database, "prod/web", growing(60))
     add_heat(fleet, 3)
     update(fleet)
     with database.write() as transaction:
         transaction.execute(text("DELETE FROM capacity_days WHERE ts = :ts"), {"ts": TODAY})
-    plans = CapacityPlans(fleet.context())
+    plans = plans_of(fleet)
     plan = plans.plan(asked())
     assert [quarter.quarter for quarter in plan.quarters] == ["now", "2026 Q4", "2027 Q1"]
     assert [str(quarter.ends_at) for quarter in plan.quarters[1:]] == ["2026-12-31", "2027-03-31"]
@@ -283,7 +288,7 @@ def test_exports_hold_the_answers(database: Database) -> None:
     rows = list(csv.DictReader(io.StringIO(export_forecast(forecast, "csv").decode())))
     assert len(rows) == 30 + 7
     assert float(rows[-1]["median_bytes"]) == pytest.approx(forecast.forecast[-1].median)
-    plan = CapacityPlans(fleet.context()).plan(asked())
+    plan = plans_of(fleet).plan(asked())
     parts = [row["part"] for row in csv.DictReader(io.StringIO(export_plan(plan, "csv").decode()))]
     assert (parts.count("quarter"), parts.count("sku")) == (6, 6)
     assert "placed" in parts

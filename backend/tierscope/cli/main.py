@@ -20,6 +20,7 @@ from tierscope.cli.alerts import rules
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, say
 from tierscope.cli.base.progress import shown_progress
 from tierscope.cli.capacity import command as capacity
+from tierscope.cli.capacity import plan as capacity_plan
 from tierscope.cli.experiments import command as experiments
 from tierscope.cli.fairness import command as fairness
 from tierscope.cli.fleet import agents, hosts
@@ -48,7 +49,7 @@ PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Start an instance on this machine": (up, down, status, doctor),
     "Look at the fleet": (fairness, network, ("hosts", hosts.app), ("agents", agents.app), event),
     "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
-    "Plan and calculate": (capacity, tco, simulate, swap_device),
+    "Plan and calculate": (capacity, capacity_plan, tco, simulate, swap_device),
     "Watch and notify": (("rules", rules.app), ("silences", silences.app)),
     "Exchange data": (export, analyze, ("import", agent_data.import_app), openapi),
     "Run the service": (

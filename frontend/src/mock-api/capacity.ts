@@ -1,4 +1,11 @@
-import type { Capacity, CapacityForecast, CapacityPlan, CapacitySubject, Report } from '../api/_generated/schema'
+import type {
+  Capacity,
+  CapacityForecast,
+  CapacityPlan,
+  CapacitySubject,
+  PlanSwap,
+  Report,
+} from '../api/_generated/schema'
 import { figure, mockWindow, nothing } from './figures'
 
 const gib = 2 ** 30
@@ -111,20 +118,86 @@ export function capacityForecast(id: string): CapacityForecast {
   }
 }
 
+/** What a plan holds on swap: memory of one service, of two. */
+function planSwap(device: PlanSwap['device']): PlanSwap {
+  const range = (value: number) => ({
+    value,
+    interval: { lo: value * 0.5, hi: value * 2, level: null, kind: 'range' as const },
+    currency: 'USD',
+  })
+  const figures = {
+    swap_bytes: figure('swap_tier.out_bytes/1', 90 * gib, 'bytes'),
+    pool_bytes: figure('swap_tier.pool_bytes/1', 0, 'bytes'),
+    wait_ratio: figure('swap_tier.wait_ratio/1', 0.004, 'ratio', {
+      interval: { lo: 0.001, hi: 0.02, level: null, kind: 'range' },
+    }),
+    drive_life_years: figure('swap_tier.drive_life_years/1', 9, 'years'),
+    cost_per_year: range(12),
+    saving_per_year: range(520),
+  }
+  const checkout = { service: 'prod/checkout', service_id: 'svc-checkout', device: 'block' as const }
+  return {
+    device,
+    loss_target: 0.01,
+    ...figures,
+    keep_out: ['prod/huge'],
+    not_judged: 0,
+    services: [
+      {
+        ...checkout,
+        ...figures,
+        held: true,
+        verdict: 'pays',
+        why: 'Swap pays below DRAM for memory that was cold for 10 more minutes: it frees 90.0 GiB.',
+        age_seconds: 600,
+        loss_ratio: figure('swap_tier.loss_ratio/1', 0.0004, 'ratio'),
+      },
+      {
+        ...checkout,
+        service: 'prod/huge',
+        service_id: 'svc-huge',
+        held: false,
+        verdict: 'keep_out',
+        why: 'Keep this service out of swap (`memory.swap.max` 0): memory comes back so soon.',
+        age_seconds: null,
+        swap_bytes: null,
+        pool_bytes: null,
+        wait_ratio: null,
+        loss_ratio: null,
+        drive_life_years: null,
+        cost_per_year: null,
+        saving_per_year: null,
+      },
+    ],
+  }
+}
+
 /** A plan of two quarters in which tiering needs fewer hosts, and one service fits nowhere without it. */
-export function capacityPlan(): CapacityPlan {
+export function capacityPlan(swap: PlanSwap['device'] | null = null): CapacityPlan {
+  const onSwap = swap !== null
   const quarter = (name: string, without: number, withTiers: number) => ({
     quarter: name,
     ends_at: '2026-12-31',
     hosts_without_tiering: without,
     hosts_with_tiering: withTiers,
+    hosts_with_swap: onSwap ? withTiers - 2 : null,
     lower_bound_without: without - 1,
     lower_bound_with: withTiers - 1,
+    lower_bound_with_swap: onSwap ? withTiers - 3 : null,
     price_without: null,
     price_with: null,
-    by_sku: [{ sku: '2-socket', without_tiering: without, with_tiering: withTiers }],
+    price_with_swap: null,
+    by_sku: [
+      { sku: '2-socket', without_tiering: without, with_tiering: withTiers, with_swap: onSwap ? withTiers - 2 : null },
+    ],
   })
-  const placed = { service: 'prod/checkout', service_id: 'svc-checkout', dram_bytes: 300 * gib, cxl_bytes: 100 * gib }
+  const placed = {
+    service: 'prod/checkout',
+    service_id: 'svc-checkout',
+    dram_bytes: 300 * gib,
+    cxl_bytes: 100 * gib,
+    swap_bytes: 0,
+  }
   const host = { sku: '2-socket', count: 9, dram_bytes: 512 * gib, cxl_bytes: 256 * gib, cxl_devices: 1, cores: null }
   return {
     quarters: [quarter('2026 Q4', 12, 9), quarter('2027 Q1', 14, 10)],
@@ -139,6 +212,7 @@ export function capacityPlan(): CapacityPlan {
         },
       ],
       with: [{ ...host, placed: [placed] }],
+      with_swap: onSwap ? [{ ...host, count: 7, placed: [{ ...placed, swap_bytes: 90 * gib }] }] : null,
     },
     demands: [
       {
@@ -164,6 +238,7 @@ export function capacityPlan(): CapacityPlan {
         why: 'a host holds at most 1.5 TiB of DRAM',
       },
     ],
+    swap: swap === null ? null : planSwap(swap),
     loss_target: null,
     headroom_ratio: 0.1,
     notes: [],

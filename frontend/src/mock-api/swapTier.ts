@@ -11,9 +11,12 @@ function age(seconds: number, out: number, loss: number, saving: number): SwapAg
   return {
     age_seconds: seconds,
     out_bytes: figure('swap_tier.out_bytes/1', out, 'bytes', around(out)),
+    pool_bytes: figure('swap_tier.pool_bytes/1', 0, 'bytes'),
     back_bytes_per_s: figure('swap_tier.back_bytes_per_s/1', out / 1e5, 'bytes_per_s', around(out / 1e5)),
     loss_ratio: figure('swap_tier.loss_ratio/1', loss, 'ratio', around(loss)),
+    wait_ratio: figure('swap_tier.wait_ratio/1', loss * 3, 'ratio', around(loss * 3)),
     drive_life_years: figure('swap_tier.drive_life_years/1', 9, 'years', around(9)),
+    cost_per_year: { value: 12, interval: { lo: 6, hi: 24, level: null, kind: 'range' }, currency: 'USD' },
     saving_per_year: {
       value: saving,
       interval: { lo: saving * 0.4, hi: saving * 1.7, level: null, kind: 'range' },
@@ -48,6 +51,7 @@ export function swapTier(serviceId: string, lossTarget: number): ServiceSwapTier
     name: 'cache/redis',
     origin: 'simulated',
     window: mockWindow,
+    device: 'block',
     verdict: known ? 'pays' : null,
     binding: known ? 'loss' : null,
     sentence: known

@@ -64,6 +64,24 @@ describe('the capacity page', () => {
     expect(packed.getAllByRole('cell', { name: 'free' })).toHaveLength(2)
   })
 
+  it('holds cold memory on swap where that is chosen, with its cost, wear, waits and who is kept out', async () => {
+    const { capacityPlan } = await import('../mock-api/capacity')
+    openApp('/capacity?tab=plan&plan=(swap~%27block)', ({ pathname }) =>
+      pathname === '/v1/capacity/plan'
+        ? new Response(JSON.stringify(capacityPlan('block')), { headers: { 'Content-Type': 'application/json' } })
+        : undefined,
+    )
+    expect((await screen.findByTestId('plan-sentence')).textContent).toContain('With cold memory on swap it takes 8')
+    const packed = within(screen.getByTestId('chart-packing-swap'))
+    expect(packed.getByRole('img', { name: 'Swap: 90 GiB of 90 GiB used' })).toBeTruthy()
+    const totals = screen.getByTestId('plan-swap').textContent
+    expect(totals).toContain('$12.00 ($6.00 to $24.00)')
+    expect(totals).toContain('prod/huge')
+    const [, first, second] = within(screen.getByTestId('plan-swap-services')).getAllByRole('row')
+    expect(first?.textContent).toContain('pays')
+    expect(second?.textContent).toContain('keep out')
+  })
+
   it('asks for no plan while nothing has been measured', async () => {
     const { capacity } = await import('../mock-api/capacity')
     const { nothing } = await import('../mock-api/figures')

@@ -584,6 +584,7 @@ class CapacityPlan(TypedDict):
     notes: list[str]
     packing: Packing
     quarters: list[PlanQuarter]
+    swap: PlanSwap | None
     unplaced: list[Unplaced]
 
 
@@ -824,12 +825,12 @@ class CxlBeside(TypedDict):
     """The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap."""
 
     cheaper: Literal["swap", "cxl"] | None
-    cost_per_year: YearlyCost
+    cost_per_year: YearlyMoney
     loss_ratio: Figure
     media: Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
-    saving_per_year: Saving
+    saving_per_year: YearlyMoney
     sentence: str
-    swap_cost_per_year: YearlyCost
+    swap_cost_per_year: YearlyMoney
 
 
 class CxlDevice(TypedDict):
@@ -2564,11 +2565,12 @@ class OwnerRequest(TypedDict):
     team_id: str | None
 
 
-# The fleet now, packed without and with tiering.
+# The fleet now, packed without tiering, with it, and with cold memory on swap too.
 Packing = TypedDict(
     "Packing",
     {
         "with": "list[PlannedHost]",
+        "with_swap": "list[PlannedHost] | None",
         "without": "list[PlannedHost]",
     },
 )
@@ -2811,6 +2813,7 @@ class PlacedService(TypedDict):
     dram_bytes: float
     service: str
     service_id: str
+    swap_bytes: float
 
 
 class PlanBundle(TypedDict):
@@ -2888,11 +2891,14 @@ class PlanQuarter(TypedDict):
 
     by_sku: list[SkuHosts]
     ends_at: str
+    hosts_with_swap: int | None
     hosts_with_tiering: int | None
     hosts_without_tiering: int | None
     lower_bound_with: int | None
+    lower_bound_with_swap: int | None
     lower_bound_without: int | None
     price_with: float | None
+    price_with_swap: float | None
     price_without: float | None
     quarter: str
 
@@ -2913,6 +2919,7 @@ class PlanRequest(TypedDict):
     loss_target: NotRequired[float | None]
     service_ids: NotRequired[list[str] | None]
     skus: list[PlanSku]
+    swap: NotRequired[Literal["as_found", "block", "zns", "zram"] | None]
 
 
 class PlanSku(TypedDict):
@@ -2927,6 +2934,22 @@ class PlanSku(TypedDict):
     dram_slots: int
     name: str
     price: NotRequired[float | None]
+
+
+class PlanSwap(TypedDict):
+    """What the plan holds on swap now, over all services that it holds there. Nothing held: no costs and no waits."""
+
+    cost_per_year: YearlyMoney | None
+    device: Literal["as_found", "block", "zns", "zram"]
+    drive_life_years: Figure
+    keep_out: list[str]
+    loss_target: float
+    not_judged: int
+    pool_bytes: Figure
+    saving_per_year: YearlyMoney | None
+    services: list[SwapOfService]
+    swap_bytes: Figure
+    wait_ratio: Figure
 
 
 class PlannedHost(TypedDict):
@@ -3743,14 +3766,6 @@ class SavedView(TypedDict):
     shared: bool
 
 
-class Saving(TypedDict):
-    """Money a year; negative where swap costs more."""
-
-    currency: str
-    interval: Interval
-    value: float
-
-
 class ScatterFit(TypedDict):
     """A straight line through the levels of one kind: throughput = intercept + slope x bytes."""
 
@@ -4089,6 +4104,7 @@ class ServiceSwapTier(TypedDict):
     best: SwapAgeView | None
     binding: Literal["loss", "latency", "price", "endurance", "uncertainty", "none"] | None
     cxl: CxlBeside | None
+    device: Literal["block", "zns", "zram"]
     hosts: list[SwappingHost]
     loss_target: float
     name: str
@@ -4302,9 +4318,10 @@ class SkuDocument(TypedDict):
 
 
 class SkuHosts(TypedDict):
-    """Hosts of a SKU, without and with tiering."""
+    """Hosts of a SKU, without and with tiering, and with swap too (null: the plan has none)."""
 
     sku: str
+    with_swap: int | None
     with_tiering: int
     without_tiering: int
 
@@ -4450,10 +4467,13 @@ class SwapAgeView(TypedDict):
 
     age_seconds: float
     back_bytes_per_s: Figure
+    cost_per_year: YearlyMoney
     drive_life_years: Figure
     loss_ratio: Figure
     out_bytes: Figure
-    saving_per_year: Saving
+    pool_bytes: Figure
+    saving_per_year: YearlyMoney
+    wait_ratio: Figure
 
 
 class SwapArea(TypedDict):
@@ -4501,6 +4521,25 @@ class SwapInfo(TypedDict):
     size_bytes: int
     used_bytes: int
     zoned: str | None
+
+
+class SwapOfService(TypedDict):
+    """Whether a plan holds cold memory of a service on swap; figures are those of its swap advice, at the best age."""
+
+    age_seconds: float | None
+    cost_per_year: YearlyMoney | None
+    device: Literal["block", "zns", "zram"]
+    drive_life_years: Figure | None
+    held: bool
+    loss_ratio: Figure | None
+    pool_bytes: Figure | None
+    saving_per_year: YearlyMoney | None
+    service: str
+    service_id: str
+    swap_bytes: Figure | None
+    verdict: Literal["pays", "may_pay", "does_not_pay", "keep_out"] | None
+    wait_ratio: Figure | None
+    why: str
 
 
 class SwapTierAssumption(TypedDict):
@@ -5205,8 +5244,8 @@ class WrittenWindow(TypedDict):
     ratio: Figure
 
 
-class YearlyCost(TypedDict):
-    """Money a year."""
+class YearlyMoney(TypedDict):
+    """Money a year; a saving is negative where it costs more."""
 
     currency: str
     interval: Interval

@@ -1446,14 +1446,14 @@ class Client(Transport):
         return cast("models.SwitchAnswer", self._json("POST", "/v1/agents/pause", body=body))
 
     def plan_capacity_file(self, body: models.PlanRequest, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
-        """Hosts needed by quarter. Pack the services on hosts of the chosen kinds, without and with tiering, now and
-        by quarter. As a file.
+        """Hosts needed by quarter. Pack the services on hosts of the chosen kinds, without and with tiering and swap,
+        now and by quarter. As a file.
         """
         return self._bytes("POST", "/v1/capacity/plan", query={"format": format_}, body=body)
 
     def plan_capacity(self, body: models.PlanRequest) -> models.CapacityPlan:
-        """Hosts needed by quarter. Pack the services on hosts of the chosen kinds, without and with tiering, now and
-        by quarter.
+        """Hosts needed by quarter. Pack the services on hosts of the chosen kinds, without and with tiering and swap,
+        now and by quarter.
         """
         return cast("models.CapacityPlan", self._json("POST", "/v1/capacity/plan", body=body))
 
@@ -3373,6 +3373,7 @@ class Client(Transport):
         format_: Literal["csv", "parquet", "arrow"],
         loss_target: float | None = None,
         cores: float | None = None,
+        device: Literal["block", "zns", "zram"] | None = None,
         from_: str | None = None,
         to: str | None = None,
     ) -> bytes:
@@ -3382,7 +3383,14 @@ class Client(Transport):
         return self._bytes(
             "GET",
             f"/v1/services/{quote(service_id, safe='')}/swap-tier",
-            query={"loss_target": loss_target, "cores": cores, "from": from_, "to": to, "format": format_},
+            query={
+                "loss_target": loss_target,
+                "cores": cores,
+                "device": device,
+                "from": from_,
+                "to": to,
+                "format": format_,
+            },
         )
 
     def read_service_swap_tier_table(
@@ -3391,6 +3399,7 @@ class Client(Transport):
         *,
         loss_target: float | None = None,
         cores: float | None = None,
+        device: Literal["block", "zns", "zram"] | None = None,
         from_: str | None = None,
         to: str | None = None,
     ) -> Table:
@@ -3399,7 +3408,7 @@ class Client(Transport):
         """
         return self._table(
             f"/v1/services/{quote(service_id, safe='')}/swap-tier",
-            {"loss_target": loss_target, "cores": cores, "from": from_, "to": to},
+            {"loss_target": loss_target, "cores": cores, "device": device, "from": from_, "to": to},
         )
 
     def read_service_swap_tier(
@@ -3408,6 +3417,7 @@ class Client(Transport):
         *,
         loss_target: float | None = None,
         cores: float | None = None,
+        device: Literal["block", "zns", "zram"] | None = None,
         from_: str | None = None,
         to: str | None = None,
     ) -> models.ServiceSwapTier:
@@ -3419,7 +3429,7 @@ class Client(Transport):
             self._json(
                 "GET",
                 f"/v1/services/{quote(service_id, safe='')}/swap-tier",
-                query={"loss_target": loss_target, "cores": cores, "from": from_, "to": to},
+                query={"loss_target": loss_target, "cores": cores, "device": device, "from": from_, "to": to},
             ),
         )
 

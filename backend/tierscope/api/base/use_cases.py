@@ -141,7 +141,7 @@ class _Reads:
         self.series = Series(context)
         self.alert_routes = AlertRoutes(context)
         self.capacity = CapacityReads(context)
-        self.capacity_plans = CapacityPlans(context)
+        self.capacity_plans = CapacityPlans(context, self.swap_tiers)
         self.reports = Reports(context)
         self.agent_versions = AgentVersionReads(context)
         self.data_quality = DataQualityReads(context)

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from tierscope.api.base.figures import Model
+from tierscope.usecases.capacity.swap import PlanDevice
 
 
 class PlanSku(Model):
@@ -30,4 +31,7 @@ class PlanRequest(Model):
         default=None, gt=0, le=0.5, description="DRAM by ratio advice at this loss, where advice was stored for it."
     )
     headroom_ratio: float = Field(default=0.1, ge=0, le=1)
+    swap: PlanDevice | None = Field(
+        default=None, description="Cold memory may lie on swap on such devices; `as_found`: on what hosts swap to."
+    )
     service_ids: list[str] | None = Field(default=None, max_length=1000)

@@ -58,7 +58,7 @@ def read_forecast(
 
 @router.post("/plan", summary="Hosts needed by quarter")
 def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: Format = "json") -> Answer[CapacityPlan]:
-    """Pack the services on hosts of the chosen kinds, without and with tiering, now and by quarter."""
+    """Pack the services on hosts of the chosen kinds, without and with tiering and swap, now and by quarter."""
     skus = tuple(
         Sku(
             sku.name,
@@ -74,7 +74,8 @@ def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: For
         for sku in body.skus
     )
     services = None if body.service_ids is None else tuple(body.service_ids)
-    view = plans.plan(Asked(skus, body.horizon_quarters, body.loss_target, body.headroom_ratio, services))
+    asked = Asked(skus, body.horizon_quarters, body.loss_target, body.headroom_ratio, services, body.swap)
+    view = plans.plan(asked)
     return answer_with_file(
         request,
         format,

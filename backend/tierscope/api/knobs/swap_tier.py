@@ -8,6 +8,7 @@ from tierscope.api.base.answers import Answer, From, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.usecases.knobs.swap_tier import HostSwapTier, ServiceSwapTier, SwapTierReads
 
 router = APIRouter(prefix="/v1", tags=["knobs"], dependencies=[Depends(requires("read:fleet"))])
@@ -26,11 +27,14 @@ def read_service_swap_tier(
     cores: Annotated[
         float | None, Query(gt=0, le=1e6, description="Busy processors of all hosts; left out: one for each host.")
     ] = None,
+    device: Annotated[
+        SwapDevice | None, Query(description="What to swap to; left out: what the hosts swap to.")
+    ] = None,
     from_: From = None,
     to: To = None,
 ) -> Answer[ServiceSwapTier]:
     """By how long memory was cold: bytes on swap, loss, life of the drive and saving; the best age, and what binds."""
-    view = reads.service(service_id, loss_target=loss_target, cores=cores, from_=from_, to=to)
+    view = reads.service(service_id, loss_target=loss_target, cores=cores, from_=from_, to=to, device=device)
     return answer(request, ServiceSwapTier, view)
 
 

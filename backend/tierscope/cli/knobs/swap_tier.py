@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,10 +11,12 @@ from tierscope.cli.base.figures import figure_text
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from tierscope.domain.capacity.swap import SwapDevice
     from tierscope.usecases.knobs.swap_hosts import SwapArea, SwappingHost
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
 
 MOST_LOSS = 0.5
+DEVICES = ("block", "zns", "zram")
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +31,9 @@ def swap_tier(
     cores: Annotated[
         float | None, typer.Option(min=0.001, help="Busy processors of all its hosts; absent: one for each host.")
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(help=f"What to swap to: {', '.join(DEVICES)}; absent: what its hosts swap to.")
+    ] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start of the window, such as -24h.")] = None,
     to: Annotated[str | None, typer.Option(help="End of the window.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
@@ -37,6 +42,8 @@ def swap_tier(
     """Say whether swap pays below DRAM for a service, from its measured cold memory and prices."""
     if not 0.0 < loss_target <= MOST_LOSS:
         fail("a loss target is above 0 and at most 0.5", next_step="write 1 % as 0.01", status=BAD_USAGE)
+    if device is not None and device not in DEVICES:
+        fail(f"there is no swap device {device[:40]!r}", next_step=f"use one of {', '.join(DEVICES)}", status=BAD_USAGE)
     from pydantic import TypeAdapter
 
     from tierscope.cli.base.database import open_database
@@ -49,7 +56,14 @@ def swap_tier(
     with open_database(settings, demo=demo) as database:
         reads = SwapTierReads(ReadContext(database, utc_now, settings))
         named = service_named(database, service)
-        found = reads.service(named, loss_target=loss_target, cores=cores, from_=from_, to=to)
+        found = reads.service(
+            named,
+            loss_target=loss_target,
+            cores=cores,
+            from_=from_,
+            to=to,
+            device=cast("SwapDevice | None", device),
+        )
     if as_json:
         print_json(TypeAdapter(ServiceSwapTier).dump_python(found, mode="json"))
     else:

@@ -2,13 +2,14 @@
 
 A demand is `units` equal parts, one per host that the service runs on. A part fits a host when the sum of what must
 be in DRAM fits its DRAM, the sum of all memory fits DRAM and CXL together, and processors suffice: what need not be in
-DRAM may lie in either. Without tiering all memory must be in DRAM. Ties go by name, so the same input gives the same
+DRAM may lie in either. Without tiering all memory must be in DRAM. Memory on swap needs neither, except the pool of
+compressed memory, which lies in DRAM. Ties go by name, so the same input gives the same
 plan. First fit is not optimal; the lower bounds hold for every packing.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +24,32 @@ _MANY = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A service: bytes and cores of all its units together; `dram_bytes` of them must be in DRAM."""
+    """A service: bytes and cores of all its units together; `dram_bytes` of them must be in DRAM.
+
+    `swap_bytes` of the memory are on swap, and take `pool_bytes` of DRAM where they are compressed there.
+    """
 
     name: str
     units: int
     memory_bytes: float
     dram_bytes: float
     cores: float = 0.0
+    swap_bytes: float = 0.0
+    pool_bytes: float = 0.0
 
     def unit(self) -> Floats:
         """DRAM, all memory and cores of one unit [3]."""
-        return np.array([self.dram_bytes, self.memory_bytes, self.cores], np.float64) / self.units
+        held = self.memory_bytes - self.swap_bytes
+        dram = min(self.dram_bytes, held) + self.pool_bytes
+        return np.array([dram, held + self.pool_bytes, self.cores], np.float64) / self.units
 
     def without_tiering(self) -> "Demand":
         """The same with all its memory in DRAM."""
-        return Demand(self.name, self.units, self.memory_bytes, self.memory_bytes, self.cores)
+        return replace(self.without_swap(), dram_bytes=self.memory_bytes)
+
+    def without_swap(self) -> "Demand":
+        """The same with all its memory in DRAM and on CXL."""
+        return replace(self, swap_bytes=0.0, pool_bytes=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +82,31 @@ class Packed:
         return None if any(price is None for price in prices) else float(sum(price or 0.0 for price in prices))
 
 
-def plan_fleet(demands: Sequence[Demand], skus: Sequence[Sku]) -> tuple[Packed, Packed]:
-    """The fleet without and with tiering. With it there are never more hosts than without: that packing still holds."""
-    bare = [demand.without_tiering() for demand in demands]
-    plain = [_without_cxl(sku) for sku in skus]
-    without = pack(bare, plain)
-    tiered = pack(demands, skus)
-    if not _better(without, tiered):
-        return without, tiered
-    kept = Packed(without.hosts, without.unplaced, tiered.lower_bound)
-    return without, kept
+@dataclass(frozen=True, slots=True)
+class PackedFleet:
+    """The fleet without tiering, with it, and with memory on swap too; the last is None where no demand has any."""
+
+    without: Packed
+    tiered: Packed
+    swapped: Packed | None
+
+    @property
+    def swap_fails(self) -> bool:
+        """Whether memory on swap needs more hosts, so that the packing without it stands."""
+        return self.swapped is not None and self.swapped.hosts is self.tiered.hosts
+
+
+def plan_fleet(demands: Sequence[Demand], skus: Sequence[Sku]) -> PackedFleet:
+    """The fleet in three ways. None takes more hosts than the one before it: that packing still holds."""
+    without = pack([demand.without_tiering() for demand in demands], [_without_cxl(sku) for sku in skus])
+    tiered = _no_worse(pack([demand.without_swap() for demand in demands], skus), without)
+    if not any(demand.swap_bytes for demand in demands):
+        return PackedFleet(without, tiered, None)
+    return PackedFleet(without, tiered, _no_worse(pack(demands, skus), tiered))
+
+
+def _no_worse(packed: Packed, before: Packed) -> Packed:
+    return Packed(before.hosts, before.unplaced, packed.lower_bound) if _better(before, packed) else packed
 
 
 def pack(demands: Sequence[Demand], skus: Sequence[Sku]) -> Packed:

@@ -3,7 +3,8 @@
 Memory that turned cold at a steady rate has an age distribution with the shape of its survival S(t), the share that was
 not accessed again (docs/method/swap-devices.md). So from the cold bytes and S follow, for an age at which pages go to
 swap, the bytes that are out and the bytes that come back per second. Coming back costs time (loss) and, since a page
-that comes back was written, flash (life of the drive). Every number has a central value and two ends, each from the
+that comes back was written, flash (life of the drive). Memory compressed in DRAM (zram) wears nothing, and takes the
+DRAM of its pool. Every number has a central value and two ends, each from the
 ends of what it is made of that are worst and best for swap.
 """
 
@@ -14,8 +15,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.domain.simulate.endurance import DAY_SECONDS, drive_life_years
-from tierscope.domain.simulate.swap_amplification import Drive, amplification_at
+from tierscope.domain.simulate.swap_amplification import amplification_at
 from tierscope.domain.tco.scenario import GIB, Finance, Range
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +29,10 @@ USED_RATIO = 0.5
 """Of the device: above half Linux frees the slot of a page that comes back, and writes it again (`vm_swap_full`)."""
 FAULT_S = Range(80e-6, 70e-6, 250e-6)
 """One swap-in from flash [A]: reading it, to the 99th percentile of a device with little load."""
+ZRAM_FAULT_S = Range(4e-6, 2e-6, 20e-6)
+"""One swap-in from compressed memory [A]: a page fault with 1.5 us of lz4, to one that waits for a processor."""
+ZRAM_RATIO = Range(3.0, 2.0, 4.0)
+"""Pages that one page of compressed memory holds, on average [A]; the model of swap devices has 2.97."""
 MOST_TAIL = 1000.0
 """Cold memory of which nothing comes back is taken to stay so for so many times as long as it was watched [A]."""
 LAST_RATIO = 1.0 / 3.0
@@ -48,6 +54,11 @@ SHORTEST_LIFE_YEARS = 1e-3
 """Of a drive: far below what anybody would run, so that its cost stays a number."""
 
 
+def fault_of(device: SwapDevice) -> Range:
+    """Seconds of one swap-in."""
+    return ZRAM_FAULT_S if device == "zram" else FAULT_S
+
+
 @dataclass(frozen=True, slots=True)
 class ColdMemory:
     """Cold bytes in DRAM, and the share accessed again within 1..n intervals since then, with its band, [n] each."""
@@ -66,7 +77,7 @@ class SwapTerms:
     dram: Range
     ssd: Range
     finance: Finance
-    drive: Drive
+    device: SwapDevice
     cores: float
     loss_target: float
     latency_p99_s: float | None = None
@@ -74,14 +85,22 @@ class SwapTerms:
 
 @dataclass(frozen=True, slots=True)
 class SwapAge:
-    """Memory goes to swap after it was cold for so long. `low` is the end that is worse for swap, except of loss."""
+    """Memory goes to swap after it was cold for so long.
+
+    `pool_bytes`: DRAM that compressed memory takes. `wait_ratio`: seconds that all threads together wait for swap-ins
+    in a second; `loss`: the same over the busy processors. `cost_per_year`: of what holds the middle of `out_bytes`.
+    `drive_life_years`: None where nothing wears.
+    """
 
     age_seconds: float
     out_bytes: Range
+    pool_bytes: Range
     back_bytes_per_s: Range
+    wait_ratio: Range
     loss: Range
+    cost_per_year: Range
     saving_per_year: Range
-    drive_life_years: Range
+    drive_life_years: Range | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +137,7 @@ def weigh_cxl(found: SwapTier, terms: SwapTerms, media: Range, controller: Range
         gb * (media.low + controller.low / CXL_DEVICE_GB.high) * factor,
         gb * (media.high + controller.high / CXL_DEVICE_GB.low) * factor,
     )
-    life, out = age.drive_life_years, age.out_bytes.value
-    swap = _range(
-        _drive_cost(out, terms.ssd.value, life.value, terms.finance),
-        _drive_cost(out, terms.ssd.low, life.high, terms.finance),
-        _drive_cost(out, terms.ssd.high, life.low, terms.finance),
-    )
+    swap = age.cost_per_year
     dram = Range(*(gb * price * factor for price in (terms.dram.value, terms.dram.low, terms.dram.high)))
     saving = _range(dram.value - cost.value, dram.low - cost.high, dram.high - cost.low)
     back, per_core = age.back_bytes_per_s, PAGE_BYTES * terms.cores
@@ -154,7 +168,7 @@ def judge_swap_tier(cold: ColdMemory, terms: SwapTerms) -> SwapTier:
     """
     ages = _ages(cold, terms)
     calmest = min(ages, key=lambda age: age.loss.high)
-    if terms.latency_p99_s is not None and terms.latency_p99_s < LATENCY_FAULTS * FAULT_S.value:
+    if terms.latency_p99_s is not None and terms.latency_p99_s < LATENCY_FAULTS * fault_of(terms.device).value:
         return SwapTier("keep_out", "latency", calmest, ages)
     least = MIN_OUT_RATIO * cold.cold_bytes.value
     kept = [age for age in ages if age.loss.high <= terms.loss_target and age.out_bytes.value >= least]
@@ -166,7 +180,7 @@ def judge_swap_tier(cold: ColdMemory, terms: SwapTerms) -> SwapTier:
         return SwapTier("pays", "loss" if held_back else "none", best, ages)
     if best.saving_per_year.value > 0.0:
         return SwapTier("may_pay", "uncertainty", best, ages)
-    worn = best.drive_life_years.value < terms.finance.life_years
+    worn = best.drive_life_years is not None and best.drive_life_years.value < terms.finance.life_years
     return SwapTier("does_not_pay", "endurance" if worn else "price", best, ages)
 
 
@@ -185,30 +199,26 @@ def _ages(cold: ColdMemory, terms: SwapTerms) -> tuple[SwapAge, ...]:
     # At worst cold memory comes back later as fast as it did on average since it turned cold, when it does most.
     worst = _flow(bytes_.low, cold.share_hi, width, last_ratio=1.0)
     busiest = _flow(bytes_.high, cold.share_hi, width, last_ratio=1.0)
-    amplified = amplification_at(terms.drive, USED_RATIO)
-    per_core = PAGE_BYTES * terms.cores
+    fault = fault_of(terms.device)
     found = []
     for at in range(len(central.out)):
         out = _range(central.out[at], worst.out[at], best.out[at])
         back = _range(central.back[at], best.back[at], busiest.back[at])
-        life = _range(
-            _life(out.value, back.value, amplified.value),
-            _life(out.low, back.high, amplified.high),
-            _life(out.high, back.low, amplified.low),
+        wait = _range(*(rate / PAGE_BYTES * each for rate, each in zip(_parts(back), _parts(fault), strict=True)))
+        life = None if terms.device == "zram" else _life(out, back, terms.device)
+        found.append(
+            SwapAge(
+                age_seconds=at * cold.interval_s,
+                out_bytes=out,
+                pool_bytes=_pool(out, terms.device),
+                back_bytes_per_s=back,
+                wait_ratio=wait,
+                loss=_range(*(min(one / terms.cores, 1.0) for one in _parts(wait))),
+                cost_per_year=_cost(out.value, life, terms),
+                saving_per_year=_saving(out, life, terms),
+                drive_life_years=life,
+            )
         )
-        loss = _range(
-            min(back.value * FAULT_S.value / per_core, 1.0),
-            min(back.low * FAULT_S.low / per_core, 1.0),
-            min(back.high * FAULT_S.high / per_core, 1.0),
-        )
-        dram, ssd = terms.dram, terms.ssd
-        saving = _range(
-            _saving(out.value, dram.value, ssd.value, life.value, terms.finance),
-            _saving(out.low, dram.low, ssd.high, life.low, terms.finance),
-            _saving(out.high, dram.high, ssd.low, life.high, terms.finance),
-            _saving(out.high, dram.low, ssd.high, life.low, terms.finance),
-        )
-        found.append(SwapAge(at * cold.interval_s, out, back, loss, saving, life))
     return tuple(found)
 
 
@@ -234,21 +244,73 @@ def _tail(survival: Floats, interval_s: float, last_ratio: float) -> float:
     return last * interval_s / rate
 
 
-def _life(out_bytes: float, back_bytes_per_s: float, amplification: float) -> float:
-    daily = back_bytes_per_s * amplification * DAY_SECONDS / max(out_bytes / USED_RATIO, 1.0)
-    return min(float(drive_life_years(daily)), LONGEST_LIFE_YEARS)
+def _life(out: Range, back: Range, device: Literal["block", "zns"]) -> Range:
+    amplified = amplification_at(device, USED_RATIO)
+
+    def years(out_bytes: float, back_bytes_per_s: float, amplification: float) -> float:
+        daily = back_bytes_per_s * amplification * DAY_SECONDS / max(out_bytes / USED_RATIO, 1.0)
+        return min(float(drive_life_years(daily)), LONGEST_LIFE_YEARS)
+
+    return _range(
+        years(out.value, back.value, amplified.value),
+        years(out.low, back.high, amplified.high),
+        years(out.high, back.low, amplified.low),
+    )
 
 
-def _saving(out_bytes: float, dram: float, ssd: float, life_years: float, finance: Finance) -> float:
-    """A year's cost of the DRAM that is freed less that of the drive; energy is not counted."""
-    drive = _drive_cost(out_bytes, ssd, life_years, finance)
-    return out_bytes / GIB * dram * finance.factor(finance.life_years) - drive
+def _cost(out_bytes: float, life: Range | None, terms: SwapTerms) -> Range:
+    """A year's cost of what holds so many bytes, over prices, wear and compression; energy is not counted.
+
+    A drive has twice the size, and is bought again where it wears out before the host. Without a life it is the DRAM
+    of compressed memory.
+    """
+    finance = terms.finance
+    if life is None:
+        factor = finance.factor(finance.life_years)
+        return _range(
+            out_bytes / ZRAM_RATIO.value / GIB * terms.dram.value * factor,
+            out_bytes / ZRAM_RATIO.high / GIB * terms.dram.low * factor,
+            out_bytes / ZRAM_RATIO.low / GIB * terms.dram.high * factor,
+        )
+
+    def drive(price: float, life_years: float) -> float:
+        years = min(finance.life_years, max(life_years, SHORTEST_LIFE_YEARS))
+        return out_bytes / USED_RATIO / GB * price * finance.factor(years)
+
+    ssd = terms.ssd
+    return _range(drive(ssd.value, life.value), drive(ssd.low, life.high), drive(ssd.high, life.low))
 
 
-def _drive_cost(out_bytes: float, ssd: float, life_years: float, finance: Finance) -> float:
-    """A year's cost of a drive of twice the size, which is bought again where it wears out before the host."""
-    years = min(finance.life_years, max(life_years, SHORTEST_LIFE_YEARS))
-    return out_bytes / USED_RATIO / GB * ssd * finance.factor(years)
+def _pool(out: Range, device: SwapDevice) -> Range:
+    if device != "zram":
+        return Range(0.0, 0.0, 0.0)
+    return _range(out.value / ZRAM_RATIO.value, out.low / ZRAM_RATIO.high, out.high / ZRAM_RATIO.low)
+
+
+def _saving(out: Range, life: Range | None, terms: SwapTerms) -> Range:
+    """A year's cost of the DRAM that is freed, less that of what holds the memory instead."""
+    dram, factor = terms.dram, terms.finance.factor(terms.finance.life_years)
+    if life is None:
+        # Both are DRAM, so that one price is in force for what is freed and for what the pool takes.
+        return _range(
+            out.value * (1 - 1 / ZRAM_RATIO.value) / GIB * dram.value * factor,
+            out.low * (1 - 1 / ZRAM_RATIO.low) / GIB * dram.low * factor,
+            out.high * (1 - 1 / ZRAM_RATIO.high) / GIB * dram.high * factor,
+        )
+
+    def freed(bytes_: float, price: float) -> float:
+        return bytes_ / GIB * price * factor
+
+    return _range(
+        freed(out.value, dram.value) - _cost(out.value, life, terms).value,
+        freed(out.low, dram.low) - _cost(out.low, life, terms).high,
+        freed(out.high, dram.high) - _cost(out.high, life, terms).low,
+        freed(out.high, dram.low) - _cost(out.high, life, terms).high,
+    )
+
+
+def _parts(one: Range) -> tuple[float, float, float]:
+    return one.value, one.low, one.high
 
 
 def _range(value: float, *ends: float) -> Range:

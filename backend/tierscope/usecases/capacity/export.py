@@ -33,39 +33,40 @@ def export_plan(view: CapacityPlan, file_format: FileFormat, metadata: Mapping[s
     """One row per quarter; then one per kind of planned host and service on it; then what is unplaced."""
     columns = (
         *_texts("part", "quarter"),
-        Column("tiering", "boolean"),
+        *(Column(name, "boolean") for name in ("tiering", "swap")),
         Column("sku", "text"),
         *(Column(name, "number") for name in ("hosts", "lower_bound", "price")),
         *_texts("service", "service_id"),
-        *(Column(name, "number") for name in ("dram_bytes", "cxl_bytes")),
+        *(Column(name, "number") for name in ("dram_bytes", "cxl_bytes", "swap_bytes")),
         Column("why", "text"),
     )
     rows: list[Sequence[Cell]] = []
+    ways = [(False, False), (True, False), *([] if view.packing.with_swap is None else [(True, True)])]
     for quarter in view.quarters:
         counts = (
-            (False, quarter.hosts_without_tiering, quarter.lower_bound_without, quarter.price_without),
-            (True, quarter.hosts_with_tiering, quarter.lower_bound_with, quarter.price_with),
+            (quarter.hosts_without_tiering, quarter.lower_bound_without, quarter.price_without),
+            (quarter.hosts_with_tiering, quarter.lower_bound_with, quarter.price_with),
+            (quarter.hosts_with_swap, quarter.lower_bound_with_swap, quarter.price_with_swap),
         )
-        for tiering, *numbers in counts:
-            rows.append(("quarter", quarter.quarter, tiering, None, *numbers, *(None,) * 5))
-            rows += [
-                ("sku", quarter.quarter, tiering, sku.sku, sku.with_tiering if tiering else sku.without_tiering)
-                + (None,) * 7
-                for sku in quarter.by_sku
-            ]
-    for tiering, hosts in ((False, view.packing.without), (True, view.packing.with_)):
+        for place, way in enumerate(ways):
+            rows.append(("quarter", quarter.quarter, *way, None, *counts[place], *(None,) * 6))
+            for sku in quarter.by_sku:
+                hosts = (sku.without_tiering, sku.with_tiering, sku.with_swap)[place]
+                rows.append(("sku", quarter.quarter, *way, sku.sku, hosts, *(None,) * 8))
+    packings = (view.packing.without, view.packing.with_, view.packing.with_swap or ())
+    for way, packed in zip(ways, packings, strict=False):
         rows += [
             (
-                *("placed", "now", tiering, host.sku, host.count, None, None),
-                *(part.service, part.service_id, part.dram_bytes, part.cxl_bytes, None),
+                *("placed", "now", *way, host.sku, host.count, None, None),
+                *(part.service, part.service_id, part.dram_bytes, part.cxl_bytes, part.swap_bytes, None),
             )
-            for host in hosts
+            for host in packed
             for part in host.placed
         ]
     rows += [
         (
-            *("unplaced", one.quarter, one.tiering, None, None, None, None),
-            *(one.service, one.service_id, one.dram_bytes, one.cxl_bytes, one.why),
+            *("unplaced", one.quarter, one.tiering, False, None, None, None, None),
+            *(one.service, one.service_id, one.dram_bytes, one.cxl_bytes, None, one.why),
         )
         for one in view.unplaced
     ]

@@ -1,19 +1,31 @@
-"""The plan: what services ask for, how it grows by quarter, and how many hosts of the chosen kinds that takes."""
+"""The plan: what services ask for, how it grows by quarter, and how many hosts of the chosen kinds that takes.
+
+Cold memory may lie on swap; advice on each service says how much of it, at what cost.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.capacity.need import Advised, dram_need
-from tierscope.domain.capacity.plan import Demand, Packed, PackedHost, plan_fleet
+from tierscope.domain.capacity.plan import Demand, Packed, PackedFleet, PackedHost, plan_fleet
 from tierscope.domain.capacity.skus import Sku
 from tierscope.storage.capacity.rows import StoredDay, newest_days, read_advised
 from tierscope.storage.fleet.services import ServiceRow, list_services
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
 from tierscope.usecases.capacity.reads import FRESH, read_outlooks
+from tierscope.usecases.capacity.swap import (
+    LOSS_TARGET,
+    MOST_JUDGED,
+    PlanDevice,
+    PlanSwap,
+    SwapAdvice,
+    SwapOfService,
+    sum_swap,
+)
 from tierscope.usecases.capacity.views import (
     CapacityPlan,
     Packing,
@@ -31,6 +43,11 @@ DAYS_PER_QUARTER = 365.25 / 4
 MAX_UNITS = 50_000
 NO_CORES = "Processors are not part of the plan where a kind of host states none, or a service's are not counted."
 GROWTH = "Growth continues at the forecast's median bytes per day; a service without a forecast does not grow."
+SWAP = (
+    "Memory on swap is what advice on swap says of each service today; it grows as the service does. Costs and waits of"
+    " swap are those of today."
+)
+MORE = "With swap more hosts are needed than with tiering alone: the packing without swap stands."
 SPREAD = "Parts of one service may share a host; a rule that keeps them apart needs more hosts."
 
 
@@ -43,6 +60,8 @@ class Asked:
     loss_target: float | None
     headroom_ratio: float
     service_ids: tuple[str, ...] | None
+    swap: PlanDevice | None = None
+    """What cold memory may be swapped to; None: no swap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +84,12 @@ class _Known:
 class CapacityPlans:
     """Plans of hosts."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, advice: SwapAdvice) -> None:
         self._context = context
+        self._advice = advice
 
     def plan(self, asked: Asked) -> CapacityPlan:
-        """Pack the fleet as it is now and at the end of each quarter, without and with tiering.
+        """Pack the fleet as it is now and at the end of each quarter, without and with tiering, and with swap too.
 
         Raises:
             NotFound: there is no such service.
@@ -93,29 +113,50 @@ class CapacityPlans:
                 "no service has a daily point of its memory in the last eight days",
                 next_step="Wait for the first hours of data; GET /v1/capacity shows what is known.",
             )
+        swap = None if asked.swap is None else self._judge_swap(known, asked.swap, asked.loss_target or LOSS_TARGET)
+        on_swap = {} if swap is None else {one.service_id: one for one in swap.services if one.held}
         today = now.astimezone(UTC).date()
-        quarters, unplaced, first = [], [], None
+        quarters, unplaced = [], []
         for label, end in [(NOW, today), *_quarter_ends(today, asked.horizon_quarters)]:
-            demands = [_demand(one, (end - today).days, asked.headroom_ratio) for one in known]
-            without, tiered = plan_fleet(demands, asked.skus)
-            first = first or (without, tiered)
-            quarters.append(_quarter(label, end, without, tiered, asked.skus))
-            unplaced += _unplaced(label, demands, known, without, tiered)
-        assert first is not None
-        demands = [_demand(one, 0, asked.headroom_ratio) for one in known]
+            demands = [_demand(one, (end - today).days, asked.headroom_ratio, on_swap) for one in known]
+            packed = plan_fleet(demands, asked.skus)
+            quarters.append(_quarter(label, end, packed, asked.skus))
+            unplaced += _unplaced(label, demands, known, packed)
+        demands = [_demand(one, 0, asked.headroom_ratio, on_swap) for one in known]
+        packed = plan_fleet(demands, asked.skus)
         names = {one.service.public_id: one.name for one in known}
         return CapacityPlan(
             quarters=tuple(quarters),
-            packing=Packing(
-                _hosts(first[0], [demand.without_tiering() for demand in demands], names),
-                _hosts(first[1], demands, names),
-            ),
+            packing=_packing(packed, demands, names),
             demands=tuple(_view(one, demand) for one, demand in zip(known, demands, strict=True)),
             unplaced=tuple(unplaced),
+            swap=swap,
             loss_target=asked.loss_target,
             headroom_ratio=asked.headroom_ratio,
-            notes=_notes(known, services, asked),
+            notes=_notes(known, services, asked, packed),
         )
+
+    def _judge_swap(self, known: Sequence[_Known], device: PlanDevice, loss_target: float) -> PlanSwap:
+        largest = sorted(known, key=lambda one: -one.memory)[:MOST_JUDGED]
+        given = None if device == "as_found" else device
+        services = [
+            self._advice.advise(one.service.public_id, device=given, loss_target=loss_target) for one in largest
+        ]
+        return sum_swap(device, loss_target, services, len(known) - len(largest))
+
+
+def _packing(packed: PackedFleet, demands: Sequence[Demand], names: Mapping[str, str]) -> Packing:
+    """Where swap takes more hosts the packing with tiering stands for both, without memory on swap."""
+    tiered = [demand.without_swap() for demand in demands]
+    swapped = None
+    if packed.swapped is not None:
+        held = tiered if packed.swap_fails else demands
+        swapped = _hosts(packed.swapped, held, names)
+    return Packing(
+        _hosts(packed.without, [demand.without_tiering() for demand in demands], names),
+        _hosts(packed.tiered, tiered, names),
+        swapped,
+    )
 
 
 def _choose(rows: Sequence[ServiceRow], wanted: tuple[str, ...] | None) -> list[ServiceRow]:
@@ -151,13 +192,22 @@ def _know(
     return _Known(service, stored, resident, min(need, resident), rate, grows_by, dram_by)
 
 
-def _demand(known: _Known, days: int, headroom: float) -> Demand:
-    """The demand after so many days. Units keep their size: a service that grows runs on more hosts."""
+def _demand(known: _Known, days: int, headroom: float, on_swap: Mapping[str, SwapOfService]) -> Demand:
+    """The demand after so many days. Units keep their size: a service that grows runs on more hosts.
+
+    Swap holds what advice says and has no headroom: what a service may need more of is memory.
+    """
     grown = max(1.0 + (known.growth_ratio_per_day or 0.0) * days, 0.0)
     units = min(max(math.ceil(known.day.day.n_hosts * grown - 1e-9), 1), MAX_UNITS)
     factor = grown * (1.0 + headroom)
     cores = (known.day.day.busy_cores or 0.0) * grown
-    return Demand(known.service.public_id, units, known.memory * factor, known.dram * factor, cores)
+    memory = known.memory * factor
+    demand = Demand(known.service.public_id, units, memory, known.dram * factor, cores)
+    held = on_swap.get(known.service.public_id)
+    if held is None or held.swap_bytes is None or held.pool_bytes is None:
+        return demand
+    swapped, pool = (figure.value or 0.0 for figure in (held.swap_bytes, held.pool_bytes))
+    return replace(demand, swap_bytes=min(swapped * grown, memory), pool_bytes=pool * grown)
 
 
 def _quarter_ends(today: date, count: int) -> list[tuple[str, date]]:
@@ -172,33 +222,46 @@ def _quarter_ends(today: date, count: int) -> list[tuple[str, date]]:
     return found
 
 
-def _quarter(label: str, end: date, without: Packed, tiered: Packed, skus: Sequence[Sku]) -> PlanQuarter:
-    def count(packed: Packed, sku: Sku) -> int:
-        return sum(host.sku.name == sku.name for host in packed.hosts)
+def _quarter(label: str, end: date, packed: PackedFleet, skus: Sequence[Sku]) -> PlanQuarter:
+    def count(fleet: Packed, sku: Sku) -> int:
+        return sum(host.sku.name == sku.name for host in fleet.hosts)
 
-    def whole(packed: Packed) -> bool:
-        return not packed.unplaced
+    def whole(fleet: Packed | None) -> tuple[int | None, int | None, float | None]:
+        """Hosts, the fewest that any packing needs, and their price; nothing where some demand fits no SKU."""
+        if fleet is None or fleet.unplaced:
+            return None, None, None
+        return len(fleet.hosts), fleet.lower_bound, fleet.price
 
+    without, tiered, swapped = (whole(fleet) for fleet in (packed.without, packed.tiered, packed.swapped))
     return PlanQuarter(
         quarter=label,
         ends_at=end,
-        hosts_without_tiering=len(without.hosts) if whole(without) else None,
-        hosts_with_tiering=len(tiered.hosts) if whole(tiered) else None,
-        lower_bound_without=without.lower_bound if whole(without) else None,
-        lower_bound_with=tiered.lower_bound if whole(tiered) else None,
-        price_without=without.price if whole(without) else None,
-        price_with=tiered.price if whole(tiered) else None,
-        by_sku=tuple(SkuHosts(sku.name, count(without, sku), count(tiered, sku)) for sku in skus),
+        hosts_without_tiering=without[0],
+        hosts_with_tiering=tiered[0],
+        hosts_with_swap=swapped[0],
+        lower_bound_without=without[1],
+        lower_bound_with=tiered[1],
+        lower_bound_with_swap=swapped[1],
+        price_without=without[2],
+        price_with=tiered[2],
+        price_with_swap=swapped[2],
+        by_sku=tuple(
+            SkuHosts(
+                sku.name,
+                count(packed.without, sku),
+                count(packed.tiered, sku),
+                None if packed.swapped is None else count(packed.swapped, sku),
+            )
+            for sku in skus
+        ),
     )
 
 
-def _unplaced(
-    label: str, demands: Sequence[Demand], known: Sequence[_Known], without: Packed, tiered: Packed
-) -> list[Unplaced]:
+def _unplaced(label: str, demands: Sequence[Demand], known: Sequence[_Known], fleet: PackedFleet) -> list[Unplaced]:
     by_id = {demand.name: demand for demand in demands}
     names = {one.service.public_id: one.name for one in known}
     found = []
-    for packed, tiering in ((without, False), (tiered, True)):
+    for packed, tiering in ((fleet.without, False), (fleet.tiered, True)):
         for service, _, why in packed.unplaced:
             demand = by_id[service] if tiering else by_id[service].without_tiering()
             rest = demand.memory_bytes - demand.dram_bytes
@@ -236,7 +299,8 @@ def _placed(host: PackedHost, by_id: Mapping[str, Demand], names: Mapping[str, s
     placed = []
     for service, part in parts:
         dram = float(part[0]) + share * float(part[1] - part[0])
-        placed.append(PlacedService(names[service], service, dram, max(float(part[1]) - dram, 0.0)))
+        swapped = by_id[service].swap_bytes / by_id[service].units * dict(host.units)[service]
+        placed.append(PlacedService(names[service], service, dram, max(float(part[1]) - dram, 0.0), swapped))
     return tuple(placed)
 
 
@@ -255,8 +319,14 @@ def _view(known: _Known, demand: Demand) -> PlanDemand:
     )
 
 
-def _notes(known: Sequence[_Known], services: Sequence[ServiceRow], asked: Asked) -> tuple[str, ...]:
+def _notes(
+    known: Sequence[_Known], services: Sequence[ServiceRow], asked: Asked, packed: PackedFleet
+) -> tuple[str, ...]:
     notes = [GROWTH, SPREAD]
+    if asked.swap is not None:
+        notes.append(SWAP)
+    if packed.swap_fails:
+        notes.append(MORE)
     if any(sku.cores is None for sku in asked.skus) or any(one.day.day.busy_cores is None for one in known):
         notes.append(NO_CORES)
     planned = {one.service.public_id for one in known}

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import Figure, Window
+from tierscope.usecases.capacity.swap import PlanSwap
 
 Metric = Literal["resident", "hot", "dram_need"]
 Kind = Literal["service", "host_group"]
@@ -145,6 +146,7 @@ class PlacedService:
     service_id: str
     dram_bytes: float
     cxl_bytes: float
+    swap_bytes: Annotated[float, Described("On swap; compressed memory takes DRAM beside.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +164,23 @@ class PlannedHost:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The fleet now, packed without and with tiering."""
+    """The fleet now, packed without tiering, with it, and with cold memory on swap too."""
 
     __pydantic_config__: ClassVar = NAMES
 
     without: tuple[PlannedHost, ...]
     with_: tuple[PlannedHost, ...]
+    with_swap: Annotated[tuple[PlannedHost, ...] | None, Described("Null where the plan has no swap.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SkuHosts:
-    """Hosts of a SKU, without and with tiering."""
+    """Hosts of a SKU, without and with tiering, and with swap too (null: the plan has none)."""
 
     sku: str
     without_tiering: int
     with_tiering: int
+    with_swap: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +191,13 @@ class PlanQuarter:
     ends_at: date
     hosts_without_tiering: Annotated[int | None, Described("Null where some demand fits no chosen SKU.")]
     hosts_with_tiering: int | None
+    hosts_with_swap: Annotated[int | None, Described("With tiering and swap; null where the plan has no swap, too.")]
     lower_bound_without: int | None
     lower_bound_with: int | None
+    lower_bound_with_swap: int | None
     price_without: float | None
     price_with: float | None
+    price_with_swap: Annotated[float | None, Described("Of the hosts; what holds the swap costs `swap` a year.")]
     by_sku: tuple[SkuHosts, ...]
 
 
@@ -230,6 +237,7 @@ class CapacityPlan:
     packing: Packing
     demands: tuple[PlanDemand, ...]
     unplaced: tuple[Unplaced, ...]
+    swap: Annotated[PlanSwap | None, Described("Null where the plan was not asked to hold memory on swap.")]
     loss_target: float | None
     headroom_ratio: float
     notes: tuple[str, ...]

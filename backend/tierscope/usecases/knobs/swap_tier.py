@@ -8,13 +8,14 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Interval, Origin, Window
+from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent
+from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.domain.knobs.machine import read_swap_drives
 from tierscope.domain.knobs.swap_tier import (
     CXL_DEVICE_GB,
     CXL_EXTRA_S,
     CXL_LINES,
-    FAULT_S,
+    ZRAM_RATIO,
     BesideCxl,
     Binding,
     ColdMemory,
@@ -22,18 +23,20 @@ from tierscope.domain.knobs.swap_tier import (
     SwapTerms,
     SwapTier,
     Verdict,
+    fault_of,
     judge_swap_tier,
     weigh_cxl,
 )
-from tierscope.domain.simulate.swap_amplification import Drive
 from tierscope.domain.tco.published import PRESET_CURRENCY, PriceItem
 from tierscope.domain.tco.scenario import Finance, Range
 from tierscope.storage.base.subjects import hosts_of_service, newest_inventories
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.tco.prices import prices_in_force
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.money import YearlyMoney
 from tierscope.usecases.base.subjects import require_service, require_subject_host
 from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.capacity.swap import SwapOfService
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.reaccess import RevisitCurve, RevisitReads
 from tierscope.usecases.heat.services import read_heat_now, service_figures
@@ -49,6 +52,7 @@ LATENCY_POINTS = 500
 MOST_SERVICES = 50
 UNKNOWN_FACTOR = 2.0
 """Re-access without a band (one host, pages not counted) is taken to be wrong by so much either way [A]."""
+NO_WEAR = "Memory that is compressed in DRAM wears nothing."
 _GROUNDING = "A steady state; S amplification of swap devices, docs/method/swap-devices.md"
 _SENTENCES: dict[Verdict, str] = {
     "pays": "Swap pays below DRAM for memory that was cold for {age}: it frees {gib} GiB.",
@@ -60,19 +64,10 @@ _WHY: dict[Binding, str] = {
     "loss": "memory comes back so soon that no age keeps the loss target",
     "latency": "its p99 latency is shorter than ten swap-ins, so that single ones show",
     "endurance": "the drive wears out before the host",
-    "price": "the drive costs more than the DRAM that it frees",
+    "price": "the device costs more than the DRAM that it frees",
     "uncertainty": "",
     "none": "",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """Money a year; negative where swap costs more."""
-
-    value: float
-    interval: Interval
-    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +76,19 @@ class SwapAgeView:
 
     age_seconds: float
     out_bytes: Annotated[Figure, Described("Memory on swap, of all hosts of the service.")]
+    pool_bytes: Annotated[Figure, Described("DRAM that it takes where it is compressed there; zero on a drive.")]
     back_bytes_per_s: Annotated[Figure, Described("Memory that comes back, and was written before.")]
+    wait_ratio: Annotated[
+        Figure, Described("Seconds that threads of the service wait for swap-ins in a second, all together.")
+    ]
     loss_ratio: Annotated[Figure, Described("Time that swap-ins take, over the time of the busy processors.")]
-    drive_life_years: Annotated[Figure, Described("At most 100: beyond that writes do not wear it.")]
-    saving_per_year: Saving
-
-
-@dataclass(frozen=True, slots=True)
-class YearlyCost:
-    """Money a year."""
-
-    value: float
-    interval: Interval
-    currency: str
+    drive_life_years: Annotated[
+        Figure, Described("At most 100: beyond that writes do not wear it. Compressed memory does not wear.")
+    ]
+    cost_per_year: Annotated[
+        YearlyMoney, Described("Of the drive, or of the DRAM of the pool, for the value of `out_bytes`.")
+    ]
+    saving_per_year: YearlyMoney
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +96,9 @@ class CxlBeside:
     """The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap."""
 
     media: Annotated[PriceItem, Described("What lies behind the controllers: the price in force, else reused DDR4.")]
-    cost_per_year: YearlyCost
-    swap_cost_per_year: Annotated[YearlyCost, Described("Of the drive for the same memory.")]
-    saving_per_year: Annotated[Saving, Described("Of CXL, against the DRAM that it frees.")]
+    cost_per_year: YearlyMoney
+    swap_cost_per_year: Annotated[YearlyMoney, Described("Of the swap device for the same memory.")]
+    saving_per_year: Annotated[YearlyMoney, Described("Of CXL, against the DRAM that it frees.")]
     loss_ratio: Annotated[Figure, Described("Time that lines of CXL memory take longer, until pages are promoted.")]
     cheaper: Annotated[
         Literal["swap", "cxl"] | None,
@@ -129,6 +124,7 @@ class ServiceSwapTier:
     name: str
     origin: Origin
     window: Window
+    device: Annotated[SwapDevice, Described("What memory is swapped to here.")]
     verdict: Annotated[Verdict | None, Described("Null: not known; `reason` says why.")]
     binding: Annotated[Binding | None, Described("What keeps swap from paying, or from paying more.")]
     sentence: str
@@ -161,9 +157,16 @@ class SwapTierReads:
         self._context = context
 
     def service(
-        self, service_id: str, *, loss_target: float, cores: float | None, from_: str | None, to: str | None
+        self,
+        service_id: str,
+        *,
+        loss_target: float,
+        cores: float | None,
+        from_: str | None,
+        to: str | None,
+        device: SwapDevice | None = None,
     ) -> ServiceSwapTier:
-        """The advice with what it rests on.
+        """The advice with what it rests on. Without a device it is for the drives that the hosts swap to.
 
         Raises:
             NotFound: no such service.
@@ -194,19 +197,20 @@ class SwapTierReads:
             cold = service_figures(heat, None, now=now).cold_in_dram_bytes
             prices = [_price(session, item) for item in ("dram", "ssd")]
             behind = [_media_price(session), _price(session, "cxl_controller")]
-            drive, why_drive = _drive(session, hosts, window)
+            device, why_device = (device, "as asked for") if device else _drive(session, hosts, window)
         curve = next(iter(revisit.curves), None)
         missing = None if revisit.missing is None else revisit.missing.reason
         memory, reason = _cold_memory(cold, curve, revisit.interval_seconds, missing)
         busy = float(max(len(hosts), 1)) if cores is None else cores
         prices += behind
-        assumptions = _assumptions(drive, why_drive, cores, busy, prices)
-        terms = _terms(prices, drive, busy, loss_target, latency)
+        assumptions = _assumptions(device, why_device, cores, busy, prices)
+        terms = _terms(prices, device, busy, loss_target, latency)
         unknown = ServiceSwapTier(
             service_id=service_id,
             name=f"{service.namespace}/{service.name}",
             origin=service.origin,
             window=window,
+            device=device,
             verdict=None,
             binding=None,
             sentence="Whether swap pays is not known.",
@@ -226,6 +230,31 @@ class SwapTierReads:
         beside = weigh_cxl(found, terms, _range(behind[0]), _range(behind[1]))
         return replace(
             _judged(unknown, found, cold), cxl=_view_cxl(beside, behind[0].item, found, cold, prices[0].currency)
+        )
+
+    def advise(self, service_id: str, *, device: SwapDevice | None, loss_target: float) -> SwapOfService:
+        """The advice as plans of hosts hold it: the best age of `service` with its own figures.
+
+        Raises:
+            NotFound: no such service.
+        """
+        found = self.service(service_id, loss_target=loss_target, cores=None, from_=None, to=None, device=device)
+        best = found.best
+        return SwapOfService(
+            service=found.name,
+            service_id=service_id,
+            held=best is not None and found.verdict in ("pays", "may_pay"),
+            device=found.device,
+            verdict=found.verdict,
+            why=found.sentence if found.reason is None else found.reason,
+            age_seconds=None if best is None else best.age_seconds,
+            swap_bytes=None if best is None else best.out_bytes,
+            pool_bytes=None if best is None else best.pool_bytes,
+            wait_ratio=None if best is None else best.wait_ratio,
+            loss_ratio=None if best is None else best.loss_ratio,
+            drive_life_years=None if best is None else best.drive_life_years,
+            cost_per_year=None if best is None else best.cost_per_year,
+            saving_per_year=None if best is None else best.saving_per_year,
         )
 
     def host(self, host_id: str, *, loss_target: float, from_: str | None, to: str | None) -> HostSwapTier:
@@ -257,10 +286,6 @@ def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceS
 
 
 def _view_cxl(beside: BesideCxl, media: PriceItem, found: SwapTier, cold: Figure, currency: str) -> CxlBeside:
-    def money(found: Range) -> YearlyCost:
-        return YearlyCost(found.value, Interval(found.low, found.high, None, "range"), currency)
-
-    saving = beside.saving_per_year
     gib = f"{found.best.out_bytes.value / 2**30:,.1f} GiB"
     cost, swap = beside.cost_per_year, beside.swap_cost_per_year
     said = f"{gib} on CXL cost {cost.value:,.0f} {currency} a year, on swap {swap.value:,.0f}"
@@ -271,9 +296,9 @@ def _view_cxl(beside: BesideCxl, media: PriceItem, found: SwapTier, cold: Figure
     }[beside.cheaper]
     return CxlBeside(
         media=media,
-        cost_per_year=money(cost),
-        swap_cost_per_year=money(swap),
-        saving_per_year=Saving(saving.value, Interval(saving.low, saving.high, None, "range"), currency),
+        cost_per_year=_money(cost, currency),
+        swap_cost_per_year=_money(swap, currency),
+        saving_per_year=_money(beside.saving_per_year, currency),
         loss_ratio=_figure(cold, "cxl_loss_ratio", "ratio", beside.loss),
         cheaper=beside.cheaper,
         sentence=sentence,
@@ -308,14 +333,14 @@ def _price(session: ReadSession, item: PriceItem) -> Price:
     return max(preset_views(item), key=lambda price: price.date) if row is None else view_in_force(row)
 
 
-def _terms(prices: Sequence[Price], drive: Drive, cores: float, loss_target: float, latency: Figure) -> SwapTerms:
+def _terms(prices: Sequence[Price], device: SwapDevice, cores: float, loss_target: float, latency: Figure) -> SwapTerms:
     """What is asked and assumed; the first two prices are those of DRAM and SSD."""
     finance = FinanceDocument()
     return SwapTerms(
         dram=_range(prices[0]),
         ssd=_range(prices[1]),
         finance=Finance(finance.life_years, finance.discount_rate, finance.method),
-        drive=drive,
+        device=device,
         cores=cores,
         loss_target=loss_target,
         latency_p99_s=None if latency.value is None else latency.value / 1e9,
@@ -332,7 +357,7 @@ def _range(price: Price) -> Range:
     return Range(price.value, price.low, price.high)
 
 
-def _drive(session: ReadSession, hosts: Sequence[int], window: Window) -> tuple[Drive, str]:
+def _drive(session: ReadSession, hosts: Sequence[int], window: Window) -> tuple[SwapDevice, str]:
     """What the hosts swap to, and how that is known."""
     bodies = newest_inventories(session, list(hosts), window.end).values()
     drives = [drive for body in bodies for drive in read_swap_drives(body) if drive.kind != "zram"]
@@ -344,12 +369,18 @@ def _drive(session: ReadSession, hosts: Sequence[int], window: Window) -> tuple[
 
 
 def _assumptions(
-    drive: Drive, why_drive: str, cores: float | None, busy: float, prices: Sequence[Price]
+    device: SwapDevice, why_device: str, cores: float | None, busy: float, prices: Sequence[Price]
 ) -> tuple[SwapTierAssumption, ...]:
+    fault = fault_of(device)
     found = [
-        SwapTierAssumption("drive", drive, why_drive),
-        SwapTierAssumption("swap_in", f"{FAULT_S.value * 1e6:.0f} us", "one read of flash; ends 70 and 250 us"),
-        SwapTierAssumption("device_use", "50 %", "above half Linux writes pages again that come back unchanged"),
+        SwapTierAssumption("drive", device, why_device),
+        SwapTierAssumption(
+            "swap_in",
+            f"{fault.value * 1e6:.0f} us",
+            f"{'one page with lz4' if device == 'zram' else 'one read of flash'};"
+            f" ends {fault.low * 1e6:.0f} and {fault.high * 1e6:.0f} us",
+        ),
+        *_device_assumptions(device),
         SwapTierAssumption("reaccess_band", "half to twice", "where a single host gives no band"),
         SwapTierAssumption(
             "cxl_device",
@@ -361,7 +392,6 @@ def _assumptions(
             f"{CXL_LINES.value:.0f} lines of {CXL_EXTRA_S.value * 1e9:.0f} ns more",
             f"of a page that comes back; ends {CXL_LINES.low:.0f} and {CXL_LINES.high:.0f} lines",
         ),
-        SwapTierAssumption("rating", "1 drive size a day for 5 years", "read-intensive class"),
     ]
     if cores is None:
         why = "one for each host: with more the loss is as many times smaller"
@@ -372,6 +402,17 @@ def _assumptions(
         if price.preset and not price.in_force
     ]
     return tuple(found)
+
+
+def _device_assumptions(device: SwapDevice) -> tuple[SwapTierAssumption, ...]:
+    if device == "zram":
+        ratio = ZRAM_RATIO
+        why = f"pages in one page of DRAM; ends {ratio.low:.0f} and {ratio.high:.0f}"
+        return (SwapTierAssumption("compression_ratio", f"{ratio.value:.0f}", why),)
+    return (
+        SwapTierAssumption("device_use", "50 %", "above half Linux writes pages again that come back unchanged"),
+        SwapTierAssumption("rating", "1 drive size a day for 5 years", "read-intensive class"),
+    )
 
 
 def _figure(cold: Figure, name: str, unit: str, found: Range) -> Figure:
@@ -392,15 +433,24 @@ def _figure(cold: Figure, name: str, unit: str, found: Range) -> Figure:
 
 
 def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
-    money = age.saving_per_year
+    life = age.drive_life_years
     return SwapAgeView(
         age_seconds=age.age_seconds,
         out_bytes=_figure(cold, "out_bytes", "bytes", age.out_bytes),
+        pool_bytes=_figure(cold, "pool_bytes", "bytes", age.pool_bytes),
         back_bytes_per_s=_figure(cold, "back_bytes_per_s", "bytes_per_s", age.back_bytes_per_s),
+        wait_ratio=_figure(cold, "wait_ratio", "ratio", age.wait_ratio),
         loss_ratio=_figure(cold, "loss_ratio", "ratio", age.loss),
-        drive_life_years=_figure(cold, "drive_life_years", "years", age.drive_life_years),
-        saving_per_year=Saving(money.value, Interval(money.low, money.high, None, "range"), currency),
+        drive_life_years=absent("swap_tier.drive_life_years/1", "years", "not_supported", NO_WEAR, window=cold.window)
+        if life is None
+        else _figure(cold, "drive_life_years", "years", life),
+        cost_per_year=_money(age.cost_per_year, currency),
+        saving_per_year=_money(age.saving_per_year, currency),
     )
+
+
+def _money(found: Range, currency: str) -> YearlyMoney:
+    return YearlyMoney(found.value, Interval(found.low, found.high, None, "range"), currency)
 
 
 def age_words(age_seconds: float) -> str:

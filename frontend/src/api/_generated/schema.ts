@@ -854,7 +854,7 @@ export interface paths {
         put?: never;
         /**
          * Hosts needed by quarter
-         * @description Pack the services on hosts of the chosen kinds, without and with tiering, now and by quarter.
+         * @description Pack the services on hosts of the chosen kinds, without and with tiering and swap, now and by quarter.
          */
         post: operations["plan_capacity_v1_capacity_plan_post"];
         delete?: never;
@@ -4441,6 +4441,8 @@ export interface components {
             packing: components["schemas"]["Packing"];
             /** Quarters */
             quarters: components["schemas"]["PlanQuarter"][];
+            /** @description Null where the plan was not asked to hold memory on swap. */
+            swap: components["schemas"]["PlanSwap"] | null;
             /** Unplaced */
             unplaced: components["schemas"]["Unplaced"][];
         };
@@ -4891,7 +4893,7 @@ export interface components {
              * @description Of those that keep the loss target; null: neither does, or the costs cannot be told apart.
              */
             cheaper: ("swap" | "cxl") | null;
-            cost_per_year: components["schemas"]["YearlyCost"];
+            cost_per_year: components["schemas"]["YearlyMoney"];
             /** @description Time that lines of CXL memory take longer, until pages are promoted. */
             loss_ratio: components["schemas"]["Figure"];
             /**
@@ -4901,11 +4903,11 @@ export interface components {
              */
             media: "dram" | "cxl_media" | "ddr4_reused" | "cxl_controller" | "ssd" | "electricity";
             /** @description Of CXL, against the DRAM that it frees. */
-            saving_per_year: components["schemas"]["Saving"];
+            saving_per_year: components["schemas"]["YearlyMoney"];
             /** Sentence */
             sentence: string;
-            /** @description Of the drive for the same memory. */
-            swap_cost_per_year: components["schemas"]["YearlyCost"];
+            /** @description Of the swap device for the same memory. */
+            swap_cost_per_year: components["schemas"]["YearlyMoney"];
         };
         /**
          * CxlDevice
@@ -8263,11 +8265,16 @@ export interface components {
         };
         /**
          * Packing
-         * @description The fleet now, packed without and with tiering.
+         * @description The fleet now, packed without tiering, with it, and with cold memory on swap too.
          */
         Packing: {
             /** With */
             with: components["schemas"]["PlannedHost"][];
+            /**
+             * With Swap
+             * @description Null where the plan has no swap.
+             */
+            with_swap: components["schemas"]["PlannedHost"][] | null;
             /** Without */
             without: components["schemas"]["PlannedHost"][];
         };
@@ -8681,6 +8688,11 @@ export interface components {
             service: string;
             /** Service Id */
             service_id: string;
+            /**
+             * Swap Bytes
+             * @description On swap; compressed memory takes DRAM beside.
+             */
+            swap_bytes: number;
         };
         /**
          * PlanBundle
@@ -8851,6 +8863,11 @@ export interface components {
              * Format: date
              */
             ends_at: string;
+            /**
+             * Hosts With Swap
+             * @description With tiering and swap; null where the plan has no swap, too.
+             */
+            hosts_with_swap: number | null;
             /** Hosts With Tiering */
             hosts_with_tiering: number | null;
             /**
@@ -8860,10 +8877,17 @@ export interface components {
             hosts_without_tiering: number | null;
             /** Lower Bound With */
             lower_bound_with: number | null;
+            /** Lower Bound With Swap */
+            lower_bound_with_swap: number | null;
             /** Lower Bound Without */
             lower_bound_without: number | null;
             /** Price With */
             price_with: number | null;
+            /**
+             * Price With Swap
+             * @description Of the hosts; what holds the swap costs `swap` a year.
+             */
+            price_with_swap: number | null;
             /** Price Without */
             price_without: number | null;
             /** Quarter */
@@ -8905,6 +8929,11 @@ export interface components {
             service_ids?: string[] | null;
             /** Skus */
             skus: components["schemas"]["PlanSku"][];
+            /**
+             * Swap
+             * @description Cold memory may lie on swap on such devices; `as_found`: on what hosts swap to.
+             */
+            swap?: ("as_found" | "block" | "zns" | "zram") | null;
         };
         /**
          * PlanSku
@@ -8949,6 +8978,39 @@ export interface components {
              * @description Of a whole host, in one currency.
              */
             price?: number | null;
+        };
+        /**
+         * PlanSwap
+         * @description What the plan holds on swap now, over all services that it holds there. Nothing held: no costs and no waits.
+         */
+        PlanSwap: {
+            cost_per_year: components["schemas"]["YearlyMoney"] | null;
+            /**
+             * Device
+             * @enum {string}
+             */
+            device: "as_found" | "block" | "zns" | "zram";
+            /** @description Of drives that hold all of it: writes and sizes add up. */
+            drive_life_years: components["schemas"]["Figure"];
+            /**
+             * Keep Out
+             * @description Services to keep out of swap: `memory.swap.max` 0.
+             */
+            keep_out: string[];
+            /** Loss Target */
+            loss_target: number;
+            /**
+             * Not Judged
+             * @description Services beyond the 50 largest; their memory stays in DRAM and on CXL.
+             */
+            not_judged: number;
+            pool_bytes: components["schemas"]["Figure"];
+            saving_per_year: components["schemas"]["YearlyMoney"] | null;
+            /** Services */
+            services: components["schemas"]["SwapOfService"][];
+            /** @description Sum over services; ends are sums of ends. */
+            swap_bytes: components["schemas"]["Figure"];
+            wait_ratio: components["schemas"]["Figure"];
         };
         /**
          * PlannedHost
@@ -10695,17 +10757,6 @@ export interface components {
             shared: boolean;
         };
         /**
-         * Saving
-         * @description Money a year; negative where swap costs more.
-         */
-        Saving: {
-            /** Currency */
-            currency: string;
-            interval: components["schemas"]["Interval"];
-            /** Value */
-            value: number;
-        };
-        /**
          * ScatterFit
          * @description A straight line through the levels of one kind: throughput = intercept + slope x bytes.
          */
@@ -11421,6 +11472,12 @@ export interface components {
             /** @description Null where the answer is not known. */
             cxl: components["schemas"]["CxlBeside"] | null;
             /**
+             * Device
+             * @description What memory is swapped to here.
+             * @enum {string}
+             */
+            device: "block" | "zns" | "zram";
+            /**
              * Hosts
              * @description What hosts swap to and how much they do; the first by name.
              */
@@ -11753,11 +11810,13 @@ export interface components {
         };
         /**
          * SkuHosts
-         * @description Hosts of a SKU, without and with tiering.
+         * @description Hosts of a SKU, without and with tiering, and with swap too (null: the plan has none).
          */
         SkuHosts: {
             /** Sku */
             sku: string;
+            /** With Swap */
+            with_swap: number | null;
             /** With Tiering */
             with_tiering: number;
             /** Without Tiering */
@@ -12027,13 +12086,19 @@ export interface components {
             age_seconds: number;
             /** @description Memory that comes back, and was written before. */
             back_bytes_per_s: components["schemas"]["Figure"];
-            /** @description At most 100: beyond that writes do not wear it. */
+            /** @description Of the drive, or of the DRAM of the pool, for the value of `out_bytes`. */
+            cost_per_year: components["schemas"]["YearlyMoney"];
+            /** @description At most 100: beyond that writes do not wear it. Compressed memory does not wear. */
             drive_life_years: components["schemas"]["Figure"];
             /** @description Time that swap-ins take, over the time of the busy processors. */
             loss_ratio: components["schemas"]["Figure"];
             /** @description Memory on swap, of all hosts of the service. */
             out_bytes: components["schemas"]["Figure"];
-            saving_per_year: components["schemas"]["Saving"];
+            /** @description DRAM that it takes where it is compressed there; zero on a drive. */
+            pool_bytes: components["schemas"]["Figure"];
+            saving_per_year: components["schemas"]["YearlyMoney"];
+            /** @description Seconds that threads of the service wait for swap-ins in a second, all together. */
+            wait_ratio: components["schemas"]["Figure"];
         };
         /**
          * SwapArea
@@ -12150,6 +12215,44 @@ export interface components {
             used_bytes: number;
             /** Zoned */
             zoned: string | null;
+        };
+        /**
+         * SwapOfService
+         * @description Whether a plan holds cold memory of a service on swap; figures are those of its swap advice, at the best age.
+         */
+        SwapOfService: {
+            /**
+             * Age Seconds
+             * @description How long memory was cold before it goes there.
+             */
+            age_seconds: number | null;
+            cost_per_year: components["schemas"]["YearlyMoney"] | null;
+            /**
+             * Device
+             * @enum {string}
+             */
+            device: "block" | "zns" | "zram";
+            drive_life_years: components["schemas"]["Figure"] | null;
+            /**
+             * Held
+             * @description Its cold memory is on swap in the plan: there it pays or may pay.
+             */
+            held: boolean;
+            loss_ratio: components["schemas"]["Figure"] | null;
+            /** @description DRAM that it takes where it is compressed there. */
+            pool_bytes: components["schemas"]["Figure"] | null;
+            saving_per_year: components["schemas"]["YearlyMoney"] | null;
+            /** Service */
+            service: string;
+            /** Service Id */
+            service_id: string;
+            swap_bytes: components["schemas"]["Figure"] | null;
+            /** Verdict */
+            verdict: ("pays" | "may_pay" | "does_not_pay" | "keep_out") | null;
+            /** @description Seconds that threads wait for swap-ins in a second. */
+            wait_ratio: components["schemas"]["Figure"] | null;
+            /** Why */
+            why: string;
         };
         /**
          * SwapTierAssumption
@@ -13552,10 +13655,10 @@ export interface components {
             ratio: components["schemas"]["Figure"];
         };
         /**
-         * YearlyCost
-         * @description Money a year.
+         * YearlyMoney
+         * @description Money a year; a saving is negative where it costs more.
          */
-        YearlyCost: {
+        YearlyMoney: {
             /** Currency */
             currency: string;
             interval: components["schemas"]["Interval"];
@@ -13947,6 +14050,7 @@ export type PlanQuarter = components['schemas']['PlanQuarter'];
 export type PlanReason = components['schemas']['PlanReason'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanSku = components['schemas']['PlanSku'];
+export type PlanSwap = components['schemas']['PlanSwap'];
 export type PlannedHost = components['schemas']['PlannedHost'];
 export type Pod = components['schemas']['Pod'];
 export type PodOwner = components['schemas']['PodOwner'];
@@ -14018,7 +14122,6 @@ export type SampledHost = components['schemas']['SampledHost'];
 export type SampledService = components['schemas']['SampledService'];
 export type Sampling = components['schemas']['Sampling'];
 export type SavedView = components['schemas']['SavedView'];
-export type Saving = components['schemas']['Saving'];
 export type ScatterFit = components['schemas']['ScatterFit'];
 export type ScatterPoint = components['schemas']['ScatterPoint'];
 export type ScenarioChange = components['schemas']['ScenarioChange'];
@@ -14081,6 +14184,7 @@ export type SwapArea = components['schemas']['SwapArea'];
 export type SwapDevices = components['schemas']['SwapDevices'];
 export type SwapDocument = components['schemas']['SwapDocument'];
 export type SwapInfo = components['schemas']['SwapInfo'];
+export type SwapOfService = components['schemas']['SwapOfService'];
 export type SwapTierAssumption = components['schemas']['SwapTierAssumption'];
 export type SwappingHost = components['schemas']['SwappingHost'];
 export type Sweep = components['schemas']['Sweep'];
@@ -14145,7 +14249,7 @@ export type Workload = components['schemas']['Workload'];
 export type WorkloadLoss = components['schemas']['WorkloadLoss'];
 export type WorkloadParameter = components['schemas']['WorkloadParameter'];
 export type WrittenWindow = components['schemas']['WrittenWindow'];
-export type YearlyCost = components['schemas']['YearlyCost'];
+export type YearlyMoney = components['schemas']['YearlyMoney'];
 export type ZswapDocument = components['schemas']['ZswapDocument'];
 export type ResponseProblem400 = components['responses']['Problem400'];
 export type ResponseProblem401 = components['responses']['Problem401'];
@@ -22808,6 +22912,8 @@ export interface operations {
                 loss_target?: number;
                 /** @description Busy processors of all hosts; left out: one for each host. */
                 cores?: number | null;
+                /** @description What to swap to; left out: what the hosts swap to. */
+                device?: ("block" | "zns" | "zram") | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */

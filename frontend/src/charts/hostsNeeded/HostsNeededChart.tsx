@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
-import { hostsNeededFigure, planColours, type NeededHosts } from './figure'
+import { hasSwap, hostsNeededFigure, planColours, type NeededHosts } from './figure'
 
 interface HostsNeededChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'empty'> {
   /** Undefined while there is no answer. */
@@ -23,6 +23,7 @@ export function HostsNeededChart({ quarters, ...panel }: HostsNeededChartProps) 
       legend={[
         { label: 'without tiering', colour: planColours.without },
         { label: 'with tiering', colour: planColours.with },
+        ...(quarters !== undefined && hasSwap(quarters) ? [{ label: 'with swap too', colour: planColours.swap }] : []),
       ]}
     />
   )

@@ -6,8 +6,8 @@ describe('hosts needed per quarter', () => {
   it('sets both plans side by side, and leaves one that cannot be made without a bar', () => {
     const figure = hostsNeededFigure(
       [
-        { quarter: '2026 Q4', hosts_without_tiering: 12, hosts_with_tiering: 9 },
-        { quarter: '2027 Q1', hosts_without_tiering: null, hosts_with_tiering: 11 },
+        { quarter: '2026 Q4', hosts_without_tiering: 12, hosts_with_tiering: 9, hosts_with_swap: null },
+        { quarter: '2027 Q1', hosts_without_tiering: null, hosts_with_tiering: 11, hosts_with_swap: null },
       ],
       chartThemes.light,
     )
@@ -16,5 +16,20 @@ describe('hosts needed per quarter', () => {
     expect(without?.text[1]).toBe('')
     expect(withTiers?.y).toEqual([9, 11])
     expect(figure.table.rows[1]).toEqual(['2027 Q1', null, 11])
+  })
+
+  it('sets the plan with swap beside them where there is one', () => {
+    const figure = hostsNeededFigure(
+      [{ quarter: '2026 Q4', hosts_without_tiering: 12, hosts_with_tiering: 9, hosts_with_swap: 7 }],
+      chartThemes.light,
+    )
+    expect(figure.data).toHaveLength(3)
+    expect(figure.table.columns).toEqual([
+      'quarter',
+      'hosts without tiering',
+      'hosts with tiering',
+      'hosts with swap too',
+    ])
+    expect(figure.table.rows).toEqual([['2026 Q4', 12, 9, 7]])
   })
 })

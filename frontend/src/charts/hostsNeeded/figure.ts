@@ -5,17 +5,23 @@ import { formatCount } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
-/** Hosts that a quarter needs: all memory in DRAM, and with slow tiers; null where some demand fits no host. */
+/** Hosts that a quarter needs: all memory in DRAM, with slow tiers, with swap too; null where some demand fits no host. */
 export interface NeededHosts {
   quarter: string
   hosts_without_tiering: number | null
   hosts_with_tiering: number | null
+  hosts_with_swap: number | null
 }
 
-/** Colours of both plans: with tiering in that of CXL. */
-export const planColours = { without: costColours.total, with: tierColour('cxl') } as const
+/** Colours of the plans: with tiering in that of CXL. */
+export const planColours = { without: costColours.total, with: tierColour('cxl'), swap: tierColour('swap') } as const
 
-/** Hosts needed per quarter, without and with tiering side by side. */
+/** Whether any quarter was planned with swap. */
+export function hasSwap(quarters: NeededHosts[]): boolean {
+  return quarters.some(({ hosts_with_swap: hosts }) => hosts !== null)
+}
+
+/** Hosts needed per quarter, without and with tiering, and with swap where it was planned, side by side. */
 export function hostsNeededFigure(quarters: NeededHosts[], theme: ChartTheme): ChartFigure {
   const x = quarters.map(({ quarter }) => plotText(quarter))
   const bars = (name: string, values: (number | null)[], colour: string): Data => ({
@@ -31,12 +37,15 @@ export function hostsNeededFigure(quarters: NeededHosts[], theme: ChartTheme): C
     hovertemplate: '%{x}: %{customdata}<extra></extra>',
     marker: { color: colour, line: { width: 0 } },
   })
-  const [without, withTiers] = [
-    quarters.map((quarter) => quarter.hosts_without_tiering),
-    quarters.map((quarter) => quarter.hosts_with_tiering),
+  const plans = [
+    { name: 'without tiering', hosts: quarters.map((one) => one.hosts_without_tiering), colour: planColours.without },
+    { name: 'with tiering', hosts: quarters.map((one) => one.hosts_with_tiering), colour: planColours.with },
+    ...(hasSwap(quarters)
+      ? [{ name: 'with swap too', hosts: quarters.map((one) => one.hosts_with_swap), colour: planColours.swap }]
+      : []),
   ]
   return {
-    data: [bars('without tiering', without, planColours.without), bars('with tiering', withTiers, planColours.with)],
+    data: plans.map(({ name, hosts, colour }) => bars(name, hosts, colour)),
     layout: {
       ...baseLayout(theme),
       margin: { l: 52, r: 16, t: 20, b: 40, pad: 0 },
@@ -51,13 +60,13 @@ export function hostsNeededFigure(quarters: NeededHosts[], theme: ChartTheme): C
         fixedrange: true,
         rangemode: 'tozero',
         // There are no half hosts.
-        ...(Math.max(0, ...without.map(Number), ...withTiers.map(Number)) < 5 ? { dtick: 1 } : { nticks: 5 }),
+        ...(Math.max(0, ...plans.flatMap(({ hosts }) => hosts.map(Number))) < 5 ? { dtick: 1 } : { nticks: 5 }),
         title: { text: 'hosts', font: { size: 11 }, standoff: 6 },
       },
     },
     table: {
-      columns: ['quarter', 'hosts without tiering', 'hosts with tiering'],
-      rows: quarters.map((quarter, index) => [quarter.quarter, without[index] ?? null, withTiers[index] ?? null]),
+      columns: ['quarter', ...plans.map(({ name }) => `hosts ${name}`)],
+      rows: quarters.map(({ quarter }, index) => [quarter, ...plans.map(({ hosts }) => hosts[index] ?? null)]),
     },
   }
 }

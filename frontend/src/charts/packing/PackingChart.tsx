@@ -22,7 +22,7 @@ interface PackingChartProps extends Pick<
   hosts: PlannedHosts[] | undefined
 }
 
-const tierNames = { dram: 'DRAM', cxl: 'CXL' } as const
+const tierNames = { dram: 'DRAM', cxl: 'CXL', swap: 'Swap' } as const
 
 /** Planned hosts, filled by tier: one box per content, with how many hosts have it. */
 export function PackingChart({ hosts, ...panel }: PackingChartProps) {
@@ -38,6 +38,9 @@ export function PackingChart({ hosts, ...panel }: PackingChartProps) {
       legend={[
         { label: 'DRAM', colour: tierColour('dram') },
         { label: 'CXL', colour: tierColour('cxl') },
+        ...(packed?.some(({ tiers }) => tiers.some(({ tier }) => tier === 'swap')) === true
+          ? [{ label: 'swap', colour: tierColour('swap') }]
+          : []),
         { label: 'free' },
       ]}
       drawing={

@@ -9,11 +9,17 @@ const hosts = packedHosts([
     dram_bytes: 512,
     cxl_bytes: 256,
     placed: [
-      { service: 'cache', dram_bytes: 100, cxl_bytes: 0 },
-      { service: 'web', dram_bytes: 300, cxl_bytes: 200 },
+      { service: 'cache', dram_bytes: 100, cxl_bytes: 0, swap_bytes: 0 },
+      { service: 'web', dram_bytes: 300, cxl_bytes: 200, swap_bytes: 0 },
     ],
   },
-  { sku: 'B', count: 1, dram_bytes: 128, cxl_bytes: 0, placed: [{ service: 'web', dram_bytes: 128, cxl_bytes: 0 }] },
+  {
+    sku: 'B',
+    count: 1,
+    dram_bytes: 128,
+    cxl_bytes: 0,
+    placed: [{ service: 'web', dram_bytes: 128, cxl_bytes: 0, swap_bytes: 0 }],
+  },
 ])
 
 describe('a packing', () => {
@@ -25,6 +31,23 @@ describe('a packing', () => {
     expect(hosts[1]?.tiers).toHaveLength(1)
     expect(hosts[0]?.tiers.map(freeBytes)).toEqual([112, 56])
     expect(countHosts(hosts)).toBe(4)
+  })
+
+  it('has swap of the size that is used, as a tier without room to spare', () => {
+    const [host] = packedHosts([
+      {
+        sku: 'A',
+        count: 1,
+        dram_bytes: 512,
+        cxl_bytes: 0,
+        placed: [{ service: 'web', dram_bytes: 400, cxl_bytes: 0, swap_bytes: 90 }],
+      },
+    ])
+    expect(host?.tiers.map(({ tier, bytes }) => [tier, bytes])).toEqual([
+      ['dram', 512],
+      ['swap', 90],
+    ])
+    expect(host?.tiers.map(freeBytes)).toEqual([112, 0])
   })
 
   it('names what is free in its table', () => {
@@ -39,7 +62,7 @@ describe('a packing', () => {
         count: 2,
         dram_bytes: 2 ** 30,
         cxl_bytes: 0,
-        placed: [{ service: 'a', dram_bytes: 2 ** 29, cxl_bytes: 0 }],
+        placed: [{ service: 'a', dram_bytes: 2 ** 29, cxl_bytes: 0, swap_bytes: 0 }],
       },
     ])
     const { data, layout } = packingFigure(named, chartThemes.dark)

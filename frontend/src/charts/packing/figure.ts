@@ -5,9 +5,9 @@ import { scaleFor } from '../../lib/units/units'
 import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
-/** A tier of a planned host: its size and what lies in it. In bytes. */
+/** A tier of a planned host, or the swap that its services use: its size and what lies in it. In bytes. */
 export interface PackedTier {
-  tier: 'dram' | 'cxl'
+  tier: 'dram' | 'cxl' | 'swap'
   bytes: number
   filled: { service: string; bytes: number }[]
 }
@@ -25,7 +25,7 @@ export interface PlannedHosts {
   count: number
   dram_bytes: number
   cxl_bytes: number
-  placed: { service: string; dram_bytes: number; cxl_bytes: number }[]
+  placed: { service: string; dram_bytes: number; cxl_bytes: number; swap_bytes: number }[]
 }
 
 /** Planned hosts with what fills each tier, the largest first; a tier that a host does not have is left out. */
@@ -33,15 +33,16 @@ export function packedHosts(hosts: PlannedHosts[]): PackedHosts[] {
   return hosts.map(({ sku, count, placed, ...host }) => ({
     sku,
     count,
-    tiers: (['dram', 'cxl'] as const)
-      .map((tier): PackedTier => ({
-        tier,
-        bytes: tier === 'dram' ? host.dram_bytes : host.cxl_bytes,
-        filled: placed
-          .map((one) => ({ service: one.service, bytes: tier === 'dram' ? one.dram_bytes : one.cxl_bytes }))
+    tiers: (['dram', 'cxl', 'swap'] as const)
+      .map((tier): PackedTier => {
+        const filled = placed
+          .map((one) => ({ service: one.service, bytes: one[`${tier}_bytes`] }))
           .filter(({ bytes }) => bytes > 0)
-          .sort((a, b) => b.bytes - a.bytes),
-      }))
+          .sort((a, b) => b.bytes - a.bytes)
+        // A plan has swap of the size that is used: what holds it is not part of a host type.
+        const bytes = tier === 'swap' ? filled.reduce((sum, part) => sum + part.bytes, 0) : host[`${tier}_bytes`]
+        return { tier, bytes, filled }
+      })
       .filter(({ bytes }) => bytes > 0),
   }))
 }

@@ -14,6 +14,18 @@ export function formatMoneyChange(amount: number, currency: string): string {
   return amount > 0 ? `+${formatMoney(amount, currency)}` : formatMoney(amount, currency)
 }
 
+/** Money with its range: `$520 ($208 to $884)`. */
+export function formatMoneyRange(money: {
+  value: number
+  interval: { lo: number; hi: number }
+  currency: string
+}): string {
+  const [value, lo, hi] = [money.value, money.interval.lo, money.interval.hi].map((one) =>
+    formatMoney(one, money.currency),
+  )
+  return `${value} (${lo} to ${hi})`
+}
+
 const formats = new Map<string, Intl.NumberFormat>()
 
 /** A format is dear to make and is asked for hundreds of times while a slider moves. */

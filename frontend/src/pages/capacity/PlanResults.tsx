@@ -14,6 +14,7 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import { Prose } from '../../ui/text/Prose'
 import { StateNote } from '../../ui/states/StateNote'
 import { planSentence } from './planSentence'
+import { PlanSwapPanel } from './PlanSwapPanel'
 
 interface PlanResultsProps {
   /** Undefined while there is no answer. */
@@ -92,7 +93,20 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
           height={140}
           empty={empty}
         />
+        {plan?.packing.with_swap != null && (
+          <PackingChart
+            name="packing-swap"
+            title="With tiering and swap"
+            label="Hosts with tiering and swap, filled by tier"
+            hint={hosts(plan.packing.with_swap)}
+            hosts={plan.packing.with_swap}
+            load={load}
+            height={140}
+            empty={empty}
+          />
+        )}
       </Columns>
+      {plan?.swap != null && empty === null && <PlanSwapPanel swap={plan.swap} />}
       <Panel title="Demand by service" hint="now, and its growth" flush testId="plan-demands">
         <DataTable
           label="Demand by service"

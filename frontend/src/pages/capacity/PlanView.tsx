@@ -11,7 +11,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
 import { StateNote } from '../../ui/states/StateNote'
 import classes from './CapacityPage.module.css'
-import { blankSku, planFault, startingPlan } from './planEntry'
+import { blankSku, planFault, startingPlan, swapChoices, swapDevices } from './planEntry'
 import { PlanExport } from './PlanExport'
 import { PlanResults } from './PlanResults'
 import { SkuCard } from './SkuCard'
@@ -101,6 +101,13 @@ export function PlanView({ measured }: PlanViewProps) {
                 { value: 'none', label: 'as advised' },
                 ...[0.01, 0.02, 0.05, 0.1].map((loss) => ({ value: String(loss), label: `${loss * 100} %` })),
               ]}
+            />
+            <Select
+              label="Cold memory on swap"
+              allowDeselect={false}
+              value={plan.swap ?? 'none'}
+              onChange={(value) => set({ swap: swapDevices.find((device) => device === value) ?? null })}
+              data={swapChoices}
             />
           </div>
         </div>

@@ -27,7 +27,19 @@ export const startingPlan = {
   horizon_quarters: 4,
   loss_target: null,
   headroom_ratio: 0.1,
+  swap: null,
 } satisfies PlanRequest & JsonObject
+
+/** What cold memory of a plan may be swapped to. */
+export const swapDevices = ['as_found', 'block', 'zns', 'zram'] as const
+
+const deviceNames = { as_found: 'as on the hosts', block: 'SSD', zns: 'zoned SSD', zram: 'zram' } as const
+
+/** Those to choose from; with none, cold memory stays in DRAM and on CXL. */
+export const swapChoices = [
+  { value: 'none', label: 'none' },
+  ...swapDevices.map((device) => ({ value: device, label: deviceNames[device] })),
+]
 
 /** What keeps a plan from being asked for, in one sentence; null where nothing does. */
 export function planFault(plan: PlanRequest): string | null {

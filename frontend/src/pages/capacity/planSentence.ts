@@ -19,5 +19,7 @@ export function planSentence({ quarters }: Shown): string {
     saved === 0
       ? 'as many as without it'
       : `${formatCount(Math.abs(saved))} ${saved > 0 ? 'fewer' : 'more'} than without it`
-  return `In ${quarter} it takes ${hosts(withTiers)} with tiering, ${difference}.`
+  const swapped = last.hosts_with_swap
+  const too = swapped === null ? '' : ` With cold memory on swap it takes ${hosts(swapped)}.`
+  return `In ${quarter} it takes ${hosts(withTiers)} with tiering, ${difference}.${too}`
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ServiceSwapTier, SwapAgeView, SwappingHost } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { swapTierQuery } from '../../api/queries/knobs'
-import { formatMoney } from '../../lib/tco/money'
+import { formatMoneyRange } from '../../lib/tco/money'
 import { formatQuantity, formatRatio } from '../../lib/units/units'
 import { formatDuration } from '../../lib/units/time'
 import { Panel } from '../../ui/layout/Panel'
@@ -11,18 +11,12 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { figureColumn } from '../../ui/tables/figureColumn'
-import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
+import { SwapVerdictTag } from '../../ui/tags/SwapVerdictTag'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import { NotesList } from '../../ui/text/NotesList'
 import { Prose } from '../../ui/text/Prose'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import classes from './RatioView.module.css'
-
-const verdicts: Record<NonNullable<ServiceSwapTier['verdict']>, { tone: Tone; label: string }> = {
-  pays: { tone: 'good', label: 'pays' },
-  may_pay: { tone: 'info', label: 'may pay' },
-  does_not_pay: { tone: 'neutral', label: 'does not pay' },
-  keep_out: { tone: 'warning', label: 'keep out' },
-}
 
 /** Ages that the table shows, in seconds, beside the best one: neighbours differ little. */
 const shownAges = [0, 60, 120, 300, 600, 1200, 1800, 2700, 3600, 7200]
@@ -36,11 +30,10 @@ function ageText(seconds: number): string {
   return seconds === 0 ? 'two intervals' : `${formatDuration(seconds)} more`
 }
 
-function savingText({ saving_per_year: { value, interval, currency } }: SwapAgeView): string {
-  return `${formatMoney(value, currency)} (${formatMoney(interval.lo, currency)} to ${formatMoney(interval.hi, currency)})`
-}
-
-function column(key: 'out_bytes' | 'back_bytes_per_s' | 'loss_ratio' | 'drive_life_years', header: string) {
+function column(
+  key: 'out_bytes' | 'back_bytes_per_s' | 'wait_ratio' | 'loss_ratio' | 'drive_life_years',
+  header: string,
+) {
   return figureColumn<SwapAgeView>(
     key,
     header,
@@ -66,13 +59,14 @@ function columnsOf(best: SwapAgeView | null): Column<SwapAgeView>[] {
     },
     column('out_bytes', 'On swap'),
     column('back_bytes_per_s', 'Comes back'),
+    column('wait_ratio', 'Added waits'),
     column('loss_ratio', 'Loss'),
     column('drive_life_years', 'Drive lasts'),
     {
       key: 'saving',
       header: 'Saving a year',
       numeric: true,
-      cell: savingText,
+      cell: (age) => formatMoneyRange(age.saving_per_year),
       value: (age) => ({ amount: age.saving_per_year.value, unit: `${age.saving_per_year.currency} per year` }),
     },
   ]
@@ -127,7 +121,7 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
           <>
             {answer !== undefined && verdict !== null && (
               <p className={classes.text}>
-                <ToneTag {...verdicts[verdict]} /> <Prose text={answer.sentence} />
+                <SwapVerdictTag verdict={verdict} /> <Prose text={answer.sentence} />
               </p>
             )}
             {answer !== undefined && answer.cxl !== null && (

@@ -151,6 +151,8 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "swap_tier.drive_life_years/1": { says: "Years until the drive's rated writes are used up.", page: "method/swap-devices.md" },
   "swap_tier.loss_ratio/1": { says: "Loss of throughput through faults on it.", page: "method/swap-devices.md" },
   "swap_tier.out_bytes/1": { says: "Cold memory in DRAM that would be on swap, were it moved there after a given time without access.", page: "method/swap-devices.md" },
+  "swap_tier.pool_bytes/1": { says: "DRAM that memory on swap takes where it is compressed there; zero on a drive.", page: "method/swap-devices.md" },
+  "swap_tier.wait_ratio/1": { says: "Seconds that all threads together wait for swap-ins in a second.", page: "method/swap-devices.md" },
   "tco.hot_bytes/1": { says: "What of it is hot, as the scenario states it.", page: "method/tco.md" },
   "tco.required_bytes/1": { says: "Memory that the work needs on one host, as the scenario states it.", page: "method/tco.md" },
   "tier_moves.bytes_per_s/1": { says: "Promotions and demotions together, in bytes of base pages.", page: "method/ping-pong.md" },
