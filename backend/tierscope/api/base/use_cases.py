@@ -208,7 +208,7 @@ class UseCases(_Reads, _Stores):
         self.own_metrics.register(InventoryCollector(database, clock))
         self.own_metrics.register(IngestQueue(self.ingest))
         self.readiness = Readiness(database)
-        self.status = StatusReads(context, self.access.loopback_trust)
+        self.status = StatusReads(context, self.access.loopback_trust, self.node_watch)
         facts = ServiceFacts(context)
         self.tco = TcoReads(context, facts)
         self.scenario_presets = ScenarioPresetReads(context, facts)

@@ -20,9 +20,7 @@ from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.operate.doctor import Check
-
-_LEAST_FREE_BYTES = 2 << 30
+    from tierscope.usecases.operate.checks import Check
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +83,7 @@ def _running(instance: Instance) -> str | None:
 
 def _check_programs(instance: Instance) -> Check:
     from tierscope.core.embedded.postgres import recorded_major
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import Check
 
     try:
         found = find_postgres(major=recorded_major(instance.places))
@@ -104,7 +102,7 @@ def _check_programs(instance: Instance) -> Check:
 
 
 def _check_queue() -> Check:
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import Check
 
     binary = find_queue_server()
     if binary is not None:
@@ -115,7 +113,7 @@ def _check_queue() -> Check:
 
 
 def _check_data_dir(settings: Settings, instance: Instance) -> Check:
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import LEAST_FREE_BYTES, Check
 
     existing = next(path for path in (instance.places.data, *instance.places.data.parents) if path.exists())
     account = choose_account(settings.account, create=False)
@@ -125,14 +123,14 @@ def _check_data_dir(settings: Settings, instance: Instance) -> Check:
             "data", "failed", f"user '{account.name}' may not enter {blocked}", "set TIERSCOPE_DATA_DIR elsewhere"
         )
     free_bytes = shutil.disk_usage(existing).free
-    if free_bytes < _LEAST_FREE_BYTES:
+    if free_bytes < LEAST_FREE_BYTES:
         return Check("data", "warning", f"{free_bytes / 2**30:.1f} GiB free at {existing}", "make room")
     return Check("data", "ok", f"{instance.places.data}, {free_bytes / 2**30:.0f} GiB free")
 
 
 def _check_frontend(settings: Settings) -> Check:
     from tierscope.api.base.frontend import frontend_dir
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import Check
 
     found = frontend_dir(settings.frontend_dir)
     if found is None:
@@ -141,7 +139,7 @@ def _check_frontend(settings: Settings) -> Check:
 
 
 def _check_agent() -> Check:
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import Check
 
     binary = find_agent()
     if binary is None:
@@ -151,7 +149,7 @@ def _check_agent() -> Check:
 
 
 def _check_instance(instance: Instance) -> Check:
-    from tierscope.usecases.operate.doctor import Check
+    from tierscope.usecases.operate.checks import Check
 
     state = examine(instance)
     if state is None:

@@ -7,12 +7,13 @@ not: an installation with one server has nothing of this. Decision: docs/decisio
 
 from collections.abc import Iterable, Mapping
 
+import psycopg
 from psycopg import sql
 from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import make_url
 
-from tierscope.core.database import FLEET_SCHEMA, WriteTransaction
-from tierscope.core.errors import ConfigurationError
+from tierscope.core.database import FLEET_SCHEMA, Database, WriteTransaction
+from tierscope.core.errors import ConfigurationError, Unavailable
 from tierscope.storage.base.ddl import make_view
 from tierscope.storage.nodes.placement import KEYS, NUMBERED, numbers_of
 from tierscope.storage.nodes.rows import DataNode
@@ -102,6 +103,20 @@ def detach(transaction: WriteTransaction, node: DataNode) -> None:
     """Leaves out the rows of a node: no statement waits for it any more."""
     for table in KEYS:
         transaction.driver.execute(sql.SQL("DROP FOREIGN TABLE {}").format(sql.Identifier(node.server, table.name)))
+
+
+def is_seen(database: Database, node: DataNode) -> None:
+    """Lets the coordinator read a node that is attached.
+
+    Raises:
+        Unavailable: it cannot; the cause is in the server's words.
+    """
+    table = sql.Identifier(node.server, "hosts")
+    with database.read() as session:
+        try:
+            session.driver.execute(sql.SQL("SELECT FROM {} LIMIT 1").format(table))
+        except psycopg.Error as error:
+            raise Unavailable(str(error).strip().splitlines()[0], retry_after_seconds=5) from error
 
 
 def _reach(transaction: WriteTransaction, node: DataNode) -> None:

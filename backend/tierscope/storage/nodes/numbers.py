@@ -1,9 +1,11 @@
 """A new server's numbers, and how many hosts a server has."""
 
 from psycopg import sql
+from psycopg.errors import UndefinedTable
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.core.errors import Unavailable
 from tierscope.storage.nodes.placement import NUMBERED, numbers_of
 
 
@@ -18,9 +20,16 @@ def take_numbers(transaction: WriteTransaction, node: int) -> None:
         )
 
 
-def answers(session: ReadSession) -> None:
-    """Asks for nothing but an answer."""
-    session.execute(text("SELECT 1"))
+def read_revision(session: ReadSession) -> str:
+    """The revision of a server's schema, in one statement: whether it answers is asked every few seconds.
+
+    Raises:
+        Unavailable: there is no schema.
+    """
+    try:
+        return str(session.ask("SELECT string_agg(version_num, ',') AS number FROM alembic_version")[0].number)
+    except UndefinedTable as error:
+        raise Unavailable("the database has no schema", retry_after_seconds=5) from error
 
 
 def count_hosts(session: ReadSession) -> int:

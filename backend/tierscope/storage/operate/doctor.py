@@ -19,6 +19,9 @@ class ServerFacts:
     version_number: int
     version: str
     encoding: str
+    collation: str
+    time_zone: str
+    """As a session has it that asks for none."""
     now: datetime
     database_bytes: int
     data_directory: str | None
@@ -44,6 +47,10 @@ def read_server(session: ReadSession) -> ServerFacts:
     statement = text(
         "SELECT current_setting('server_version_num')::int AS version_number,"
         " current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,"
+        # The name of ICU's locale has a column since release 15, and another one since 17.
+        " (SELECT coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale', datcollate)"
+        " FROM pg_database d WHERE datname = current_database()) AS collation,"
+        " (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone') AS time_zone,"
         " clock_timestamp() AS now, pg_database_size(current_database()) AS database_bytes,"
         " (SELECT setting FROM pg_settings WHERE name = 'data_directory') AS data_directory,"
         " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,"

@@ -20,7 +20,8 @@ from tierscope.storage.nodes.rows import DataNode, has_list, insert_node, lock_n
 COORDINATOR = "coordinator"
 """The name of the first server, which holds what is of the whole fleet and hosts of its own."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_NODE_FACT = "node"
+NODE_FACT = "node"
+"""Under which a database keeps its name within its fleet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class NodeChanges:
         """Makes the schema, and lets the server number its rows from its own first number on."""
         upgrade(node.url, storage=storage)
         with self._database.own_rows.write() as transaction:
-            store_fact_once(transaction, _NODE_FACT, COORDINATOR)
+            store_fact_once(transaction, NODE_FACT, COORDINATOR)
         with self._database.other(node.url).write() as transaction:
-            held = find_fact(transaction, _NODE_FACT) or node.name
+            held = find_fact(transaction, NODE_FACT) or node.name
             if held != node.name:
                 raise Conflict(f"this database is the node {held} of a fleet", next_step="Name an empty database.")
             if count_hosts(transaction):
@@ -94,7 +95,7 @@ class NodeChanges:
                     "this database holds hosts of an installation of its own", next_step="Name an empty database."
                 )
             take_numbers(transaction, node.number)
-            store_fact(transaction, _NODE_FACT, node.name)
+            store_fact(transaction, NODE_FACT, node.name)
 
     def _show(self, node: DataNode, actor: str) -> None:
         """Lists the node and shows its rows, at once for all processes."""

@@ -7,7 +7,7 @@ import structlog
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.errors import TierscopeError
 from tierscope.storage.nodes.foreign import attach, detach
-from tierscope.storage.nodes.numbers import answers
+from tierscope.storage.nodes.numbers import read_revision
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away
 from tierscope.usecases.nodes.fleet import Nodes
 
@@ -24,10 +24,17 @@ class NodeWatch:
         self._nodes = nodes
         self._clock = clock
         self._silent: set[int] = set()
+        self._revisions: dict[int, str] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="node-watch", daemon=True)
         self.shown: tuple[DataNode, ...] = ()
         """All nodes as the last look found them, without another question; none where there is one server."""
+
+    @property
+    def others(self) -> list[str]:
+        """Names of those that answer, with a schema that is not the coordinator's."""
+        revisions = self._revisions
+        return [node.name for node in self.shown if revisions.get(node.number, revisions.get(0)) != revisions.get(0)]
 
     @property
     def away(self) -> list[str]:
@@ -54,6 +61,7 @@ class NodeWatch:
         changed = []
         for node in self._nodes.listed():
             if node.number == 0:
+                self._answers(node)
                 continue
             there, again = self._answers(node), node.number in self._silent
             self._silent = self._silent - {node.number} if there else self._silent | {node.number}
@@ -79,8 +87,9 @@ class NodeWatch:
     def _answers(self, node: DataNode) -> bool:
         try:
             with self._nodes.own(node.number).read() as session:
-                answers(session)
+                self._revisions[node.number] = read_revision(session)
         except TierscopeError:
+            self._revisions.pop(node.number, None)
             return False
         return True
 

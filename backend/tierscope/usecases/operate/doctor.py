@@ -5,13 +5,10 @@ the embedded servers alike.
 """
 
 import secrets
-import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
 
 import tierscope
 from tierscope.core.clock import Clock
@@ -28,34 +25,19 @@ from tierscope.storage.fleet.agent_versions import count_refused, list_versions
 from tierscope.storage.operate import doctor as stored
 from tierscope.storage.operate.doctor import ServerFacts
 from tierscope.storage.operate.installation import read_installation
+from tierscope.usecases.operate.checks import OLDEST_SERVER, SKEW_SECONDS, Check, Result, check_disk
 from tierscope.usecases.operate.live_rows import describe_waiting
+from tierscope.usecases.operate.node_checks import check_nodes
 from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
 
-Result = Literal["ok", "warning", "failed"]
-
-OLDEST_SERVER = 150_000
-SKEW_SECONDS = 2.0
-"""Between this machine and the database: hosts are judged by both."""
 LAG_SECONDS = 600.0
 SILENT_SECONDS = 180.0
 """The most frequent tasks come every few seconds."""
-LEAST_FREE_BYTES = 2 << 30
-LEAST_FREE_RATIO = 0.1
 _GIB = 2**30
 _NAMED_CHUNKS = 5
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED = Path("/run/secrets")
 """Where container engines put secrets, for the container alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One part. `next_step` is empty where nothing is to be done."""
-
-    name: str
-    result: Result
-    detail: str
-    next_step: str = ""
 
 
 class ServiceDoctor:
@@ -74,7 +56,7 @@ class ServiceDoctor:
             found = self._database(database)
         finally:
             database.close()
-        disk = self._disk(self._settings.data_dir, "data directory")
+        disk = check_disk(self._settings.data_dir, "data directory")
         return [*found, self._queue(), self._objects(), *self._collector(), disk, self._secrets()]
 
     def _database(self, database: Database) -> list[Check]:
@@ -102,6 +84,7 @@ class ServiceDoctor:
             checks.append(_extension(server, storage_mode(session)))
             checks += self._work(session)
             checks.append(_agents(session))
+        checks += check_nodes(database, self._clock)
         return checks
 
     def _work(self, session: ReadSession) -> list[Check]:
@@ -192,16 +175,8 @@ class ServiceDoctor:
         place = Path(server.data_directory) if server.data_directory else None
         if place is None or not place.exists():
             return Check("database size", "ok", f"{size}; its disk is not seen from here")
-        found = self._disk(place, "database size")
+        found = check_disk(place, "database size")
         return Check("database size", found.result, f"{size}; {found.detail}", found.next_step)
-
-    def _disk(self, place: Path, name: str) -> Check:
-        existing = next(path for path in (place, *place.parents) if path.exists())
-        usage = shutil.disk_usage(existing)
-        detail = f"{usage.free / _GIB:.1f} of {usage.total / _GIB:.1f} GiB free at {existing}"
-        if usage.free < LEAST_FREE_BYTES or usage.free < LEAST_FREE_RATIO * usage.total:
-            return Check(name, "warning", detail, "make room before it is full: writes stop then, and agents spool")
-        return Check(name, "ok", detail)
 
     def _secrets(self) -> Check:
         """Files with secrets that others than their owner may read."""

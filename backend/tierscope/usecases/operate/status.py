@@ -18,6 +18,7 @@ from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.set_aside import SetAside, StoredRows
 
@@ -88,8 +89,11 @@ class Quantities:
 class StatusReads:
     """Reads of the installation's health."""
 
-    def __init__(self, context: ReadContext, trust: LoopbackTrust | None = None) -> None:
+    def __init__(
+        self, context: ReadContext, trust: LoopbackTrust | None = None, watch: NodeWatch | None = None
+    ) -> None:
         self._context = context
+        self._watch = watch
         self._trust = trust or LoopbackTrust(context.database, setting=context.settings.anonymous_reads)
         self._stored = StoredRows()
 
@@ -105,7 +109,7 @@ class StatusReads:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
                 held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
-                nodes = _nodes(read_nodes(session))
+                nodes = _nodes(read_nodes(session), [] if self._watch is None else self._watch.others)
             database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
@@ -170,11 +174,14 @@ _NAMED = 5
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
 
 
-def _nodes(nodes: Sequence[DataNode]) -> tuple[ComponentStatus, ...]:
+def _nodes(nodes: Sequence[DataNode], others: Sequence[str]) -> tuple[ComponentStatus, ...]:
     """The servers of a fleet that is on several; nothing where one holds everything."""
     if not nodes:
         return ()
     away = [node for node in nodes if node.away_since is not None]
+    if not away and others:
+        detail = f"all {len(nodes)} nodes answer; not of this release: {', '.join(others)}; run `tierscope migrate`"
+        return (ComponentStatus("nodes", "degraded", detail, None),)
     if not away:
         return (ComponentStatus("nodes", "healthy", f"all {len(nodes)} nodes answer", None),)
     names = ", ".join(node.name for node in away)
