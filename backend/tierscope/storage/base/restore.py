@@ -12,8 +12,8 @@ from tierscope.core.database import libpq_url, translated
 
 
 @contextmanager
-def replaced_database(url: str) -> Iterator[str]:
-    """Yields the name of a new database that is ready for `pg_restore` of a backup with TimescaleDB.
+def replaced_database(url: str, *, timescaledb: bool = True) -> Iterator[str]:
+    """Yields the name of a new database that is ready for `pg_restore` of a backup, by default with TimescaleDB.
 
     When the block ends well, the new database takes the name of the one in `url`, which is dropped, whoever is
     connected. When it raises, the new one is dropped and nothing has changed. The role must be allowed to make
@@ -29,12 +29,14 @@ def replaced_database(url: str) -> Iterator[str]:
         _run(connection, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", new)
         try:
             target = libpq_url(make_url(url).set(database=new).render_as_string(hide_password=False))
-            with psycopg.connect(target, autocommit=True) as inside:
-                inside.execute("CREATE EXTENSION timescaledb")
-                inside.execute("SELECT timescaledb_pre_restore()")
+            if timescaledb:
+                with psycopg.connect(target, autocommit=True) as inside:
+                    inside.execute("CREATE EXTENSION timescaledb")
+                    inside.execute("SELECT timescaledb_pre_restore()")
             yield new
-            with psycopg.connect(target, autocommit=True) as inside:
-                inside.execute("SELECT timescaledb_post_restore()")
+            if timescaledb:
+                with psycopg.connect(target, autocommit=True) as inside:
+                    inside.execute("SELECT timescaledb_post_restore()")
         except BaseException:
             _run(connection, "DROP DATABASE {} WITH (FORCE)", new)
             raise

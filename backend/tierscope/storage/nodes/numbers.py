@@ -32,6 +32,20 @@ def read_revision(session: ReadSession) -> str:
         raise Unavailable("the database has no schema", retry_after_seconds=5) from error
 
 
+def which_database(session: ReadSession) -> str:
+    """The same for all addresses that lead to one database, and for no other."""
+    statement = (
+        "SELECT concat_ws('/', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        " AS name FROM pg_control_system()"
+    )
+    return str(session.ask(statement)[0].name)
+
+
+def has_tables(session: ReadSession) -> bool:
+    """Whether a database has a schema of ours."""
+    return bool(session.ask("SELECT to_regclass('public.installation') IS NOT NULL AS found")[0].found)
+
+
 def count_hosts(session: ReadSession) -> int:
     """All hosts that the session sees, retired ones too."""
     return int(session.execute(text("SELECT count(*) FROM hosts")).scalar_one())

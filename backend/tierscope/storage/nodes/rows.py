@@ -1,5 +1,6 @@
 """The coordinator's list of nodes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,6 +43,12 @@ def has_list(session: ReadSession) -> bool:
 def insert_node(transaction: WriteTransaction, node: DataNode) -> None:
     """Adds one to the list."""
     transaction.execute(insert(nodes).values(number=node.number, name=node.name, url=node.url))
+
+
+def move_nodes(transaction: WriteTransaction, urls: Mapping[int, str]) -> None:
+    """Lets nodes have other addresses, by their numbers; they count as there."""
+    for number, url in urls.items():
+        transaction.execute(update(nodes).where(nodes.c.number == number).values(url=url, away_since=None))
 
 
 def note_away(transaction: WriteTransaction, number: int, since: datetime | None) -> bool:

@@ -1,0 +1,123 @@
+"""Backups of a fleet on several servers: a cut through all of them, and where its parts may be restored to."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from tierscope.core.database import Database
+from tierscope.core.errors import Conflict, TierscopeError, Unavailable, Unprocessable
+from tierscope.storage.base.facts import find_fact
+from tierscope.storage.base.partitions import Mode, storage_mode
+from tierscope.storage.nodes.cut import hold_writes, open_snapshot
+from tierscope.storage.nodes.foreign import show_fleet
+from tierscope.storage.nodes.numbers import has_tables, which_database
+from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes
+from tierscope.usecases.nodes.changes import NODE_FACT
+from tierscope.usecases.nodes.fleet import Nodes
+
+TRIES = 20
+"""Of a cut: each ends where another transaction writes for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutPart:
+    """A server with the name of its snapshot, which stands while the cut is open."""
+
+    node: DataNode
+    storage: Mode
+    snapshot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Snapshots of one moment of a fleet. Writes to several servers waited for `held_seconds`."""
+
+    parts: tuple[CutPart, ...]
+    held_seconds: float
+
+
+@contextmanager
+def consistent_cut(database: Database) -> Iterator[Cut]:
+    """Takes a snapshot of each server, the coordinator's last: it knows all services that rows of nodes refer to.
+
+    Raises:
+        Unavailable: a node does not answer, or others wrote for long, again and again.
+    """
+    nodes = Nodes(database)
+    with ExitStack() as opened:
+        listed, modes = nodes.listed()[::-1], {}
+        snapshots = {}
+        for node in listed:
+            try:
+                with nodes.own(node.number).read() as session:
+                    modes[node.number] = storage_mode(session)
+                snapshots[node.number] = opened.enter_context(open_snapshot(nodes.own(node.number).url))
+            except TierscopeError as error:
+                raise Unavailable(f"node {node.name}: {error.detail}", retry_after_seconds=5) from error
+        for left in range(TRIES, 0, -1):
+            try:
+                with database.own_rows.write() as fence:
+                    began = time.monotonic()
+                    hold_writes(fence)
+                    taken = {number: snapshot.take() for number, snapshot in snapshots.items()}
+                break
+            except Unavailable:
+                if left == 1:
+                    raise
+        held = time.monotonic() - began
+        parts = tuple(CutPart(node, modes[node.number], taken[node.number]) for node in listed)
+        yield Cut(parts, held)
+
+
+def known_addresses(database: Database) -> dict[str, str]:
+    """Where nodes are now, by name; none where the coordinator's database is empty."""
+    with database.own_rows.read() as session:
+        listed = read_nodes(session) if has_tables(session) else ()
+    return {node.name: node.url for node in listed if node.number}
+
+
+def check_targets(database: Database, names: Mapping[int, str], urls: Mapping[int, str]) -> None:
+    """Whether each server of a backup may be restored to its address; nothing is changed.
+
+    `names`, `urls`: of all servers, by their numbers in the backup.
+
+    Raises:
+        Unprocessable: two of the addresses lead to one database.
+        Conflict: a database belongs to another fleet, or holds tables that are no node's.
+        Unavailable: a server cannot be reached.
+    """
+    seen: dict[str, str] = {}
+    for number, url in urls.items():
+        name = names[number]
+        server = database.own_rows if number == 0 else database.other(url)
+        try:
+            with server.read() as session:
+                there = which_database(session)
+                filled = has_tables(session)
+                holds = find_fact(session, NODE_FACT) if filled else None
+        except Unavailable as error:
+            raise Unavailable(f"node {name}: {error.detail}", retry_after_seconds=5) from error
+        if there in seen:
+            raise Unprocessable(
+                f"the addresses of {seen[there]} and {name} lead to one database",
+                next_step="Name a database of its own for each: --node NAME=URL.",
+            )
+        seen[there] = name
+        if number and filled and holds != name:
+            raise Conflict(
+                f"the database for node {name} holds {'the node ' + holds if holds else 'tables that are no node'}",
+                next_step="Name an empty database, or that of the node of this name.",
+            )
+
+
+def adopt_nodes(url: str, urls: Mapping[int, str]) -> None:
+    """Lets a restored coordinator, which may still have another name, show its nodes at these addresses."""
+    database = Database(url, pool_size=1, own_rows=True)
+    try:
+        with database.write() as transaction:
+            lock_nodes(transaction)
+            move_nodes(transaction, urls)
+            show_fleet(transaction, read_nodes(transaction))
+    finally:
+        database.close()

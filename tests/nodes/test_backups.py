@@ -1,0 +1,240 @@
+"""One backup of all servers: it is of one cut, and what is restored from it answers as the fleet did."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from cli.commands import Ended, call
+from factories import batches
+from factories.installations import Enrolled, enrol, store
+from factories.node_fleets import node_away, several_servers
+from factories.populated import populate
+from factories.services import running
+from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.servers import Template
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.storage.nodes.placement import KEYS
+from tierscope.usecases.nodes.backups import CutPart, consistent_cut
+from tierscope.usecases.nodes.changes import NodeChanges
+from tierscope.usecases.nodes.fleet import Nodes
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
+    with several_servers(template, storage_mode, "n1", "n2") as database:
+        yield database
+
+
+@pytest.fixture
+def empty(template: Template) -> Iterator[list[str]]:
+    """Addresses of three empty databases."""
+    names = [template.make_database(schema=False, mode="native") for _ in range(3)]
+    yield [template.cluster.url(name) for name in names]
+    for name in names:
+        template.drop_database(name)
+
+
+def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
+    """Runs the command on a database, with the tools of that server's release first."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
+    env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
+    env["PATH"] = f"{template.cluster.binaries.bin_dir}:{env['PATH']}"
+    return call(*words, env=env)
+
+
+def row_counts(database: Database) -> dict[str, int]:
+    """Rows of all servers by table."""
+    with database.read() as session:
+        counts = {t.name: session.execute(text(f"SELECT count(*) FROM {t.name}")).scalar_one() for t in KEYS}
+        for name in ("services", "audit", "alerts", "nodes", "capacity_days"):
+            counts[name] = session.execute(text(f"SELECT count(*) FROM {name}")).scalar_one()
+    return counts
+
+
+def lists(url: str, token: str) -> dict[str, str]:
+    """What a service on a fleet answers."""
+    paths = ("/v1/hosts", "/v1/services", "/v1/alerts", "/v1/advice", "/v1/agents/versions")
+    settings = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
+    with running(settings) as (_, client):
+        client.headers["Authorization"] = f"Bearer {token}"
+        found = {path: client.get(path) for path in paths}
+    assert {path: answer.status_code for path, answer in found.items()} == dict.fromkeys(paths, 200)
+    return {path: answer.text for path, answer in found.items()}
+
+
+def test_a_fleet_that_is_restored_elsewhere_answers_the_same(
+    template: Template, fleet: Database, empty: list[str], tmp_path: Path
+) -> None:
+    token = populate(fleet, n_hosts=3).token
+    before, answers = row_counts(fleet), lists(fleet.url, token)
+    copy = tmp_path / "fleet.backup"
+    done = tierscope(template, fleet.url, tmp_path, "backup", str(copy))
+    assert done.status == 0, done.stderr
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert "waited" in done.stdout
+    words = ("restore", str(copy), "--replace")
+    lacking = tierscope(template, empty[0], tmp_path, *words, "--node", f"n1={empty[1]}")
+    assert (lacking.status, "n2" in lacking.stderr) == (2, True)
+    twice = tierscope(template, empty[0], tmp_path, *words, *(f"--node=n{n}={empty[1]}" for n in (1, 2)))
+    assert "lead to one database" in twice.stderr
+    done = tierscope(template, empty[0], tmp_path, *words, *(f"--node=n{n}={empty[n]}" for n in (1, 2)))
+    assert done.status == 0, done.stderr
+    with closing(Database(empty[0])) as restored:
+        assert row_counts(restored) == before
+        assert [(node.name, node.url) for node in Nodes(restored).listed()][1:] == [("n1", empty[1]), ("n2", empty[2])]
+        assert all(state.current for state in NodeChanges(restored).list())
+        assert lists(empty[0], token) == answers
+        assert enrol(restored, name="new").identity.id >> 40 in (0, 1, 2)
+    assert row_counts(fleet) == before, "where it came from nothing changed"
+
+
+def test_data_that_arrives_meanwhile_is_wholly_in_or_wholly_out(
+    template: Template, fleet: Database, empty: list[str], tmp_path: Path
+) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]
+    for host in hosts:
+        _send(fleet, host, 0)
+    ended, sent = threading.Event(), dict.fromkeys((host.id for host in hosts), 1)
+
+    def go_on(host: Enrolled) -> None:
+        with closing(Database(fleet.url)) as database:
+            while not ended.is_set() and sent[host.id] < 500:
+                _send(database, host, sent[host.id], service=f"s{host.id}-{sent[host.id]}")
+                sent[host.id] += 1
+
+    writers = [threading.Thread(target=go_on, args=(host,)) for host in hosts]
+    copy = tmp_path / "fleet.backup"
+    try:
+        for writer in writers:
+            writer.start()
+        until(lambda: min(sent.values()) > 2, "all write")
+        first = dict(sent)
+        done = tierscope(template, fleet.url, tmp_path, "backup", str(copy))
+    finally:
+        ended.set()
+        for writer in writers:
+            writer.join(DEADLINE_SECONDS)
+    assert done.status == 0, done.stderr
+    nodes = (f"--node=n{n}={empty[n]}" for n in (1, 2))
+    done = tierscope(template, empty[0], tmp_path, "restore", str(copy), "--replace", *nodes)
+    assert done.status == 0, done.stderr
+    with closing(Database(empty[0])) as restored:
+        for host in hosts:
+            samples, taken = _stored(restored, host)
+            each, _ = _stored_of_one(fleet, host, sent[host.id])
+            assert first[host.id] <= taken <= sent[host.id], "what was acknowledged before is in"
+            assert samples == taken * each, "of each batch all or nothing"
+        with restored.read() as session:
+            known = set(session.execute(text("SELECT id FROM services")).scalars())
+            named = set(session.execute(text("SELECT DISTINCT service_id FROM host_services")).scalars())
+        assert named <= known, "the coordinator knows all services of all nodes"
+        for host in hosts:
+            for seq in range(sent[host.id] + 1):  # agents send again what was not acknowledged
+                _send(restored, host, seq)
+            assert _stored(restored, host)[1] == sent[host.id] + 1
+
+
+def _send(database: Database, host: Enrolled, seq: int, service: str | None = None) -> None:
+    batch = batches.full_batch(host_id=host.id, seq=seq)
+    if service is not None:
+        batch.inventory.services[0].name = service
+    assert store(database, host, [batch])
+
+
+def _stored(database: Database, host: Enrolled) -> tuple[int, int]:
+    """Samples of a host, and how many batches its stream has taken."""
+    statement = text(
+        "SELECT (SELECT count(*) FROM counters_live WHERE host_id = :host) AS samples,"
+        " (SELECT max(next_seq) FROM streams WHERE host_id = :host) AS taken"
+    )
+    with database.read() as session:
+        row = session.execute(statement, {"host": host.identity.id}).one()
+    return row.samples, row.taken
+
+
+def _stored_of_one(database: Database, host: Enrolled, n_batches: int) -> tuple[float, int]:
+    samples, taken = _stored(database, host)
+    assert taken == n_batches
+    return samples / n_batches, taken
+
+
+def test_a_cut_holds_what_goes_to_several_servers_and_nothing_else(fleet: Database) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]
+    for host in hosts:
+        _send(fleet, host, 0)
+    with consistent_cut(fleet) as cut:
+        assert [part.node.name for part in cut.parts] == ["n2", "n1", "coordinator"]
+        _send(fleet, hosts[1], 1)
+        with fleet.write() as transaction:
+            transaction.execute(text("UPDATE hosts SET name = 'other' WHERE public_id = :id"), {"id": hosts[1].id})
+        names = seen_in(Nodes(fleet).own(1), cut.parts[1], "SELECT name FROM hosts")
+        assert names == ["h1"], "the moment of the cut"
+
+
+def test_a_write_to_several_servers_is_in_a_cut_on_all_of_them(fleet: Database) -> None:
+    for number in range(2):
+        enrol(fleet, name=f"h{number}")
+
+    def cut_through() -> tuple[list[str], list[str]]:
+        with consistent_cut(fleet) as cut:
+            first = seen_in(Nodes(fleet).own(0), cut.parts[-1], "SELECT text FROM events")
+            return seen_in(Nodes(fleet).own(1), cut.parts[-2], "SELECT name FROM hosts"), first
+
+    def waits() -> bool:
+        with fleet.own_rows.read() as session:
+            statement = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'ShareLock'"
+            return bool(session.execute(text(statement)).scalar_one())
+
+    with ThreadPoolExecutor(1) as pool:
+        with fleet.write() as transaction:
+            transaction.execute(text("UPDATE hosts SET name = 'other' WHERE name = 'h1'"))
+            cutting = pool.submit(cut_through)
+            until(waits, "the cut waits for the write")
+            transaction.execute(text("INSERT INTO events (at, kind, text) VALUES (now(), 'deploy', 'renamed')"))
+        assert cutting.result() == (["other"], ["renamed"])
+
+
+def seen_in(server: Database, part: CutPart, statement: str) -> list[str]:
+    """The first column of what a statement finds in a snapshot."""
+    with server.read() as session:
+        session.driver.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        session.driver.execute(f"SET TRANSACTION SNAPSHOT '{part.snapshot}'".encode())
+        return list(session.execute(text(statement)).scalars())
+
+
+def test_what_cannot_be_backed_up_or_restored_changes_nothing(
+    template: Template, fleet: Database, tmp_path: Path
+) -> None:
+    enrol(fleet, name="h0")
+    copy = tmp_path / "fleet.backup"
+    with node_away(template, fleet, 1):
+        refused = tierscope(template, fleet.url, tmp_path, "backup", str(copy))
+        assert (refused.status, "n1" in refused.stderr, copy.exists()) == (1, True, False)
+    assert tierscope(template, fleet.url, tmp_path, "backup", str(copy)).status == 0
+    before, whole = row_counts(fleet), copy.read_bytes()
+    for share in (0.1, 0.5, 0.98):
+        copy.write_bytes(whole[: int(len(whole) * share)])
+        refused = tierscope(template, fleet.url, tmp_path, "restore", str(copy), "--replace")
+        assert (refused.status, "damaged" in refused.stderr) == (1, True)
+    copy.write_bytes(whole)
+    with ExitStack() as ended:
+        other = ended.enter_context(several_servers(template, "native", "x1"))
+        taken = next(node.url for node in Nodes(other).listed() if node.number == 1)
+        words = ("restore", str(copy), "--replace", f"--node=n1={taken}")
+        refused = tierscope(template, fleet.url, tmp_path, *words)
+        assert (refused.status, "holds the node x1" in refused.stderr) == (1, True)
+    assert row_counts(fleet) == before
+    enrol(fleet, name="h1")
+    done = tierscope(template, fleet.url, tmp_path, "restore", str(copy), "--replace")
+    assert done.status == 0, done.stderr
+    with closing(Database(fleet.url)) as again:
+        assert row_counts(again) == before, "in place, without addresses"
