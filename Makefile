@@ -7,7 +7,8 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 VENV := .venv
 BIN := $(VENV)/bin
-CARGO_DIR := collector-agent
+# Continuous integration compiles another clone of the same commit (.ci/compiled.sh).
+CARGO_DIR ?= collector-agent
 RUST := cd $(CARGO_DIR) &&
 WEB := cd frontend &&
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -97,7 +98,7 @@ closing: $(PYTHON_STAMP) ## Name what failed in the last `make test`, with its o
 test-rust: $(PYTHON_STAMP) ## Run the Rust tests
 	@deploy/dev/check-tools.sh rust
 	@mkdir -p $(LOGS)
-	$(RUST) cargo test --workspace --locked --no-fail-fast 2>&1 | tee ../$(LOGS)/rust.log
+	$(RUST) cargo test --workspace --locked --no-fail-fast 2>&1 | tee $(CURDIR)/$(LOGS)/rust.log
 
 test-web: $(NODE_STAMP) ## Run the dashboard's tests
 	@mkdir -p $(LOGS)
@@ -168,4 +169,4 @@ corpus: $(PYTHON_STAMP) ## Record kernels with two memory tiers in an emulated g
 	PYTHONPATH=tests $(BIN)/python -m corpus $(ARGS)
 
 clean: down ## Remove what was built; data of instances stays
-	rm -rf $(VENV) .build frontend/node_modules frontend/dist $(CARGO_DIR)/target
+	rm -rf $(VENV) .build frontend/node_modules frontend/dist collector-agent/target

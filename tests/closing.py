@@ -93,6 +93,7 @@ def rust_sections(log: str) -> dict[str, str]:
 
 def rust_failures(log: str) -> list[Failure]:
     """Return the tests that failed in a log of `cargo test --no-fail-fast`."""
+    workspace = Path(os.environ.get("CARGO_DIR") or ROOT / "collector-agent")
     found = []
     for binary, text in rust_sections(log).items():
         hint = _HINT.search(text)
@@ -110,7 +111,7 @@ def rust_failures(log: str) -> list[Failure]:
             output = outputs.get(name, "").partition("\nfailures:\n")[0]
             # Names of tests in documentation have spaces, at which rustdoc splits its arguments.
             exact = () if " " in name else [*command, "--", "--exact", name]
-            found.append(Failure("rust", f"{hint[1]}: {name}", output, exact, ROOT / "collector-agent", binary=binary))
+            found.append(Failure("rust", f"{hint[1]}: {name}", output, exact, workspace, binary=binary))
         if not named:
             found.append(Failure("rust", f"{hint[1]}: ended before its tests did", text))
     return found

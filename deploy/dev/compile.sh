@@ -13,7 +13,7 @@ deploy/dev/check-tools.sh rust
 
 # The core is compiled for every Python from 3.11 on: none is asked, so that this can run before there is an environment.
 # Linked as an extension module, it takes Python's symbols from the program that loads it.
-(cd collector-agent && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
+(cd "${CARGO_DIR:-collector-agent}" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
     cargo build --locked --profile checkout --package tierscope-agent --package tierscope-simcore)
 
 # `--no-install`: the environment is still being made; the caller comes again.

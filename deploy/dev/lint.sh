@@ -19,7 +19,7 @@ run() {
 }
 
 python_paths=(backend tests contract migrations)
-rust() { (cd collector-agent && "$@"); }
+rust() { (cd "${CARGO_DIR:-collector-agent}" && "$@"); }
 web() { (cd frontend && "$@"); }
 
 # bash takes all names but the first for arguments of that script.

@@ -54,7 +54,7 @@ def twin_program() -> Path:
     Raises:
         ProgramFailedError: it cannot be compiled.
     """
-    manifest = ROOT / "collector-agent" / "Cargo.toml"
+    manifest = Path(os.environ.get("CARGO_DIR") or ROOT / "collector-agent") / "Cargo.toml"
     command = ("cargo", "build", "--quiet", "--locked", "--profile=checkout", "--package=tierscope-twin")
     _run([*command, f"--manifest-path={manifest}"])
     built = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "collector-agent" / "target")
