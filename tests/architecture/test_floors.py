@@ -37,4 +37,4 @@ def test_more_cases_than_agreed_that_other_verbs_run_are_named() -> None:
 
 
 def test_the_time_of_each_suite_is_told() -> None:
-    assert times("rust passed 200\nweb FAILED 40\n") == "rust 200 s, web 40 s; all 240 s"
+    assert times("rust passed 200\nweb FAILED 40\nall took 210\n") == "rust 200 s, web 40 s; all 210 s"
