@@ -58,9 +58,8 @@ def store(
                 clocks=clocks or Clocks(arrival_ns, None, None),
             )
         )
-    nodes = Nodes(database)
-    own, first = nodes.of_host(host.identity.id), nodes.own(0)
-    registry = Registry(own, None if own is first else first)
+    own = Nodes(database).of_host(host.identity.id)
+    registry = Registry(own)
     registry.prepare(group)
     with own.write() as transaction:
         return store_group(transaction, group, registry=registry, limits=limits)

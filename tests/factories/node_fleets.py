@@ -49,10 +49,8 @@ def gathered(template: Template, database: Database) -> str:
     url = template.cluster.url(copy)
     with closing(Database(url)) as together, together.own_rows.write() as transaction:
         hide_fleet(transaction)
+        transaction.driver.execute("DELETE FROM node_ranges")
         transaction.driver.execute("DELETE FROM nodes")
-        # Each server has these under numbers of its own.
-        transaction.driver.execute("ALTER TABLE layouts DROP CONSTRAINT uq_layouts_hash")
-        transaction.driver.execute("ALTER TABLE ledger_trusts DROP CONSTRAINT uq_ledger_trusts_digest")
     for node in urls:
         _bring(node, url)
     return copy
@@ -102,3 +100,23 @@ def _bring(source: str, target: str) -> None:
                 " ON CONFLICT (key) DO UPDATE SET value = greatest(i.value, excluded.value)",
                 (key, value),
             )
+
+
+def dumped(database: Database) -> dict[str, list[str]]:
+    """All rows of hosts that a fleet shows, as text in order; marks by what they ask for, each once.
+
+    Until when a host is refused, as it moves, is left out.
+    """
+    columns = {
+        table.name: ", ".join(column.name for column in table.c if column.name != "moving_until") for table in KEYS
+    } | {"marks": "DISTINCT kind, subject_id, service_id, bucket"}
+    with database.read() as session:
+        return {
+            name: sorted(
+                row[0]
+                for row in session.driver.execute(
+                    f"SELECT CAST(t AS text) FROM (SELECT {listed} FROM {name}) AS t".encode()
+                )
+            )
+            for name, listed in columns.items()
+        }

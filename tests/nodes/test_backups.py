@@ -24,6 +24,7 @@ from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.backups import CutPart, consistent_cut
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.moves import Moves
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -74,7 +75,9 @@ def lists(url: str, token: str) -> dict[str, str]:
 def test_a_fleet_that_is_restored_elsewhere_answers_the_same(
     template: Template, fleet: Database, empty: list[str], tmp_path: Path
 ) -> None:
-    token = populate(fleet, n_hosts=3).token
+    made = populate(fleet, n_hosts=3)
+    token = made.token
+    Moves(fleet).move(made.ids["host_id"][1:2], "n2", actor="test")
     before, answers = row_counts(fleet), lists(fleet.url, token)
     copy = tmp_path / "fleet.backup"
     done = tierscope(template, fleet.url, tmp_path, "backup", str(copy))

@@ -95,6 +95,13 @@ class ReadSession:
 class WriteTransaction(ReadSession):
     """One transaction. It commits at the end of the block that `Database.write` opens."""
 
+    def __init__(
+        self, connection: Connection, objects: ObjectReader | None = None, coordinator: "Database | None" = None
+    ) -> None:
+        super().__init__(connection, objects)
+        self.coordinator = coordinator
+        """Who numbers what has one number on all servers of a fleet; None where that is this server."""
+
 
 class Database:
     """Two pools on one server: one for reads, one for writes. They see all servers of a fleet where it has several."""
@@ -107,8 +114,12 @@ class Database:
         read_statement_seconds: float | None = None,
         objects: ObjectStore | None = None,
         own_rows: bool = False,
+        coordinator: "Database | None" = None,
     ) -> None:
-        """`own_rows`: of the tables that a fleet of several servers shows as one, see this server's own alone."""
+        """`own_rows`: of the tables that a fleet of several servers shows as one, see this server's own alone.
+
+        `coordinator`: the first server of that fleet, where this is another one.
+        """
         self.url = url
         self._options = "" if own_rows else f' -c search_path={FLEET_SCHEMA},"$user",public'
         self.object_store = objects
@@ -122,6 +133,7 @@ class Database:
         self._read = self._engine(url, options=read, pool_size=pool_size)
         self._write = self._engine(url, options=write, pool_size=max(2, pool_size // 2))
         self._own_rows = own_rows
+        self._coordinator = coordinator
         self._sizes = (pool_size, read_statement_seconds)
         self._opening = threading.Lock()
         self._others: dict[str, Database] = {}
@@ -133,11 +145,17 @@ class Database:
 
     def other(self, url: str) -> "Database":
         """A server with pools like these, whose sessions see its own rows alone; `close` closes them too."""
+        coordinator = None if url == self.url else self.own_rows
         with self._opening:
             if url not in self._others:
                 pool_size, seconds = self._sizes
                 self._others[url] = Database(
-                    url, pool_size=pool_size, read_statement_seconds=seconds, objects=self.object_store, own_rows=True
+                    url,
+                    pool_size=pool_size,
+                    read_statement_seconds=seconds,
+                    objects=self.object_store,
+                    own_rows=True,
+                    coordinator=coordinator,
                 )
             return self._others[url]
 
@@ -163,6 +181,18 @@ class Database:
             yield ReadSession(connection, self.objects)
 
     @contextmanager
+    def snapshot(self) -> Iterator[ReadSession]:
+        """Opens a read-only session whose statements all see one moment, and take as long as they need.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        with translated(), self._read.connect() as opened:
+            connection = opened.execution_options(isolation_level="REPEATABLE READ")
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            yield ReadSession(connection, self.objects)
+
+    @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
         """Opens a transaction, commits it at the end of the block, rolls it back on an exception.
 
@@ -170,7 +200,7 @@ class Database:
             Unavailable: the server cannot be reached, or the connection broke; the work was not stored.
         """
         with translated(), self._write.begin() as connection:
-            yield WriteTransaction(connection, self.objects)
+            yield WriteTransaction(connection, self.objects, self._coordinator)
 
     def connections(self) -> dict[str, tuple[int, int]]:
         """Connections of the pools of reads and writes: in use, and at most."""

@@ -317,6 +317,14 @@ class Unavailable(TierscopeError):
     default_next_step = "Try again as Retry-After says; `tierscope status` shows what is down."
 
 
+class HostMoving(Unavailable):
+    """The rows of a host are being copied to another database server."""
+
+    slug = "host-moving"
+    title = "The host moves to another database server"
+    default_next_step = "Keep the batch and send it again as Retry-After says."
+
+
 class ObjectMissing(Unavailable):
     """An object that rows refer to is not there, or is not what was put."""
 

@@ -12,6 +12,7 @@ from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.usecases.nodes.changes import NodeState
+    from tierscope.usecases.nodes.moves import Moved
 
 app = typer.Typer(help="PostgreSQL servers that hold a fleet together.", no_args_is_help=True)
 
@@ -63,10 +64,67 @@ def list_nodes(demo: Demo = False, as_json: AsJson = False) -> None:
         raise typer.Exit(FAILED)
 
 
+@app.command()
+def move(
+    host_ids: Annotated[list[str], typer.Argument(metavar="HOST...", help="Ids of hosts.")],
+    to: Annotated[str, typer.Option(help="Name of the node that takes them.")],
+    demo: Demo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move hosts with their history to another node, while they send."""
+    from tierscope.cli.base.database import actor, open_database
+    from tierscope.usecases.nodes.moves import Moves
+
+    with open_database(Settings(), demo=demo) as database:
+        moved = Moves(database).move(host_ids, to, actor=actor(), told=_tell)
+    if as_json:
+        print_json(asdict(moved))
+    else:
+        typer.echo(f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {to}.")
+
+
+@app.command()
+def drain(
+    name: Annotated[str, typer.Argument(help="Name of the node.")], demo: Demo = False, as_json: AsJson = False
+) -> None:
+    """Let a node take no new hosts, and move all that it has to the others, while they send.
+
+    It may be stopped at any time: run it again, and it goes on.
+    """
+    from tierscope.cli.base.database import actor, open_database
+    from tierscope.usecases.nodes.moves import Moves
+
+    with open_database(Settings(), demo=demo) as database:
+        drained = Moves(database).drain(name, actor=actor(), told=_tell)
+    if as_json:
+        print_json(asdict(drained))
+    else:
+        typer.echo(f"Moved {drained.hosts} hosts ({drained.rows:,} rows) away from {name}.")
+        if drained.stay:
+            typer.echo(f"Samples of Prometheus feed {', '.join(drained.stay)}: they stay on {name}.")
+    if drained.stay:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def fill(name: Annotated[str, typer.Argument(help="Name of the node.")], demo: Demo = False) -> None:
+    """Let a node that was drained take new hosts again."""
+    from tierscope.cli.base.database import actor, open_database
+    from tierscope.usecases.nodes.moves import Moves
+
+    with open_database(Settings(), demo=demo) as database:
+        Moves(database).fill(name, actor=actor())
+    typer.echo(f"Node {name} takes new hosts.")
+
+
+def _tell(moved: Moved) -> None:
+    typer.echo(f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {moved.to}; {moved.left} to go.", err=True)
+
+
 def _line(state: NodeState) -> str:
     head = f"{state.number}  {state.name}  "
     if state.problem is not None:
         since = "" if state.away_since is None else f" since {state.away_since:%Y-%m-%d %H:%M:%S} UTC"
         return f"{head}away{since}: {state.problem}"
     schema = f"revision {state.revision}" + ("" if state.current else ", not of this release: run `tierscope migrate`")
-    return f"{head}{state.hosts} hosts  {state.storage}  {schema}"
+    return f"{head}{state.hosts} hosts{', takes no new ones' if state.draining else ''}  {state.storage}  {schema}"

@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.counters.schema import schema_hash
+from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.tables import layouts
 
 _kept: Cache[tuple[str, int], tuple[str, ...]] = Cache(4096)
@@ -40,11 +41,14 @@ def layouts_with_any(session: ReadSession, keys: Sequence[str]) -> list[int]:
 def ensure_layout(transaction: WriteTransaction, keys: Sequence[str]) -> int:
     """Return the id of the layout with these keys, made if it is new."""
     digest = schema_hash(keys)
-    statement = insert(layouts).values(hash=digest, keys=list(keys)).on_conflict_do_nothing().returning(layouts.c.id)
-    made = transaction.execute(statement).scalar_one_or_none()
-    if made is not None:
-        return int(made)
-    return int(transaction.execute(select(layouts.c.id).where(layouts.c.hash == digest)).scalar_one())
+    find = select(layouts.c.id).where(layouts.c.hash == digest)
+    known = transaction.execute(find).scalar_one_or_none()
+    if known is None:
+        with numbering(transaction) as giving:
+            giving.execute(insert(layouts).values(hash=digest, keys=list(keys)).on_conflict_do_nothing())
+            known = giving.execute(find).scalar_one()
+            copy_rows(giving, transaction, layouts, [known])
+    return int(known)
 
 
 def host_layout_ids(session: ReadSession, host_id: int) -> list[int]:

@@ -11,8 +11,11 @@ from datetime import UTC, datetime
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.core.errors import ClonedHost, TierscopeError, UnknownCredential
+from tierscope.core.errors import ClonedHost, HostMoving, TierscopeError, UnknownCredential
 from tierscope.storage.ingest.incoming import Incoming
+
+MOVING_SECONDS = 15
+"""After how long a host that moves is asked to send again."""
 
 
 @dataclass(slots=True)
@@ -34,20 +37,32 @@ class HostState:
     revoked: bool
     held_seconds: int
     """How long its plan lets it hold samples back."""
+    moving: bool = False
+    """Whether its rows are being copied to another server."""
     boots: dict[str, Boot] = field(default_factory=dict)
     cloned: list[tuple[Boot, Boot]] = field(default_factory=list)
     """(the one that stays, the copy), found in this group."""
 
 
 def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[int, HostState]:
-    """Locks hosts in order of id and reads their boots."""
+    """Locks hosts in order of id and reads their boots. Those that move are not locked: nobody waits for a move."""
     ids = sorted(set(host_ids))
     rows = transaction.ask(
         "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
-        " ORDER BY id FOR NO KEY UPDATE",
+        " AND (moving_until IS NULL OR moving_until <= now()) ORDER BY id FOR NO KEY UPDATE",
         {"ids": ids},
     )
     states = {row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds) for row in rows}
+    if len(states) < len(ids):
+        moving = transaction.ask(
+            "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
+            " AND moving_until > now()",
+            {"ids": [host_id for host_id in ids if host_id not in states]},
+        )
+        states |= {
+            row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds, moving=True)
+            for row in moving
+        }
     boots = transaction.ask(
         "SELECT id, host_id, boot_id, first_sealed_at, cloned_at FROM boots WHERE host_id = ANY(%(ids)s::bigint[])",
         {"ids": ids},
@@ -61,6 +76,10 @@ def refusal(item: Incoming, state: HostState | None, *, is_new: bool, now: datet
     """Returns why a batch is refused before its number is looked at; notes a clone that it reveals."""
     if state is None or state.revoked:
         return UnknownCredential(f"host {item.host.public_id} was revoked")
+    if state.moving:
+        return HostMoving(
+            f"host {item.host.public_id} moves to another database server", retry_after_seconds=MOVING_SECONDS
+        )
     batch = item.batch
     boot = state.boots.get(batch.boot_id)
     if boot is not None and boot.cloned_at is not None:

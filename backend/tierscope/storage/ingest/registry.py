@@ -3,23 +3,22 @@
 They are stored before the group's own transaction, in sorted order and a short one of their own, because hosts share
 them: a group never waits for another group's rows. A layout or service without data does no harm.
 
-In a fleet of several servers a service has one id on all of them, which the coordinator gives; its row is copied to
-each server whose hosts run it. Layouts are each server's own.
+In a fleet of several servers they have one id on all of them: storage/base/numbering.py
 """
 
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select as sql_select
 from sqlalchemy import text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.ingest.batch import Layout, ServiceKey
+from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.tables import host_layouts, layouts, service_aliases, services
 
@@ -42,10 +41,8 @@ class KnownLayout:
 class Registry:
     """Ids of layouts and services, remembered in the process. Layouts are never deleted, services by a purge alone."""
 
-    def __init__(self, database: Database, coordinator: Database | None = None) -> None:
-        """`coordinator`: who gives services their ids, where that is another server than the one with the rows."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._coordinator = coordinator
         self._layouts: dict[bytes, KnownLayout] = {}
         self._services: dict[OriginKey, int] = {}
         self._touched: dict[int, float] = {}
@@ -102,25 +99,16 @@ class Registry:
         if not (new_layouts or missing or new_services or old):
             return
         # The one who names commits first: a name that nobody uses does no harm, one that it does not know would.
-        with self._lock, self._database.write() as transaction, self._naming(transaction) as naming:
-            found_layouts = _store_layouts(transaction, new_layouts.values())
-            found_layouts |= _find_layouts(transaction, missing)
-            found_services = store_services(naming, new_services)
-            _touch_services(naming, old)
-            if naming is not transaction:
-                copy_services(naming, transaction, found_services.values())
+        with self._lock, self._database.write() as transaction, numbering(transaction) as giving:
+            found_layouts = _store_layouts(giving, new_layouts.values())
+            found_layouts |= _find_layouts(giving, missing)
+            found_services = store_services(giving, new_services)
+            _touch_services(giving, old)
+            copy_rows(giving, transaction, layouts, (layout.id for layout in found_layouts.values()))
+            copy_rows(giving, transaction, services, found_services.values())
         self._remember(found_layouts, found_services)
         now = time.monotonic()
         self._touched |= dict.fromkeys((*old, *found_services.values()), now)
-
-    @contextmanager
-    def _naming(self, transaction: WriteTransaction) -> Iterator[WriteTransaction]:
-        """The transaction that gives services their ids: the coordinator's, or `transaction` where it is on that."""
-        if self._coordinator is None:
-            yield transaction
-        else:
-            with self._coordinator.write() as naming:
-                yield naming
 
     def _untouched(self, names: Iterable[OriginKey]) -> list[int]:
         """Services whose last sighting was written longer ago than `TOUCH_SECONDS`."""
@@ -244,23 +232,6 @@ def store_services(transaction: WriteTransaction, names: set[OriginKey]) -> dict
         for row in transaction.execute(statement):
             found[row.origin, ServiceKey(row.namespace, row.name)] = row.id
     return found
-
-
-def copy_services(source: ReadSession, target: WriteTransaction, ids: Iterable[int]) -> None:
-    """Copies services to another server, under their ids; those that are there stay as they are."""
-    wanted = sorted(set(ids))
-    if not wanted:
-        return
-    c = services.c
-    columns = (c.id, c.public_id, c.namespace, c.name, c.origin, c.first_seen_at, c.last_seen_at)
-    rows = source.execute(sql_select(*columns).where(c.id.in_(wanted)).order_by(c.id)).mappings().all()
-    statement = text(
-        "INSERT INTO services (id, public_id, namespace, name, origin, first_seen_at, last_seen_at)"
-        " OVERRIDING SYSTEM VALUE VALUES (:id, :public_id, :namespace, :name, :origin, :first_seen_at, :last_seen_at)"
-        " ON CONFLICT DO NOTHING"
-    )
-    if rows:
-        target.execute(statement, [dict(row) for row in rows])
 
 
 def _touch_services(transaction: WriteTransaction, ids: Sequence[int]) -> None:

@@ -13,6 +13,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.ledger import COLUMNS, Ledger, Plan
 from tierscope.storage.base.binary import copy_columns, from_us
+from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.ledger.days import (
     MOVES_ARRAYS,
     Moves,
@@ -26,6 +27,7 @@ from tierscope.storage.ledger.days import (
     unpack_days,
 )
 from tierscope.storage.ledger.sums import sum_moves
+from tierscope.storage.tables import ledger_trusts
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,10 @@ def _ensure_trust(transaction: WriteTransaction, plan: Plan) -> int:
             "INSERT INTO ledger_trusts (digest, body) VALUES (:digest, CAST(:body AS jsonb))"
             " ON CONFLICT (digest) DO NOTHING"
         )
-        transaction.execute(store, {"digest": digest, "body": body})
-        known = transaction.execute(find, {"digest": digest}).scalar_one()
+        with numbering(transaction) as giving:
+            giving.execute(store, {"digest": digest, "body": body})
+            known = giving.execute(find, {"digest": digest}).scalar_one()
+            copy_rows(giving, transaction, ledger_trusts, [known])
     return int(known)
 
 

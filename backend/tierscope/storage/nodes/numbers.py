@@ -1,12 +1,14 @@
 """A new server's numbers, and how many hosts a server has."""
 
+from collections import Counter
+
 from psycopg import sql
 from psycopg.errors import UndefinedTable
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Unavailable
-from tierscope.storage.nodes.placement import NUMBERED, numbers_of
+from tierscope.storage.nodes.placement import NUMBERED, Placement, numbers_of
 
 
 def take_numbers(transaction: WriteTransaction, node: int) -> None:
@@ -51,8 +53,17 @@ def count_hosts(session: ReadSession) -> int:
     return int(session.execute(text("SELECT count(*) FROM hosts")).scalar_one())
 
 
-def hosts_by_node(session: ReadSession) -> dict[int, int]:
-    """Hosts by the number of their node."""
-    size = numbers_of(1)[0]
-    rows = session.execute(text("SELECT id / :size AS node, count(*) AS n FROM hosts GROUP BY 1"), {"size": size})
-    return {int(row.node): int(row.n) for row in rows}
+def hosts_by_node(session: ReadSession, placement: Placement) -> Counter[int]:
+    """Hosts that the session sees by the number of their node."""
+    statement = text(
+        "SELECT r.node, count(h.id) AS n FROM unnest(CAST(:firsts AS bigint[]), CAST(:beyonds AS bigint[]),"
+        " CAST(:nodes AS int[])) AS r (first, beyond, node)"
+        " LEFT JOIN hosts h ON h.id >= r.first AND h.id < r.beyond GROUP BY 1"
+    )
+    spans = placement.spans()
+    values = {
+        "firsts": [span[0] for span, _ in spans],
+        "beyonds": [span[1] for span, _ in spans],
+        "nodes": [node for _, node in spans],
+    }
+    return Counter({int(row.node): int(row.n) for row in session.execute(statement, values)})

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import delete, insert, select, text, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.storage.tables import nodes
+from tierscope.storage.nodes.placement import Placement, place_of
+from tierscope.storage.tables import node_ranges, nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,10 @@ class DataNode:
     added_at: datetime | None = None
     away_since: datetime | None = None
     """Since when its rows are left out of answers, as it does not answer."""
+    draining: bool = False
+    """Whether it takes no new hosts."""
+    cut: bool = False
+    """Whether it is shown by ranges of numbers; else as a whole, which a server is until a host moves."""
 
     @property
     def server(self) -> str:
@@ -31,8 +36,45 @@ class DataNode:
 def read_nodes(session: ReadSession) -> tuple[DataNode, ...]:
     """All nodes by number; none where one server holds everything."""
     c = nodes.c
-    rows = session.execute(select(c.number, c.name, c.url, c.added_at, c.away_since).order_by(c.number))
+    columns = (c.number, c.name, c.url, c.added_at, c.away_since, c.draining, c.cut)
+    rows = session.execute(select(*columns).order_by(c.number))
     return tuple(DataNode(*row) for row in rows)
+
+
+def read_placement(session: ReadSession) -> Placement:
+    """Which node holds which numbers."""
+    c = node_ranges.c
+    return place_of({row.first: row.node for row in session.execute(select(c.first, c.node))})
+
+
+def store_placement(transaction: WriteTransaction, placement: Placement) -> None:
+    """Puts ranges in place of those that were there."""
+    transaction.execute(delete(node_ranges))
+    rows = [{"first": span[0], "node": node} for span, node in placement.spans()]
+    transaction.execute(insert(node_ranges), rows)
+
+
+def note_draining(transaction: WriteTransaction, number: int, *, draining: bool) -> None:
+    """Says whether a node takes new hosts."""
+    transaction.execute(update(nodes).where(nodes.c.number == number).values(draining=draining))
+
+
+def note_cut(transaction: WriteTransaction, number: int) -> None:
+    """Says that a node is shown by ranges of numbers from now on."""
+    transaction.execute(update(nodes).where(nodes.c.number == number).values(cut=True))
+
+
+def has_ranges(session: ReadSession) -> bool:
+    """Whether the schema knows of ranges of numbers: one of an older release does not."""
+    return bool(session.execute(text("SELECT to_regclass('node_ranges') IS NOT NULL")).scalar_one())
+
+
+def read_urls(session: ReadSession) -> dict[int, str]:
+    """Addresses of nodes by number, of whatever release the schema is."""
+    if not has_list(session):
+        return {}
+    rows = session.execute(select(nodes.c.number, nodes.c.url).order_by(nodes.c.number))
+    return {int(row.number): str(row.url) for row in rows}
 
 
 def has_list(session: ReadSession) -> bool:

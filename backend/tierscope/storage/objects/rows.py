@@ -57,7 +57,10 @@ class HeldRow:
 
 
 def due_hours(session: ReadSession, kind: ObjectKind, start: datetime, end: datetime, *, limit: int) -> list[DueHour]:
-    """Hours that start in [start, end) with bodies in rows, the oldest first. Tiles that wait for a rebuild are not."""
+    """Hours that start in [start, end) with bodies in rows, the oldest first.
+
+    Tiles that wait for a rebuild are not due, nor is what hosts that move have.
+    """
     waiting = " AND NOT EXISTS (SELECT FROM marks m WHERE m.kind = 'tiles' AND m.subject_id = t.host_id"
     waiting += " AND m.service_id = t.service_id AND m.bucket = t.hour)"
     # The hour of a block of samples is the one that it ends in, its last instant included.
@@ -67,7 +70,8 @@ def due_hours(session: ReadSession, kind: ObjectKind, start: datetime, end: date
         "SELECT t.host_id, t.service_id, t.hour, h.public_id AS host, s.public_id AS service"  # noqa: S608 - own names
         f" FROM (SELECT DISTINCT host_id, service_id, {hour} AS hour FROM {kind} WHERE {bounds}"
         " AND object_key IS NULL) AS t JOIN hosts h ON h.id = t.host_id JOIN services s ON s.id = t.service_id"
-        f" WHERE true{waiting if kind == 'tiles' else ''} ORDER BY t.hour, t.host_id, t.service_id LIMIT :limit"
+        f" WHERE (h.moving_until IS NULL OR h.moving_until <= now()){waiting if kind == 'tiles' else ''}"
+        " ORDER BY t.hour, t.host_id, t.service_id LIMIT :limit"
     )
     rows = session.execute(statement, {"start": start, "end": end, "limit": limit})
     return [DueHour(kind, row.host_id, row.service_id, row.hour, row.host, row.service) for row in rows]
@@ -187,11 +191,14 @@ def fill(transaction: WriteTransaction, kind: ObjectKind, key: str, part: int, b
 def lock_deletions(transaction: WriteTransaction, *, put_before: datetime, limit: int) -> list[str]:
     """Keys of objects that nothing refers to: given up, or listed before a moment and never stored.
 
+    Those of hosts that move stay: a copy of their rows may refer to them.
+
     They are locked until the transaction ends: who would put one of them again waits until it is deleted.
     """
     statement = text(
-        "SELECT key FROM objects WHERE forgotten_at IS NOT NULL OR (stored_at IS NULL AND created_at < :before)"
-        " ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED"
+        "SELECT o.key FROM objects o WHERE (o.forgotten_at IS NOT NULL OR (o.stored_at IS NULL"
+        " AND o.created_at < :before)) AND NOT EXISTS (SELECT FROM hosts h WHERE h.id = o.host_id"
+        " AND h.moving_until > now()) ORDER BY o.created_at LIMIT :limit FOR UPDATE OF o SKIP LOCKED"
     )
     return list(transaction.execute(statement, {"before": put_before, "limit": limit}).scalars())
 

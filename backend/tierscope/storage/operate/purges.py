@@ -99,6 +99,11 @@ def next_purge(session: ReadSession) -> PurgeRow | None:
     return next((_row(row) for row in rows), None)
 
 
+def last_purge(session: ReadSession) -> int:
+    """The number of the newest job, done or not; 0 where there was none."""
+    return int(session.execute(text("SELECT coalesce(max(id), 0) FROM purges")).scalar_one())
+
+
 def move_purge(
     transaction: WriteTransaction,
     purge: PurgeRow,

@@ -4,7 +4,7 @@ from tierscope.storage.tables.alerts import ALERTS, alert_changes, alert_rules, 
 from tierscope.storage.tables.capacity import CAPACITY, capacity_forecasts, capacity_groups, report_runs, reports
 from tierscope.storage.tables.fleet_moves import fleet_moves
 from tierscope.storage.tables.identity import IDENTITY, saved_views, team_members, teams, users
-from tierscope.storage.tables.nodes import NODES, nodes
+from tierscope.storage.tables.nodes import NODES, node_ranges, nodes
 from tierscope.storage.tables.notifications import (
     NOTIFICATIONS,
     alert_acknowledgements,
@@ -150,6 +150,7 @@ __all__ = [
     "metrics_1h_days",
     "metrics_10m",
     "metrics_10m_days",
+    "node_ranges",
     "nodes",
     "notification_groups",
     "notification_members",

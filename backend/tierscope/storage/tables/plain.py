@@ -105,6 +105,7 @@ hosts = Table(
     Column("set_aside_points", BigInteger, nullable=False, server_default="0"),
     Column("retired_at", Instant),
     Column("revoked_at", Instant),
+    Column("moving_until", Instant),  # nothing that it sends is stored here until then: its rows go to another server
     CheckConstraint("origin IN ('live', 'import', 'simulated')", name="origin"),
 )
 

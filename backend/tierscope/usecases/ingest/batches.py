@@ -89,14 +89,12 @@ class Ingest:
         limits: Limits | None = None,
         clock: Clock = utc_now,
         meters: IngestMeters | None = None,
-        coordinator: Database | None = None,
     ) -> None:
-        """`database` takes the rows; `coordinator`, where that is another server, names the services."""
         self._database = database
         self.meters = meters or IngestMeters(CollectorRegistry())
         self._limits = limits or Limits()
         self._clock = clock
-        self._registry = Registry(database, coordinator)
+        self._registry = Registry(database)
         self._decode_limits = DecodeLimits(
             inflated_bytes=self._limits.batch_inflated_bytes,
             counter_names=self._limits.counter_names_per_host,

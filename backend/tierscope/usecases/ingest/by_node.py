@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry
 
 from tierscope.core.clock import Clock, utc_now
+from tierscope.core.errors import HostMoving, UnknownCredential
 from tierscope.core.settings import Limits
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.storage.nodes.placement import node_of
 from tierscope.usecases.ingest.batches import Acknowledged, Ingest, SentClocks
 from tierscope.usecases.ingest.meters import IngestMeters
 from tierscope.usecases.nodes.fleet import Nodes
@@ -61,11 +61,23 @@ class IngestByNode:
 
     def admit(self, host: HostIdentity, body_bytes: int = 0) -> None:
         """Refuses a batch before its body is read (0 bytes), or once it is there: `Ingest.admit`."""
-        self._of(node_of(host.id)).admit(host, body_bytes)
+        self._of(self._nodes.number_of(host.id)).admit(host, body_bytes)
 
     async def submit(self, host: HostIdentity, body: bytes, *, sent: SentClocks | None = None) -> Acknowledged:
         """Stores a compressed batch of an authenticated host; returns once it is committed: `Ingest.submit`."""
-        return await self._of(node_of(host.id)).submit(host, body, sent=sent)
+        number = self._nodes.number_of(host.id)
+        try:
+            return await self._of(number).submit(host, body, sent=sent)
+        except (HostMoving, UnknownCredential) as error:
+            if not self._nodes.several:
+                raise
+            self._nodes.forget()
+            await asyncio.to_thread(self._nodes.listed)
+            if isinstance(error, HostMoving) or self._nodes.number_of(host.id) == number:
+                raise
+            raise HostMoving(
+                f"host {host.public_id} has moved to another database server", retry_after_seconds=1
+            ) from error
 
     def _started(self) -> Iterable[Ingest]:
         with self._lock:
@@ -80,7 +92,6 @@ class IngestByNode:
                     limits=self._limits,
                     clock=self._clock,
                     meters=self.meters,
-                    coordinator=None if number == 0 else self._nodes.own(0),
                 )
                 found.start()
                 self._by_node[number] = found

@@ -12,7 +12,7 @@ from tierscope.storage.base.partitions import Mode, storage_mode
 from tierscope.storage.nodes.cut import hold_writes, open_snapshot
 from tierscope.storage.nodes.foreign import show_fleet
 from tierscope.storage.nodes.numbers import has_tables, which_database
-from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes
+from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes, read_placement
 from tierscope.usecases.nodes.changes import NODE_FACT
 from tierscope.usecases.nodes.fleet import Nodes
 
@@ -118,6 +118,6 @@ def adopt_nodes(url: str, urls: Mapping[int, str]) -> None:
         with database.write() as transaction:
             lock_nodes(transaction)
             move_nodes(transaction, urls)
-            show_fleet(transaction, read_nodes(transaction))
+            show_fleet(transaction, read_nodes(transaction), read_placement(transaction))
     finally:
         database.close()

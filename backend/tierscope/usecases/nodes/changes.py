@@ -11,11 +11,20 @@ from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.facts import find_fact, store_fact, store_fact_once
 from tierscope.storage.base.partitions import Mode, storage_mode
-from tierscope.storage.base.schema import schema_state, upgrade
-from tierscope.storage.nodes.foreign import show_fleet
+from tierscope.storage.base.schema import SchemaState, schema_state, upgrade
+from tierscope.storage.nodes.foreign import drop_pieces, make_pieces, show_fleet
 from tierscope.storage.nodes.numbers import count_hosts, take_numbers
-from tierscope.storage.nodes.placement import MAX_NODE
-from tierscope.storage.nodes.rows import DataNode, has_list, insert_node, lock_nodes, read_nodes
+from tierscope.storage.nodes.placement import MAX_NODE, Placement, numbers_of, place_of
+from tierscope.storage.nodes.rows import (
+    DataNode,
+    has_ranges,
+    insert_node,
+    lock_nodes,
+    read_nodes,
+    read_placement,
+    read_urls,
+    store_placement,
+)
 
 COORDINATOR = "coordinator"
 """The name of the first server, which holds what is of the whole fleet and hosts of its own."""
@@ -36,6 +45,8 @@ class NodeState:
     revision: str | None
     current: bool | None
     """Whether its schema is that of this release; None while it is away."""
+    draining: bool
+    """Whether it takes no new hosts."""
     away_since: datetime | None
     problem: str | None
     """Why it does not answer."""
@@ -101,21 +112,40 @@ class NodeChanges:
         """Lists the node and shows its rows, at once for all processes."""
         with self._database.write() as transaction:
             lock_nodes(transaction)
+            ranges = {span[0]: number for span, number in read_placement(transaction).spans()}
             if not read_nodes(transaction):
                 insert_node(transaction, DataNode(0, COORDINATOR, self._database.url))
+                ranges[0] = 0
             insert_node(transaction, node)
-            show_fleet(transaction, read_nodes(transaction))
+            placement = place_of(ranges | {numbers_of(node.number)[0]: node.number})
+            store_placement(transaction, placement)
+            show_fleet(transaction, read_nodes(transaction), placement)
             append_audit(transaction, AuditRow(self._clock(), actor, "node.add", node.name, {}))
 
     def _state(self, node: DataNode) -> NodeState:
         server = self._database.own_rows if node.number == 0 else self._database.other(node.url)
+        hosts: int | None = None
+        mode: Mode | None = None
+        schema: SchemaState | None = None
+        problem: str | None = None
         try:
             schema = schema_state(server)
             with server.read() as session:
                 mode, hosts = storage_mode(session), count_hosts(session)
         except TierscopeError as error:
-            return NodeState(node.number, node.name, None, None, None, None, node.away_since, error.detail)
-        return NodeState(node.number, node.name, hosts, mode, schema.revision, schema.current, node.away_since, None)
+            hosts = mode = schema = None
+            problem = error.detail
+        return NodeState(
+            number=node.number,
+            name=node.name,
+            hosts=hosts,
+            storage=mode,
+            revision=None if schema is None else schema.revision,
+            current=None if schema is None else schema.current,
+            draining=node.draining,
+            away_since=node.away_since,
+            problem=problem,
+        )
 
 
 def upgrade_all(database_url: str, *, storage: Literal["auto", "timescaledb", "native"] = "auto") -> Mode:
@@ -126,21 +156,35 @@ def upgrade_all(database_url: str, *, storage: Literal["auto", "timescaledb", "n
     """
     database = Database(database_url, pool_size=1, own_rows=True)
     try:
-        nodes = _nodes_if_any(database)
-        for node in nodes:
-            if node.number:
-                upgrade(node.url)
-        mode = upgrade(database_url, storage=storage)
-        if nodes:
+        with database.read() as session:
+            urls = read_urls(session)
+        for number, url in urls.items():
+            if number:
+                _upgrade_node(database, number, url)
+        mode = _upgrade_node(database, 0, database_url, storage) if urls else upgrade(database_url, storage=storage)
+        if urls:
             with database.write() as transaction:
                 lock_nodes(transaction)
-                show_fleet(transaction, read_nodes(transaction))
+                show_fleet(transaction, read_nodes(transaction), read_placement(transaction))
     finally:
         database.close()
     return mode
 
 
-def _nodes_if_any(database: Database) -> tuple[DataNode, ...]:
-    """The list, where the schema has one."""
+def _upgrade_node(
+    database: Database, number: int, url: str, storage: Literal["auto", "timescaledb", "native"] = "auto"
+) -> Mode:
+    """Brings a server to this release. Its tables cannot change under the views of its ranges: they are made again."""
     with database.read() as session:
-        return read_nodes(session) if has_list(session) else ()
+        nodes = read_nodes(session) if has_ranges(session) else ()
+        placement = read_placement(session) if nodes else Placement()
+    own = database.other(url)
+    is_cut = any(node.cut for node in nodes if node.number == number)
+    if is_cut:
+        with own.write() as transaction:
+            drop_pieces(transaction)
+    mode = upgrade(url, storage=storage)
+    if is_cut:
+        with own.write() as transaction:
+            make_pieces(transaction, number, placement)
+    return mode

@@ -13,8 +13,8 @@ from tierscope.core.cache import Cache
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.storage.nodes.numbers import hosts_by_node
-from tierscope.storage.nodes.placement import node_of
-from tierscope.storage.nodes.rows import DataNode, read_nodes
+from tierscope.storage.nodes.placement import Placement
+from tierscope.storage.nodes.rows import DataNode, read_nodes, read_placement
 
 Done = TypeVar("Done")
 log = structlog.get_logger(__name__)
@@ -29,6 +29,7 @@ class Nodes:
         """`database`: the coordinator's. The others get pools like its own."""
         self._coordinator = database
         self._listed: Cache[None, tuple[DataNode, ...]] = Cache(1, lifetime_seconds=KEPT_SECONDS)
+        self._placement: Placement | None = None
 
     @property
     def coordinator(self) -> Database:
@@ -39,10 +40,19 @@ class Nodes:
         """All nodes, as they were listed moments ago; none where one server holds everything."""
         found = self._listed.get(None)
         if found is None:
-            with self._coordinator.read() as session:
-                found = read_nodes(session)
+            with self._coordinator.own_rows.read() as session:
+                found, self._placement = read_nodes(session), read_placement(session)
             self._listed.put(None, found)
         return found
+
+    def number_of(self, host_id: int) -> int:
+        """The number of the node that holds a host, by the last list that was read: a server that lost it says so.
+
+        It asks the database the first time alone, as each batch comes by here.
+        """
+        if self._placement is None:
+            self.listed()
+        return 0 if self._placement is None else self._placement.node_of(host_id)
 
     def forget(self) -> None:
         """Looks at the list anew when it is asked for next."""
@@ -84,13 +94,30 @@ class Nodes:
         Raises:
             Unavailable: there is no such node.
         """
-        return self.own(node_of(host_id))
+        return self.own(self.number_of(host_id))
 
-    def emptiest(self) -> int:
-        """The number of the node with the fewest hosts, of those that answer."""
+    def emptiest(self, *, but: int | None = None) -> int:
+        """The number of the node with the fewest hosts, of those that answer and take new ones.
+
+        Raises:
+            Unavailable: there is none.
+        """
         if len(self.numbers()) == 1:
             return 0
         with self._coordinator.read() as session:
-            there = [node.number for node in read_nodes(session) if node.away_since is None]
-            held = hosts_by_node(session)
-        return min(there, key=lambda number: (held.get(number, 0), number), default=0)
+            nodes = [node for node in read_nodes(session) if node.number != but]
+            there = [node.number for node in nodes if node.away_since is None and not node.draining]
+            held = hosts_by_node(session, read_placement(session))
+        if not there:
+            states = (f"{node.name} is {'away' if node.away_since else 'drained'}" for node in nodes)
+            raise Unavailable(
+                f"no database server takes hosts: {', '.join(states)}",
+                retry_after_seconds=60,
+                next_step="Add one (`tierscope nodes add`), or let one take hosts again (`tierscope nodes fill`).",
+            )
+        return min(there, key=lambda number: (held[number], number))
+
+    @property
+    def several(self) -> bool:
+        """Whether the last list that was read named nodes."""
+        return self._placement is not None and bool(self._placement.firsts)

@@ -8,7 +8,7 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.errors import TierscopeError
 from tierscope.storage.nodes.foreign import attach, detach
 from tierscope.storage.nodes.numbers import read_revision
-from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away
+from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away, read_nodes, read_placement
 from tierscope.usecases.nodes.fleet import Nodes
 
 LOOK_SECONDS = 5.0
@@ -98,5 +98,6 @@ class NodeWatch:
             lock_nodes(transaction)
             noted = note_away(transaction, node.number, self._clock() if away else None)
             if noted:
-                (detach if away else attach)(transaction, node)
+                (there,) = (one for one in read_nodes(transaction) if one.number == node.number)
+                (detach if away else attach)(transaction, there, read_placement(transaction))
         return noted

@@ -12,7 +12,7 @@ import structlog
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import WriteTransaction
-from tierscope.storage.nodes.placement import KEYS, node_of
+from tierscope.storage.nodes.placement import KEYS
 from tierscope.storage.operate import purges as stored
 from tierscope.storage.operate.purge_parts import (
     change_chunk,
@@ -127,7 +127,9 @@ class PurgeWork:
         if step.entry.table not in KEYS:
             numbers: tuple[int, ...] = (0,)
         elif purge.kind == "host":
-            numbers = (node_of(purge.subject.number),)
+            self._nodes.forget()  # it may have moved
+            self._nodes.listed()
+            numbers = (self._nodes.number_of(purge.subject.number),)
         else:
             numbers = self._nodes.numbers()
         rows, ends = 0, []
