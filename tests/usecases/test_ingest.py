@@ -170,9 +170,11 @@ def test_a_full_queue_answers_busy_and_a_greedy_host_too_many(
     greedy, other = enrol(database), enrol(database)
 
     async def work(ingest: Ingest) -> None:
-        tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in range(3)]
-        # One is held back in its commit, two wait: before that, the writer may still make room.
-        await asyncio.to_thread(until, lambda: len(sizes) == 1 and ingest.waiting >= 2, "as many batches wait")
+        tasks = [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, 0)))]
+        # The queue has room for two more only once the first is held back in its commit.
+        await asyncio.to_thread(until, lambda: len(sizes) == 1, "a batch is committed")
+        tasks += [asyncio.create_task(ingest.submit(greedy.identity, body(greedy, seq))) for seq in (1, 2)]
+        await asyncio.to_thread(until, lambda: ingest.waiting >= 2, "as many batches wait")
         with pytest.raises(TooMany) as many:
             await ingest.submit(greedy.identity, body(greedy, 9))
         with pytest.raises(Busy) as busy:
