@@ -232,7 +232,11 @@ def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
     figures = {item.metric: item.figure for item in service.figures}
     assert figures["dram_utilisation"].value == pytest.approx(used, rel=0.01)
     assert figures["dram_utilisation"].interval is not None
-    assert figures["slow_utilisation"].value == pytest.approx(0.25, rel=0.01)
+    slow = figures["slow_utilisation"]
+    assert slow.value == pytest.approx(0.25, rel=0.01)
+    assert slow.interval is not None
+    assert slow.interval.lo <= slow.value <= slow.interval.hi
+    assert slow.n_intervals
     assert figures["demand_bytes_per_s"].value == pytest.approx(used * 100e9 + 10e9, rel=0.01)
     assert "(uncore)" in service.why
     if given:

@@ -170,6 +170,6 @@ def _utilisation(bound: MemoryBound | None) -> tuple[Evidence, ...]:
         ("DRAM bandwidth in use, 95th percentile", bound.utilisation_p95),
         ("the same, low end of its 95 % interval", bound.low),
         ("the same, high end", bound.high),
-        ("CXL bandwidth in use, 95th percentile", bound.slow_utilisation_p95),
+        ("CXL bandwidth in use, 95th percentile", None if bound.slow is None else bound.slow.p95),
     )
     return tuple(Evidence(name, value, "share") for name, value in named if value is not None)

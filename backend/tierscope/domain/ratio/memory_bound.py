@@ -23,6 +23,8 @@ PEAK_PERCENTILE = 95.0
 LEVEL = 0.95
 SOURCES: tuple[tuple[str, ...], ...] = (("|uncore|read_bytes", "|uncore|write_bytes"), ("|resctrl|mbm_total_bytes",))
 """Counters at the memory controllers, else those of the processors' caches, which hold slower memory too."""
+COUNTED_BY = tuple(names[0].split("|")[1] for names in SOURCES)
+"""The sources by name, in this order."""
 DEVICES = "host|cxl_pmu|"
 STALLS = ("host|memory_stall|stall_cycles", "host|memory_stall|cycles")
 UNKNOWN_LOSS = 1.0
@@ -53,7 +55,7 @@ class MemoryBound:
 
     `utilisation_p95`: of DRAM's bandwidth over `intervals` intervals, with its 95 % interval; None where not counted.
     `loaded_over_idle`: how much latency has risen there, infinite where processors wait for memory as if it had.
-    `slow_utilisation_p95`: of the bandwidth of slow memory, None where no CXL device is counted.
+    `slow`: use of the bandwidth of slow memory, None where no CXL device is counted.
     """
 
     name: ServiceClass | None
@@ -64,7 +66,7 @@ class MemoryBound:
     high: float | None = None
     intervals: int = 0
     loaded_over_idle: float | None = None
-    slow_utilisation_p95: float | None = None
+    slow: "SlowUse | None" = None
 
     @property
     def sentence(self) -> str:
@@ -81,6 +83,16 @@ class MemoryBound:
             upper_loss_at_even=upper_loss_at_even,
         )
         return replace(self, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class SlowUse:
+    """Use of the bandwidth of slow memory: its 95th percentile over `intervals`, with its 95 % interval."""
+
+    p95: float
+    low: float
+    high: float
+    intervals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +130,13 @@ def bind_memory(inventory: Mapping[str, Any] | None, traffic: MemoryTraffic) -> 
     """
     body = inventory or {}
     top, slow = _nodes(body)
-    slow_peak = _slow_peak(traffic, _capacity(body, slow, own=False))
+    slow_use = _slow_use(traffic, _capacity(body, slow, own=False))
     if traffic.dram_bytes_per_s is None:
-        return replace(_by_stalls(traffic.stall_ratio), slow_utilisation_p95=slow_peak)
+        return replace(_by_stalls(traffic.stall_ratio), slow=slow_use)
     capacity = _capacity(body, top, own=True)
     if capacity is None:
         reason = "bandwidth in use is counted, and what DRAM delivers is not known: run `tierscope-agent bench`"
-        return MemoryBound(None, None, reason, slow_utilisation_p95=slow_peak)
+        return MemoryBound(None, None, reason, slow=slow_use)
     shares = traffic.dram_bytes_per_s / capacity.bytes_per_s
     peak, (low, high) = float(np.percentile(shares, PEAK_PERCENTILE)), _percentile_interval(shares)
     names = [_name(share, capacity, traffic.stall_ratio) for share in (low, peak, high)]
@@ -141,7 +153,7 @@ def bind_memory(inventory: Mapping[str, Any] | None, traffic: MemoryTraffic) -> 
         high,
         len(shares),
         _loaded_over_idle(peak, capacity, traffic.stall_ratio),
-        slow_peak,
+        slow_use,
     )
 
 
@@ -183,10 +195,11 @@ def _nodes(body: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     )
 
 
-def _slow_peak(traffic: MemoryTraffic, capacity: _Capacity | None) -> float | None:
+def _slow_use(traffic: MemoryTraffic, capacity: _Capacity | None) -> SlowUse | None:
     if traffic.slow_bytes_per_s is None or capacity is None:
         return None
-    return float(np.percentile(traffic.slow_bytes_per_s / capacity.bytes_per_s, PEAK_PERCENTILE))
+    shares = traffic.slow_bytes_per_s / capacity.bytes_per_s
+    return SlowUse(float(np.percentile(shares, PEAK_PERCENTILE)), *_percentile_interval(shares), len(shares))
 
 
 def _name(share: float, capacity: _Capacity, stalls: float | None) -> ServiceClass:
@@ -292,11 +305,10 @@ def _dram_rates(
     keys: Collection[str], rates_of: RatesOf, nodes: Sequence[int], devices: Sequence[str]
 ) -> tuple[Floats | None, str]:
     """Bytes per second that the top tier's nodes move, by interval, and who counts them; None where nobody does."""
-    for names in SOURCES:
+    for source, names in zip(COUNTED_BY, SOURCES, strict=True):
         chosen = [f"node:{node}{name}" for node in nodes for name in names]
         if not chosen or any(key not in keys for key in chosen):
             continue
-        source = names[0].split("|")[1]
         less = list(devices) if source == "resctrl" else []
         rates = rates_of([*chosen, *less])
         if len(rates):

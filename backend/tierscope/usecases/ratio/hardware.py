@@ -12,6 +12,7 @@ from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
 from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, group_alike, model_memory
 from tierscope.domain.ratio.memory_bound import (
+    COUNTED_BY,
     DEVICES,
     STALLS,
     Floats,
@@ -32,7 +33,6 @@ from tierscope.usecases.ratio.answers import Subtracted
 PEAK_QUANTILE = 0.95
 _GIGA = 1e9
 _STALLS, _CYCLES = STALLS
-_SOURCES = ("uncore", "resctrl")
 _NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
 _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
@@ -174,7 +174,7 @@ def _demand(cells: Sequence[Cell], window: Window) -> Figure:
 
     Memory controllers move those of DRAM alone: those of CXL devices are added where they are counted.
     """
-    for source in _SOURCES:
+    for source in COUNTED_BY:
         totals: dict[int, dict[int, float]] = {}
         hosts = {cell.host_id for cell in cells if f"|{source}|" in cell.name}
         for cell in cells:

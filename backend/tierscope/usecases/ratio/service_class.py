@@ -60,12 +60,23 @@ def utilise(hardware: HardwareFacts) -> Figure:
 
 
 def _utilise_slow(hardware: HardwareFacts) -> Figure:
-    """Use of the bandwidth of CXL devices, its 95th percentile on the same host."""
+    """Use of the bandwidth of CXL devices, its 95th percentile on the same host, with its interval."""
     definition, window = "ratio.slow_utilisation_ratio/1", hardware.demand.window
-    used = hardware.bound.slow_utilisation_p95
+    used = hardware.bound.slow
     if used is None:
         return absent(definition, "ratio", "not_collected", _NO_DEVICE, window=window)
-    return Figure(definition, "ok", used, "ratio", method="counters", window=window, grade="good", grounding="S MEMO")
+    return Figure(
+        definition,
+        "ok",
+        used.p95,
+        "ratio",
+        method="counters",
+        window=window,
+        interval=Interval(used.low, used.high, LEVEL, "confidence"),
+        n_intervals=used.intervals,
+        grade="good",
+        grounding="S MEMO",
+    )
 
 
 def no_latency(window: Window | None, reason: str) -> Figure:
