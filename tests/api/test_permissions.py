@@ -87,6 +87,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/services/{service_id}/curve": "read:fleet",
     "GET /v1/services/{service_id}/ratio": "read:fleet",
     "GET /v1/services/{service_id}/swap-tier": "read:fleet",
+    "GET /v1/simulator/services/{service_id}/workload": "read:fleet",
     "GET /v1/hosts/{host_id}/swap-tier": "read:fleet",
     "GET /v1/rules": "read:fleet",
     "POST /v1/rules": "write:rules",

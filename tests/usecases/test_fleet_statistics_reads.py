@@ -232,6 +232,26 @@ def test_rdma_on_one_side_alone_or_come_since_is_warned_of(database: Database, d
     assert "demo/cache, " in done.stdout
 
 
+def test_peers_of_which_some_have_smc_are_warned_of(database: Database, database_url: str) -> None:
+    """Of four peers one had SMC-R all the time; of four others, with an older kernel, all have it and two got it."""
+
+    def devices(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if number % 2:
+            return (("smc",), ("smc",)) if number > 4 else ((), ("smc",))
+        return (("smc",), ("smc",)) if number == 0 else ((), ())
+
+    fleet = make_fleet(database, 8, hours=2, kernels=("6.8.0-41", "6.1.0-9"), devices=devices)
+    update(database, fleet)
+    found = reads(database, fleet).statistics(**{**ASKED, "from_": "-75m"})
+    by_kernel = {group.key.kernel: group.confounders for group in found.groups}
+    [odd] = by_kernel["6.8"]
+    assert "node-000 have RDMA or SMC-R, unlike the other peers" in odd
+    [changed] = by_kernel["6.1"]
+    assert "changed on node-001, node-003" in changed
+    done = call("network", "demo/cache", env={**os.environ, "TIERSCOPE_DATABASE_URL": database_url})
+    assert "Peer hosts of demo/cache: Confounder rdma_smc: node-000 have" in done.stdout
+
+
 def test_without_statistics_the_answer_says_so(database: Database) -> None:
     fleet = make_fleet(database, 1, hours=1)
     found = reads(database, fleet).statistics(**ASKED)

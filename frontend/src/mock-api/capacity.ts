@@ -126,7 +126,7 @@ function planSwap(device: PlanSwap['device']): PlanSwap {
     currency: 'USD',
   })
   const figures = {
-    swap_bytes: figure('swap_tier.out_bytes/1', 90 * gib, 'bytes'),
+    swap_bytes: figure('capacity.swap_bytes/1', 90 * gib, 'bytes'),
     pool_bytes: figure('swap_tier.pool_bytes/1', 0, 'bytes'),
     wait_ratio: figure('swap_tier.wait_ratio/1', 0.004, 'ratio', {
       interval: { lo: 0.001, hi: 0.02, level: null, kind: 'range' },

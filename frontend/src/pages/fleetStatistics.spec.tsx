@@ -9,5 +9,7 @@ describe('the statistics of the fleet page', () => {
     expect(await screen.findByText('6.4')).toBeTruthy()
     expect(screen.getByTestId('fleet-changes').textContent).toContain('release 2026.47')
     expect(screen.getByTestId('fleet-groups').textContent).toContain('epyc-9654 768 GiB · 2:1 · 6.12 · 0.1.0')
+    expect(screen.getByTestId('fleet-groups').textContent).toContain('network differs')
+    expect(screen.getByTestId('fleet-outliers').textContent).toContain('network differs')
   })
 })

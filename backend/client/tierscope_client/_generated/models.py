@@ -1424,6 +1424,7 @@ class GridHost(TypedDict):
 class Group(TypedDict):
     """Peer hosts. `n_hosts`: of its newest hour."""
 
+    confounders: list[str]
     key: GroupKey
     metrics: list[GroupMetric]
     n_hosts: int
@@ -2335,6 +2336,7 @@ class NetworkComparison(TypedDict):
 
     effect: Literal["none", "sides_differ", "changed", "not_known"]
     other: ComparedNetwork
+    peers: list[str]
     side: ComparedNetwork
     warnings: list[str]
 
@@ -2521,6 +2523,7 @@ class OraclePoint(TypedDict):
 class Outlier(TypedDict):
     """A host beyond 3.5 robust standard deviations of its group, on one side, for `windows` hours in a row."""
 
+    confounders: list[str]
     group: GroupKey
     host: str
     host_id: str
@@ -4116,6 +4119,20 @@ class ServiceSwapTier(TypedDict):
     verdict: Literal["pays", "may_pay", "does_not_pay", "keep_out"] | None
     warnings: list[str]
     window: Window
+
+
+class ServiceWorkload(TypedDict):
+    """Which workload a simulated service stands for. All but the paper's statements is simulated."""
+
+    hot_in_dram_ratio: Figure
+    hot_ratio: Figure
+    label: str
+    measured: list[str]
+    origin: Literal["live", "import", "simulated"]
+    parameters: dict[str, str]
+    service_id: str
+    source: str
+    workload: str
 
 
 class Session(TypedDict):

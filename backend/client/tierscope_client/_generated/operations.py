@@ -3433,6 +3433,14 @@ class Client(Transport):
             ),
         )
 
+    def read_service_workload(self, service_id: str) -> models.ServiceWorkload:
+        """The workload that a service stands for. What the paper of a simulated service's workload measured, beside
+        what comes out; 404 without one.
+        """
+        return cast(
+            "models.ServiceWorkload", self._json("GET", f"/v1/simulator/services/{quote(service_id, safe='')}/workload")
+        )
+
     def read_session(self) -> models.Session:
         """Who is asking. Say who the caller is, what it may do, and its CSRF token."""
         return cast("models.Session", self._json("GET", "/v1/session"))

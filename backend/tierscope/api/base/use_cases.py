@@ -81,6 +81,7 @@ from tierscope.usecases.sensitivity.objectives import ObjectiveReads
 from tierscope.usecases.sensitivity.reads import SensitivityReads
 from tierscope.usecases.sensitivity.stability import StabilityReads
 from tierscope.usecases.simulate.reads import SweepReads
+from tierscope.usecases.simulate.service_workload import ServiceWorkloadReads
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.swap_devices import SwapDeviceReads
 from tierscope.usecases.simulate.uploads import TraceUploads
@@ -111,6 +112,7 @@ class _Reads:
         self.reaccess = RevisitReads(context)
         self.ratio = RatioReads(context)
         self.knobs = KnobReads(context)
+        self.service_workloads = ServiceWorkloadReads(context)
         self.swap_tiers = SwapTierReads(context)
         self.change_plans = ChangePlans(context)
         self.canaries = Canaries(context)

@@ -11,6 +11,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.simulate.service_workload import ServiceWorkload, ServiceWorkloadReads
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.swap_devices import SwapDeviceReads, SwapDevices
 from tierscope.usecases.simulate.uploads import TraceUploads
@@ -25,6 +26,7 @@ router = APIRouter(prefix="/v1/simulator", tags=["simulator"])
 Reads = Annotated[SimulatorReads, Depends(use(lambda held: held.simulator))]
 Uploads = Annotated[TraceUploads, Depends(use(lambda held: held.trace_uploads))]
 SwapModel = Annotated[SwapDeviceReads, Depends(use(lambda held: held.swap_devices))]
+Stand = Annotated[ServiceWorkloadReads, Depends(use(lambda held: held.service_workloads))]
 Writer = Annotated[Caller, Depends(requires("write:sweeps"))]
 _READ = [Depends(requires("read:fleet"))]
 
@@ -39,6 +41,12 @@ def list_policies(request: Request, reads: Reads) -> Answer[SimulatorPolicies]:
 def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
     """Services with page samples, synthetic workloads and uploaded traces."""
     return answer(request, SimulatorSources, reads.sources())
+
+
+@router.get("/services/{service_id}/workload", dependencies=_READ, summary="The workload that a service stands for")
+def read_service_workload(request: Request, reads: Stand, service_id: str) -> Answer[ServiceWorkload]:
+    """What the paper of a simulated service's workload measured, beside what comes out; 404 without one."""
+    return answer(request, ServiceWorkload, reads.service(service_id))
 
 
 @router.get("/swap-devices", dependencies=_READ, summary="Swap devices against their use")

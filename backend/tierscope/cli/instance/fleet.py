@@ -9,6 +9,7 @@ from typing import Self
 
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
+from tierscope.cli.instance.workloads import HOSTS_EACH, kept_workloads
 from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.settings import Settings
@@ -50,6 +51,8 @@ class FleetLog:
 def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, settings: Settings) -> ServiceProcess:
     """Return the fleet. It counts as healthy once its history is loaded. Started again it goes on with its hosts."""
     files = AgentFiles(instance.places.agent_state)
+    workloads = kept_workloads(instance)
+    uses = HOSTS + HOSTS_EACH * len(workloads)
     remembered = files.state_dir / "fleet.json"
     return ServiceProcess(
         command=[
@@ -60,9 +63,10 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, set
             *("--join-token-file", str(files.join_token)),
             *("--hours", str(settings.demo_hours)),
             *("--older-days", str(settings.demo_older_days)),
+            *(word for name in workloads for word in ("--workload", name)),
         ],
         log=log.path,
-        prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=HOSTS, origin="simulated"),
+        prepare=lambda: provide_join_token(instance, files, enrolled=remembered, uses=uses, origin="simulated"),
         probe=lambda: log.loaded,
     )
 

@@ -20,6 +20,7 @@ from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.down import stop_orphans
 from tierscope.cli.instance.heat import keep_programs, program_of
 from tierscope.cli.instance.status import describe, unhealthy
+from tierscope.cli.instance.workloads import check_workloads, keep_workloads, kept_workloads
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.private_files import open_log
@@ -53,6 +54,14 @@ def up(
             " process id. May be repeated; holds for later starts too.",
         ),
     ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --demo: a workload of a paper on three hosts more, such as ycsb-a. May be repeated; a fleet that"
+            " is there keeps its own.",
+        ),
+    ] = None,
     no_heat: Annotated[bool, typer.Option("--no-heat", help="Forget the programs that --heat named before.")] = False,
 ) -> None:
     """Start database, queue, API, worker and an agent on this host, and look after them until Ctrl-C or `down`."""
@@ -62,17 +71,26 @@ def up(
         fail(
             "--heat needs an agent on this host", next_step="leave out --demo, --no-agent, --no-heat", status=BAD_USAGE
         )
+    if workload and not demo:
+        fail("--workload needs the simulated fleet", next_step="add --demo", status=BAD_USAGE)
+    workloads = check_workloads(workload or [])
     programs = [program_of(text) for text in heat or []]
     settings = Settings()
     instance = find_instance(settings, demo=demo)
     running = load(instance.places.state_file)
     if running is not None and running.supervised:
         typer.echo(f"Tierscope is already running ({instance.name}): {running.url}")
+        if workloads and list(workloads) != kept_workloads(instance):
+            fail(
+                "its fleet is there already, with other workloads", next_step="`tierscope down --demo`, then this again"
+            )
         if heat or no_heat:
             fail("it goes on with the programs that it started with", next_step="`tierscope down`, then this again")
         return
     stop_orphans(instance, running)
     prepare(instance.places, choose_account(settings.account))
+    if workloads:
+        keep_workloads(instance, workloads)
     if programs or no_heat:
         keep_programs(instance, programs)
     os.umask(0o077)

@@ -56,7 +56,7 @@ def _describe(found: NetworkComparison) -> str:
     lines = [*found.warnings, ""] if found.warnings else []
     if found.effect == "none":
         lines.append("RDMA and SMC-R are alike on both sides: no difference is theirs.")
-    return "\n".join([*lines, *map(_side, (found.side, found.other))])
+    return "\n".join([*lines, *map(_side, (found.side, found.other)), *found.peers])
 
 
 def _side(side: ComparedNetwork) -> str:

@@ -94,6 +94,25 @@ def compare_sides(one: NetworkSide, other: NetworkSide) -> tuple[SidesEffect, tu
     return effect, tuple(warnings)
 
 
+def compare_peers(hosts: Sequence[HostNetwork]) -> tuple[str, ...]:
+    """Warnings where hosts that should be alike differ in RDMA or SMC-R, or it changed on some of them.
+
+    What is not known of a host says nothing.
+    """
+    warnings = []
+    having = [host.name for host in hosts if host.after]
+    without = [host.name for host in hosts if host.after is not None and not host.after]
+    if having and without:
+        fewer, have = (having, "have") if len(having) <= len(without) else (without, "have no")
+        warnings.append(
+            f"{NAME}: {some_names(fewer)} {have} RDMA or SMC-R, unlike the other peers: a difference between them may"
+            " be the network's."
+        )
+    if changed := [host.name for host in hosts if host.changed]:
+        warnings.append(f"{NAME}: RDMA or SMC-R changed on {some_names(changed)}: so may what is measured there.")
+    return tuple(warnings)
+
+
 def some_names(names: Sequence[str]) -> str:
     """Names of hosts, the first three of many."""
     listed = ", ".join(names[:3])

@@ -132,6 +132,10 @@ WORKLOADS: Mapping[str, Workload] = {
     "ping_pong": Workload("Two sets in turn", _PATTERN),
 }
 """The synthetic workloads by name: TPP's services, those of other papers, single behaviours. All simulated."""
+NAMESPACE = "workload"
+"""Of services of the twin that stand for one of them."""
+TWIN_WORKLOADS = tuple(name for name in WORKLOADS if name.startswith(("ycsb_", "dlrm_", "dsb_", "pmbench", "memo_")))
+"""Those that the twin's fleet can have beside its own services, which follow TPP's."""
 
 
 def find_workload(name: str) -> str:

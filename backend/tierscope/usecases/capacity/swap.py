@@ -1,7 +1,7 @@
 """Cold memory of a plan on swap: what advice says of each service, and what that comes to for all of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Protocol
 
 from tierscope.domain.base.described import Described
@@ -68,9 +68,9 @@ def sum_swap(device: PlanDevice, loss_target: float, services: Sequence[SwapOfSe
     return PlanSwap(
         device=device,
         loss_target=loss_target,
-        swap_bytes=_sum("swap_tier.out_bytes/1", "bytes", sizes),
-        pool_bytes=_sum("swap_tier.pool_bytes/1", "bytes", [one.pool_bytes for one in held if one.pool_bytes]),
-        wait_ratio=_sum("swap_tier.wait_ratio/1", "ratio", [one.wait_ratio for one in held if one.wait_ratio]),
+        swap_bytes=_sum("capacity.swap_bytes/1", "bytes", sizes),
+        pool_bytes=_sum("capacity.swap_pool_bytes/1", "bytes", [one.pool_bytes for one in held if one.pool_bytes]),
+        wait_ratio=_sum("capacity.swap_wait_ratio/1", "ratio", [one.wait_ratio for one in held if one.wait_ratio]),
         drive_life_years=_life(held),
         cost_per_year=_money([one.cost_per_year for one in held if one.cost_per_year]),
         saving_per_year=_money([one.saving_per_year for one in held if one.saving_per_year]),
@@ -91,12 +91,14 @@ def _sum(definition: str, unit: str, parts: Sequence[Figure]) -> Figure:
 
 def _life(held: Sequence[SwapOfService]) -> Figure:
     """Of one kind of drive for all; the shorter end is that of the shorter lives."""
-    definition, unit = "swap_tier.drive_life_years/1", "years"
+    definition, unit = "capacity.swap_life_years/1", "years"
     pairs = [(one.swap_bytes, one.drive_life_years) for one in held]
     worn = [(size, life) for size, life in pairs if size is not None and life is not None and life.value is not None]
     if not worn:
-        lives = [life for _, life in pairs if life is not None]
-        return lives[0] if lives else absent(definition, unit, "not_enough_data", _NOTHING)
+        alone = next((life for _, life in pairs if life is not None), None)
+        if alone is None:
+            return absent(definition, unit, "not_enough_data", _NOTHING)
+        return replace(alone, definition=definition)
     sizes = [_ends(size)[0] for size, _ in worn]
     lives = [life for _, life in worn]
     ends = [shared_life_years(sizes, years) for years in zip(*map(_ends, lives), strict=True)]

@@ -25,6 +25,7 @@ from tierscope.storage.statistics.rows import (
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant, parse_window
 from tierscope.usecases.statistics.lookalikes import find_lookalikes
+from tierscope.usecases.statistics.network import warn_of_peers
 from tierscope.usecases.statistics.views import (
     Change,
     FleetDrift,
@@ -81,10 +82,12 @@ class FleetStatisticsReads:
             groups = {group.id: group for group in read_groups(session, service)}
             services = {row.id: row for row in list_services(session, origin=None, host=None, after=None, limit=None)}
             rows = _read_rows(session, window, None if service is None else list(groups))
-            outliers = _outliers(session, rows, groups, services, metric)
+            shown = {row.group_id: groups[row.group_id] for row in rows if row.group_id in groups}
+            confounders = warn_of_peers(session, shown, window)
+            outliers = _outliers(session, rows, groups, services, metric, confounders)
             found = read_changes(session, window.start, window.end, service=service, metric=metric, limit=MAX_CHANGES)
             changes = _with_events(session, found, window)
-        views = _groups(rows, groups, services, metric)
+        views = _groups(rows, groups, services, metric, confounders)
         reason = "No hour of the window has been counted yet: a worker does it some minutes after each hour."
         newest = max((row.ts + timedelta(hours=row.hours) for row in rows), default=None)
         return FleetStatistics(
@@ -153,7 +156,11 @@ def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | Non
 
 
 def _groups(
-    rows: Sequence[SketchRow], groups: Mapping[int, GroupRow], services: Mapping[int, ServiceRow], only: str | None
+    rows: Sequence[SketchRow],
+    groups: Mapping[int, GroupRow],
+    services: Mapping[int, ServiceRow],
+    only: str | None,
+    confounders: Mapping[int, tuple[str, ...]],
 ) -> tuple[Group, ...]:
     bodies = _collect(rows, only)
     newest = {row.group_id: row.n_hosts for row in rows}
@@ -171,7 +178,8 @@ def _groups(
             for key, parts in metrics.items()
             if (metric := find_host_metric(key)) is not None
         ]
-        views.append(Group(_key(group, services[group.service_id]), n_hosts, tuple(found)))
+        key = _key(group, services[group.service_id])
+        views.append(Group(key, n_hosts, tuple(found), confounders.get(group_id, ())))
     return tuple(sorted(views, key=lambda view: (view.key.service, -view.n_hosts, str(view.key))))
 
 
@@ -213,6 +221,7 @@ def _outliers(
     groups: Mapping[int, GroupRow],
     services: Mapping[int, ServiceRow],
     only: str | None,
+    confounders: Mapping[int, tuple[str, ...]],
 ) -> tuple[Outlier, ...]:
     """Hosts flagged in the newest three hours of their group, which follow each other."""
     hourly: dict[int, list[SketchRow]] = {}
@@ -250,6 +259,7 @@ def _outliers(
                     score=outlier.score,
                     windows=WINDOWS,
                     group=_key(group, services[group.service_id]),
+                    confounders=confounders.get(group.id, ()),
                 )
             )
     return tuple(views)

@@ -61,6 +61,9 @@ class Group:
     key: GroupKey
     n_hosts: int
     metrics: tuple[GroupMetric, ...]
+    confounders: Annotated[
+        tuple[str, ...], Described("Warnings: its hosts differ in RDMA or SMC-R, or it changed on some.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Outlier:
     score: float
     windows: int
     group: GroupKey
+    confounders: Annotated[tuple[str, ...], Described("Those of its group.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ struct Arguments {
     /// Only hosts whose name begins with this.
     #[arg(long)]
     hosts: Option<String>,
+    /// A workload of a paper on three hosts more, such as `ycsb-a`. May be repeated.
+    #[arg(long)]
+    workload: Vec<String>,
     /// Where to write the truth (JSON).
     #[arg(long)]
     out: PathBuf,
@@ -44,6 +47,7 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let mut laws = Laws::load(arguments.laws.as_deref())?;
+    laws.add_workloads(&arguments.workload)?;
     if let Some(prefix) = &arguments.hosts {
         laws.hosts.retain(|host| host.name.starts_with(prefix.as_str()));
     }

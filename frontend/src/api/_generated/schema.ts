@@ -2701,6 +2701,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/simulator/services/{service_id}/workload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The workload that a service stands for
+         * @description What the paper of a simulated service's workload measured, beside what comes out; 404 without one.
+         */
+        get: operations["read_service_workload_v1_simulator_services__service_id__workload_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/simulator/sources": {
         parameters: {
             query?: never;
@@ -6099,6 +6119,11 @@ export interface components {
          * @description Peer hosts. `n_hosts`: of its newest hour.
          */
         Group: {
+            /**
+             * Confounders
+             * @description Warnings: its hosts differ in RDMA or SMC-R, or it changed on some.
+             */
+            confounders: string[];
             key: components["schemas"]["GroupKey"];
             /** Metrics */
             metrics: components["schemas"]["GroupMetric"][];
@@ -7831,6 +7856,11 @@ export interface components {
              */
             effect: "none" | "sides_differ" | "changed" | "not_known";
             other: components["schemas"]["ComparedNetwork"];
+            /**
+             * Peers
+             * @description Warnings of groups of peer hosts of the services, within `side.window`.
+             */
+            peers: string[];
             side: components["schemas"]["ComparedNetwork"];
             /** Warnings */
             warnings: string[];
@@ -8187,6 +8217,11 @@ export interface components {
          * @description A host beyond 3.5 robust standard deviations of its group, on one side, for `windows` hours in a row.
          */
         Outlier: {
+            /**
+             * Confounders
+             * @description Those of its group.
+             */
+            confounders: string[];
             group: components["schemas"]["GroupKey"];
             /** Host */
             host: string;
@@ -11509,6 +11544,40 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * ServiceWorkload
+         * @description Which workload a simulated service stands for. All but the paper's statements is simulated.
+         */
+        ServiceWorkload: {
+            /** @description Share of hot memory that lies in DRAM. */
+            hot_in_dram_ratio: components["schemas"]["Figure"];
+            hot_ratio: components["schemas"]["Figure"];
+            /** Label */
+            label: string;
+            /**
+             * Measured
+             * @description What its paper measured on real hosts, in words.
+             */
+            measured: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Parameters */
+            parameters: {
+                [key: string]: string;
+            };
+            /** Service Id */
+            service_id: string;
+            /** Source */
+            source: string;
+            /**
+             * Workload
+             * @description Its name in simulator, sweeps and costs.
+             */
+            workload: string;
+        };
+        /**
          * Session
          * @description Who is asking, and what they may do.
          */
@@ -14150,6 +14219,7 @@ export type ServiceNeed = components['schemas']['ServiceNeed'];
 export type ServiceState = components['schemas']['ServiceState'];
 export type ServiceSummary = components['schemas']['ServiceSummary'];
 export type ServiceSwapTier = components['schemas']['ServiceSwapTier'];
+export type ServiceWorkload = components['schemas']['ServiceWorkload'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
 export type SettingDrift = components['schemas']['SettingDrift'];
@@ -23320,6 +23390,45 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_service_workload_v1_simulator_services__service_id__workload_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceWorkload"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };

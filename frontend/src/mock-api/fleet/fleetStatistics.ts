@@ -19,6 +19,7 @@ export function fleetStatistics(): FleetStatistics {
       {
         key,
         n_hosts: 12,
+        confounders: ['Confounder rdma_smc: host-01 have RDMA or SMC-R, unlike the other peers.'],
         metrics: [
           {
             metric: 'hot_ratio',
@@ -44,6 +45,7 @@ export function fleetStatistics(): FleetStatistics {
         score: 6.4,
         windows: 3,
         group: key,
+        confounders: ['Confounder rdma_smc: host-01 have RDMA or SMC-R, unlike the other peers.'],
       },
     ],
     changes: [

@@ -17,5 +17,6 @@ export function comparedNetwork(serviceId: string, otherId: string): NetworkComp
     warnings: isSame ? [] : [warning],
     side: side(serviceId, 1),
     other: side(otherId, isSame ? 1 : 0),
+    peers: [],
   }
 }

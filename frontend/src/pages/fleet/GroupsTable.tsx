@@ -6,6 +6,7 @@ import { formatQuantity } from '../../lib/units/units'
 import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { ConfounderTag } from './ConfounderTag'
 import classes from './FleetPage.module.css'
 
 interface Row {
@@ -38,6 +39,12 @@ const columns: Column<Row>[] = [
     header: 'Hardware · ratio · kernel · agent',
     cell: ({ group: { key } }) =>
       [key.sku, key.ratio, key.kernel, key.agent_version].map((part) => part ?? 'unknown').join(' · '),
+  },
+  {
+    key: 'confounders',
+    header: 'Beside memory',
+    cell: ({ group }) => <ConfounderTag warnings={group.confounders} />,
+    value: ({ group }) => group.confounders.join(' '),
   },
   { key: 'hosts', header: 'Hosts', numeric: true, cell: ({ group }) => group.n_hosts },
   quantile('p10'),

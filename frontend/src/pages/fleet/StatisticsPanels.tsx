@@ -12,6 +12,7 @@ import { DataTable } from '../../ui/tables/DataTable'
 import { NotesList } from '../../ui/text/NotesList'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { useTimeRange } from '../shell/time/useTimeRange'
+import { ConfounderTag } from './ConfounderTag'
 import { GroupsTable } from './GroupsTable'
 
 const outlierColumns: Column<Outlier>[] = [
@@ -46,7 +47,16 @@ const outlierColumns: Column<Outlier>[] = [
     numeric: true,
     cell: (row) => <span title={`${row.windows} hours in a row`}>{row.score.toFixed(1)}</span>,
   },
-  { key: 'group', header: 'Service', cell: (row) => row.group.service },
+  {
+    key: 'group',
+    header: 'Service',
+    cell: (row) => (
+      <>
+        {row.group.service} <ConfounderTag warnings={row.confounders} />
+      </>
+    ),
+    value: (row) => row.group.service,
+  },
 ]
 
 const changeColumns: Column<Change>[] = [

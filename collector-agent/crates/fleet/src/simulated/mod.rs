@@ -53,6 +53,9 @@ pub struct FleetArgs {
     /// Laws of the twin (TOML); those that come with it by default. All hosts that they name are sent.
     #[arg(long)]
     laws: Option<PathBuf>,
+    /// A workload of a paper on three hosts more, such as `ycsb-a`. May be repeated.
+    #[arg(long, conflicts_with = "hosts")]
+    workload: Vec<String>,
     /// For load: so many hosts, the kinds of the laws in turn, in larger pages, without incidents, tiles and page samples.
     #[arg(long, conflicts_with = "truth", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     hosts: Option<u32>,
@@ -162,7 +165,8 @@ fn send_for(stage: &Stage, hosts: Vec<SimHost>, now: i64, minutes: u32) -> anyho
 
 /// The laws of the hosts to send.
 fn laws(args: &FleetArgs) -> anyhow::Result<Laws> {
-    let laws = Laws::load(args.laws.as_deref())?;
+    let mut laws = Laws::load(args.laws.as_deref())?;
+    laws.add_workloads(&args.workload)?;
     twin::check(&laws)?;
     Ok(match args.hosts {
         None => laws,

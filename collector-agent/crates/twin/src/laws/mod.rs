@@ -8,6 +8,7 @@ mod kernel;
 mod problem;
 mod service;
 mod sizes;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,6 +20,7 @@ pub use incident::{Change, IncidentLaw, SettingChange};
 pub use kernel::{Dialect, KernelWork, Settings};
 pub use problem::LawError;
 pub use service::{PopulationLaw, ServiceLaw};
+pub use workloads::HOSTS_PER_WORKLOAD;
 
 /// Bytes of a base page.
 pub const PAGE_BYTES: u64 = 4096;

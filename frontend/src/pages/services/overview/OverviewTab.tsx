@@ -27,6 +27,7 @@ import { Columns } from '../../../ui/layout/Columns'
 import { Stack } from '../../../ui/layout/Stack'
 import classes from './OverviewTab.module.css'
 import { SizesTable } from './SizesTable'
+import { WorkloadPanel } from './WorkloadPanel'
 
 /** Hosts that the overview lists; the Hosts tab has all. */
 const mostHosts = 8
@@ -90,6 +91,7 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
           {heat === undefined ? '\u00a0' : measuredWords(heat)}
         </p>
       </div>
+      {service !== undefined && <WorkloadPanel service={service.summary} />}
       <HeatStats heat={heat} reason={service?.heat_reason ?? null} />
       <ClassTimeChart
         title="Hot, warm and cold over time"

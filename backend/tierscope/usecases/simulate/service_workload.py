@@ -1,0 +1,104 @@
+"""A simulated service that stands for a workload of a paper: what the paper measured, beside what comes out here."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from tierscope.core.errors import NotFound
+from tierscope.domain.base.described import Described
+from tierscope.domain.base.figures import Figure, Interval, Origin, absent
+from tierscope.domain.simulate.presets import NAMESPACE, WORKLOADS, find_workload
+from tierscope.storage.base.subjects import find_service
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.heat.services import HeatFigures, read_heat_now, service_figures
+
+_DEFINITION = "workload.hot_in_dram_ratio/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceWorkload:
+    """Which workload a simulated service stands for. All but the paper's statements is simulated."""
+
+    service_id: str
+    origin: Origin
+    workload: Annotated[str, Described("Its name in simulator, sweeps and costs.")]
+    label: str
+    source: str
+    parameters: dict[str, str]
+    measured: Annotated[tuple[str, ...], Described("What its paper measured on real hosts, in words.")]
+    hot_ratio: Figure
+    hot_in_dram_ratio: Annotated[Figure, Described("Share of hot memory that lies in DRAM.")]
+
+
+class ServiceWorkloadReads:
+    """Reads of services that stand for workloads."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+
+    def service(self, service_id: str) -> ServiceWorkload:
+        """The workload of a simulated service.
+
+        Raises:
+            NotFound: there is no such service, or it stands for no workload.
+        """
+        now = self._context.clock()
+        with self._context.database.read() as session:
+            row = find_service(session, service_id)
+            if row is None:
+                raise NotFound(f"there is no service {service_id[:80]!r}")
+            heat = read_heat_now(session, now=now, service_id=row.id).get(row.id)
+        if row.origin != "simulated" or row.namespace != NAMESPACE:
+            raise NotFound(
+                f"{row.namespace}/{row.name} stands for no workload of a paper",
+                next_step="`tierscope up --demo --workload ycsb-a` simulates one.",
+            )
+        try:
+            name = find_workload(row.name)
+        except ValueError as error:
+            raise NotFound(str(error)) from error
+        figures, known = service_figures(heat, None, now=now), WORKLOADS[name]
+        return ServiceWorkload(
+            service_id=row.public_id,
+            origin=row.origin,
+            workload=name,
+            label=known.label,
+            source=known.source,
+            parameters=dict(known.parameters),
+            measured=known.measured,
+            hot_ratio=figures.hot_ratio,
+            hot_in_dram_ratio=_hot_in_dram(figures),
+        )
+
+
+def _hot_in_dram(figures: HeatFigures) -> Figure:
+    """One less the hot bytes outside DRAM over all hot bytes; hot bytes are the share of what is resident."""
+    hot, resident, outside = figures.hot_ratio, figures.resident_bytes, figures.hot_outside_dram_bytes
+    for part in (hot, resident, outside):
+        if part.value is None:
+            status = "not_enough_data" if part.status == "ok" else part.status
+            return absent(_DEFINITION, "ratio", status, part.reason or "Not measured.", window=part.window)
+    hot_bytes = (hot.value or 0.0) * (resident.value or 0.0)
+    if hot_bytes <= 0.0:
+        return absent(_DEFINITION, "ratio", "not_enough_data", "No memory is hot.", window=hot.window)
+
+    def inside(bytes_: float) -> float:
+        return min(max(1.0 - bytes_ / hot_bytes, 0.0), 1.0)
+
+    around = None
+    if outside.interval is not None:
+        ends = outside.interval
+        around = Interval(inside(ends.hi), inside(ends.lo), ends.level, ends.kind)
+    return Figure(
+        _DEFINITION,
+        "ok",
+        inside(outside.value or 0.0),
+        "ratio",
+        method=outside.method,
+        window=outside.window,
+        interval=around,
+        n_hosts=outside.n_hosts,
+        n_intervals=outside.n_intervals,
+        coverage=outside.coverage,
+        grade="early",
+        grounding="A simulated",
+    )
