@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
@@ -17,7 +20,9 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.node_fleets import dumped, several_servers
 from factories.populated import populate
+from factories.waiting import until
 from fixtures.servers import Template
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, HostMoving, NotFound, Unavailable, Unprocessable
 from tierscope.storage.ingest import Stored
@@ -28,7 +33,9 @@ from tierscope.usecases.nodes import moves as moves_module
 from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
+from tierscope.usecases.rebuild.by_node import DrainNodes
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 DIES = """
@@ -198,6 +205,35 @@ def test_a_host_that_moves_waits_and_what_people_change_goes_with_it(
     assert sent(fleet, host, 0)
     with Nodes(fleet).own(2).read() as session:
         assert session.driver.execute("SELECT name, moving_until FROM hosts").fetchall() == [("renamed", None)]
+    one_by_one = "UPDATE hosts SET name = hosts.name || x.s FROM (SELECT '-' || count(*) AS s FROM services) AS x"
+    with fleet.write() as transaction:
+        assert transaction.driver.execute(one_by_one).rowcount == 2
+        names = transaction.driver.execute("SELECT name FROM hosts ORDER BY id").fetchall()
+    assert names == [("h0-1",), ("renamed-1",)], "rows that are told apart by where they stand"
+
+
+@native
+def test_a_purge_removes_what_a_killed_move_has_left(fleet: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = [enrol(fleet, name=f"h{number}") for number in range(2)][1]
+    assert sent(fleet, host, 0)
+
+    def nothing(*_: object) -> None:
+        return
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Moves, "_undo", nothing)
+        patch.setattr(moves_module, "store_anew", fails)
+        with pytest.raises(ZeroDivisionError):
+            Moves(fleet).move([host.id], "n2", actor="test")
+    assert hosts_of(fleet) == [1, 1, 1], "a copy that nobody sees"
+    Purges(fleet).start("host", host.id, confirm=host.identity.name, actor="test")
+    assert PurgeWork(Nodes(fleet), utc_now).run(at_most=timedelta(hours=1)).finished == 1
+    assert hosts_of(fleet) == [1, 0, 0]
+    with Nodes(fleet).own(2).read() as session:
+        assert session.driver.execute("SELECT count(*) FROM counters_live").fetchone() == (0,)
 
 
 @native
@@ -221,6 +257,64 @@ def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(fleet: Database) -> 
         assert hosts_of(fleet)[1:] == ([0, 1] if there == "n2" else [1, 0]), "nothing is left behind"
         assert moving(fleet) == 0, step
         homes.reverse()
+
+
+@native
+def test_nothing_is_lost_or_twice_while_hosts_send_and_workers_work(fleet: Database) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]
+    ended = threading.Event()
+    sent: dict[str, int] = {}
+    failures: dict[str, int] = {}
+
+    async def send_on(ingest: IngestByNode, host: Enrolled) -> None:
+        while not ended.is_set():
+            body = batches.compress(batches.full_batch(host_id=host.id, seq=sent.get(host.id, 0)))
+            try:
+                acknowledged = await ingest.submit(host.identity, body)
+            except Unavailable:
+                await asyncio.to_thread(ended.wait, 0.05)
+                continue
+            assert not acknowledged.stored.duplicate
+            sent[host.id] = sent.get(host.id, 0) + 1
+
+    async def send_all() -> None:
+        ingest = IngestByNode(Nodes(fleet))
+        ingest.start()
+        await asyncio.gather(*(send_on(ingest, host) for host in hosts))
+        await ingest.stop()
+
+    def work_on() -> None:
+        worker = DrainNodes(Nodes(fleet), utc_now)
+        while not ended.is_set():
+            failures.update(worker.run().failures)
+
+    with ThreadPoolExecutor(2) as beside:
+        beside_it = [beside.submit(asyncio.run, send_all()), beside.submit(work_on)]
+        try:
+            for name in ("n1", "n2"):
+                until(lambda: len(sent) == len(hosts), "all have sent")
+                before = dict(sent)
+                Moves(fleet).drain(name, actor="test")
+                Moves(fleet).fill(name, actor="test")
+                until(lambda: all(sent[host.id] > before[host.id] for host in hosts), "all send on")  # noqa: B023
+        finally:
+            ended.set()
+        for one in beside_it:
+            one.result()
+    drain(fleet)
+    with fleet.read() as session:
+        rows = session.driver.execute(
+            "SELECT h.public_id, s.next_seq, s.batches, s.gaps::text, h.moving_until FROM hosts h"
+            " JOIN streams s ON s.host_id = h.id"
+        ).fetchall()
+        assert {row[0]: tuple(row[1:]) for row in rows} == {
+            host.id: (sent[host.id], sent[host.id], "{}", None) for host in hosts
+        }
+        stored = session.driver.execute(
+            "SELECT h.public_id, count(*) FROM hosts h JOIN counters_live c ON c.host_id = h.id GROUP BY 1"
+        ).fetchall()
+    assert dict(stored) == {host.id: 2 * sent[host.id] for host in hosts}
+    assert failures == {}
 
 
 @native

@@ -58,8 +58,9 @@ from tierscope.usecases.nodes.fleet import Nodes
 HOSTS_AT_ONCE = 8
 HELD_SECONDS = 300.0
 """For how long hosts are refused at most after the process that moves them was killed; it is renewed table by table."""
-SWITCH_TRIES = 20
-_TRY_AGAIN_SECONDS = 0.5
+SWITCH_TRIES = 60
+_MOST_WAIT_SECONDS = 2.0
+"""Between two of them, so that others read meanwhile."""
 log = structlog.get_logger(__name__)
 
 
@@ -323,10 +324,14 @@ class Moves:
         for tries in range(1, SWITCH_TRIES + 1):
             try:
                 work()
-            except Unavailable:
+            except Unavailable as error:
                 if tries == SWITCH_TRIES:
-                    raise
-                Event().wait(_TRY_AGAIN_SECONDS)
+                    raise Unavailable(
+                        f"the hosts stay where they are: {error.detail}",
+                        retry_after_seconds=60,
+                        next_step="Run this again once long reads of the fleet, such as exports, have ended.",
+                    ) from error
+                Event().wait(min(_MOST_WAIT_SECONDS, tries / 4))
             else:
                 return
 

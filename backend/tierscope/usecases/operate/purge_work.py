@@ -12,6 +12,7 @@ import structlog
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import WriteTransaction
+from tierscope.storage.nodes.moving import delete_hosts
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.storage.operate import purges as stored
 from tierscope.storage.operate.purge_parts import (
@@ -107,6 +108,10 @@ class PurgeWork:
 
     def _do_on_nodes(self, step: Step, purge: PurgeRow) -> _Part | None:
         """What is done on each server by itself; None for what the coordinator does through the tables of all."""
+        if purge.kind == "host":
+            self._nodes.forget()  # it may have moved before the job began; it does not while that is open
+            if purge.step == 0:
+                self._delete_copies(purge)
         if isinstance(step, ChunkStep):
             return self._change_chunks(step, purge)
         if isinstance(step, SettleStep) and purge.position is not None:
@@ -122,12 +127,21 @@ class PurgeWork:
                         change_rows(own, step, purge)
         return None
 
+    def _delete_copies(self, purge: PurgeRow) -> None:
+        """Deletes what a move that was killed has left of a host on a server that it is not on."""
+        self._nodes.listed()
+        home = self._nodes.of_host(purge.subject.number)
+        for node in self._nodes.listed():
+            own = self._nodes.own(node.number)
+            if node.cut and own is not home:
+                with own.write() as transaction:
+                    delete_hosts(transaction, (purge.subject.number, purge.subject.number + 1))
+
     def _change_chunks(self, step: ChunkStep, purge: PurgeRow) -> _Part:
         """The next chunk of each server that may hold rows; the earliest of their ends is where it goes on."""
         if step.entry.table not in KEYS:
             numbers: tuple[int, ...] = (0,)
         elif purge.kind == "host":
-            self._nodes.forget()  # it may have moved
             self._nodes.listed()
             numbers = (self._nodes.number_of(purge.subject.number),)
         else:
