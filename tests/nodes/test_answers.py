@@ -18,6 +18,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.storage.heat.rows import read_rows
+from tierscope.usecases.nodes.moves import Moves
 
 DOCUMENT = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
 N_HOSTS = 3
@@ -43,6 +44,7 @@ def both(template: Template, storage_mode: str) -> Iterator[Both]:
             made = populate(several, n_hosts=N_HOSTS)
             populate_by_api(client, several, made)
         assert let_rows_leave(several, 1)["heat_live"] > 0, "a node has rows in packs alone, the others do not"
+        Moves(several).move(made.ids["host_id"][1:2], "n2", actor="test")
         name = gathered(template, several)
         running_ones.callback(template.drop_database, name)
         urls = (template.cluster.url(name), several.url)
