@@ -16,6 +16,7 @@ from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.incident_answers import Incident, IncidentRow
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fairness.incidents import TakenReads
 from tierscope.usecases.fleet.events import EventRequest, Events
 from tierscope.usecases.ledger.reads import LedgerReads
 
@@ -62,7 +63,12 @@ def incident(watched: Watched, minute: float = MINUTES, *, max_points: int = 500
     """The incident of the alert of `RULE`, as seen at a minute."""
     with watched.database.read() as session:
         (alert,) = session.execute(text("SELECT public_id FROM alerts WHERE rule_name = 'busy'")).scalars()
-    return IncidentReads(context(watched, minute)).show(alert, max_points=max_points)
+    return reads(watched, minute).show(alert, max_points=max_points)
+
+
+def reads(watched: Watched, minute: float) -> IncidentReads:
+    read = context(watched, minute)
+    return IncidentReads(read, TakenReads(read))
 
 
 def context(watched: Watched, minute: float) -> ReadContext:
@@ -125,6 +131,8 @@ def test_the_cause_is_the_hosts_verdict_while_the_condition_held(database: Datab
     rate = next(column.rate for column in ledger.columns if column.key == "promoted_pages")
     assert touched.promotion_pages_per_s.value == pytest.approx(rate.value)
     assert found.services == ledger.services
+    assert found.shared.taken == ()
+    assert "no service shares its memory" in (found.shared.reason or "")
 
 
 def test_the_onset_says_why_it_fired_later(database: Database) -> None:
@@ -217,4 +225,4 @@ def test_a_rule_that_is_gone_leaves_the_lines(database: Database) -> None:
 def test_no_such_alert(database: Database) -> None:
     watched = Watched(database, MINUTES)
     with pytest.raises(NotFound, match="no alert 'a404'"):
-        IncidentReads(context(watched, 5)).show("a404", max_points=10)
+        reads(watched, 5).show("a404", max_points=10)

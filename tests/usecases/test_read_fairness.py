@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,11 +12,13 @@ from factories.tenants import CGROUPS, GIB, MIB, MINUTES, NAMES, PAGE, SERVICES,
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Settings
+from tierscope.domain.base.figures import Window
 from tierscope.domain.fairness.shares import Basis
 from tierscope.storage.base.subjects import find_host, services_of_host
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import host_named
 from tierscope.usecases.fairness.answers import FairShare, HostFairness, TenantKind, TenantShare
+from tierscope.usecases.fairness.incidents import TakenReads
 from tierscope.usecases.fairness.reads import FairnessReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -103,6 +105,29 @@ def test_who_took_and_who_was_demoted_is_told_with_bounds_and_goes_along_over_ti
     assert push.correlation is not None
     assert push.correlation.lo > 0.5
     assert not [one for one in found.pushes if by_name[one.victim] == "demo/batch"]
+
+
+def test_an_incident_says_who_took_whose_fast_memory_as_the_host_does(database: Database) -> None:
+    host = send(database, rows(SERVICES, {}))
+    now = datetime.fromtimestamp(batches.now_ns() / 1e9, tz=UTC)
+    window = Window(now - timedelta(minutes=90), now)
+    taken = TakenReads(ReadContext(database, lambda: now, Settings(_env_file=None)))
+    found = of_host(database, host)
+    ids = {one.name: one.id for one in found.tenants}
+    for asked in (None, ids["demo/cache"], ids["demo/batch"]):
+        told = taken.taken([host], asked, window)
+        assert told.reason is None
+        line = told.taken[0]
+        assert (line.victim, line.taker, line.sureness) == ("demo/cache", "demo/batch", "counted")
+        assert line.pages.value == pytest.approx(found.pushes[0].pages.value)
+        assert line.taker_over_bytes.value == pytest.approx(
+            fair(found, "demo/batch", found.basis).over_bytes.value, rel=0.01
+        )
+        assert line.sentence.startswith("demo/batch took fast memory of demo/cache on ")
+        assert "than its fair share" in line.sentence
+    nobody = taken.taken([host], "another", window)
+    assert (nobody.taken, "No service was pushed out" in (nobody.reason or "")) == ((), True)
+    assert "no single host" in (taken.taken([], None, window).reason or "")
 
 
 def test_kernels_that_count_for_the_host_alone_leave_wide_bounds_and_say_so(database: Database) -> None:

@@ -1815,6 +1815,7 @@ class Incident(TypedDict):
     ribbon: list[StateStretch]
     rows: list[IncidentRow]
     services: list[ServiceState]
+    shared: SharedHosts
     subject: AlertSubject
     window: Window
 
@@ -4228,6 +4229,13 @@ class SettingDrift(TypedDict):
     settings: list[DriftSetting]
 
 
+class SharedHosts(TypedDict):
+    """Who took whose fast memory on the hosts of an incident, most pages first; with the reason where nobody did."""
+
+    reason: str | None
+    taken: list[TakenMemory]
+
+
 class SharesByKind(TypedDict):
     """Local share by page kind over the intervals."""
 
@@ -4816,6 +4824,22 @@ class SwitchRequest(TypedDict):
 
     heat_only: NotRequired[bool]
     host_id: str | None
+
+
+class TakenMemory(TypedDict):
+    """Pages of one service that left the top tier of a host while another took memory there."""
+
+    host: str
+    host_id: str
+    pages: Figure
+    sentence: str
+    sureness: Literal["counted", "correlated", "possible"]
+    taker: str
+    taker_id: str
+    taker_over_bytes: Figure
+    victim: str
+    victim_id: str
+    victim_over_bytes: Figure
 
 
 class TcoAnswer(TypedDict):

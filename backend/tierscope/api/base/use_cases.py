@@ -36,6 +36,7 @@ from tierscope.usecases.curve.reaccess import RevisitReads
 from tierscope.usecases.curve.reads import CurveReads
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
+from tierscope.usecases.fairness.incidents import TakenReads
 from tierscope.usecases.fairness.limits import LimitReads
 from tierscope.usecases.fairness.reads import FairnessReads
 from tierscope.usecases.fleet.agent_plans import AgentPlans
@@ -139,7 +140,7 @@ class _Reads:
         self.swap_devices = SwapDeviceReads()
         self.sweeps = SweepReads(context)
         self.alerts = AlertReads(context)
-        self.incidents = IncidentReads(context)
+        self.incidents = IncidentReads(context, TakenReads(context))
         self.series = Series(context)
         self.alert_routes = AlertRoutes(context)
         self.capacity = CapacityReads(context)

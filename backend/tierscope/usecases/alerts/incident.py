@@ -30,6 +30,7 @@ from tierscope.usecases.alerts.incident_rows import (
     rows_of_fleet,
     rows_of_ledger,
 )
+from tierscope.usecases.alerts.incident_sharing import TellsTaken
 from tierscope.usecases.alerts.reads import require_alert
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
@@ -70,8 +71,9 @@ class _Found:
 class IncidentReads:
     """Reads of incidents."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, tenants: TellsTaken) -> None:
         self._context = context
+        self._tenants = tenants
         self._ledgers = LedgerReads(context)
         self._metrics = ServiceMetricReads(context)
 
@@ -89,6 +91,8 @@ class IncidentReads:
         window, judged = _window(row, began, now), _judged(row, began, now)
         found = self._read(row, window, judged, now, max_points)
         hosts, cause = view_hosts(found.parts) if found.parts else ((), NO_HOST)
+        of_service = row.subject_id if row.subject_kind == "service" else None
+        shared = self._tenants.taken([host.host_id for host in hosts], of_service, judged)
         with self._context.database.read() as session:
             events = _events(session, window, {host.public_id for host in found.hosts}, found.service_ids)
         long = (row.resolved_at or now) - window.end > TAIL
@@ -106,6 +110,7 @@ class IncidentReads:
             cause=cause,
             hosts=hosts,
             services=found.services,
+            shared=shared,
             notes=(*((_TOO_LONG,) if long else ()), *found.notes),
         )
 

@@ -9,6 +9,7 @@ from tierscope.domain.base.figures import Figure, FigureStatus, Origin, Series, 
 from tierscope.domain.ledger import Sign
 from tierscope.storage.fleet.events import EventItem
 from tierscope.usecases.alerts.answers import AlertSubject
+from tierscope.usecases.alerts.incident_sharing import SharedHosts
 from tierscope.usecases.ledger.answers import ServiceState
 from tierscope.usecases.ledger.ping_pong import StateStretch
 
@@ -86,4 +87,5 @@ class Incident:
     cause: IncidentCause
     hosts: Annotated[tuple[IncidentHost, ...], Described("Gravest verdict first, then by pages moved.")]
     services: tuple[ServiceState, ...]
+    shared: Annotated[SharedHosts, Described("Who took whose fast memory on its hosts, while the condition held.")]
     notes: tuple[str, ...]

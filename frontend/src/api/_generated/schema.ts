@@ -6875,6 +6875,8 @@ export interface components {
             rows: components["schemas"]["IncidentRow"][];
             /** Services */
             services: components["schemas"]["ServiceState"][];
+            /** @description Who took whose fast memory on its hosts, while the condition held. */
+            shared: components["schemas"]["SharedHosts"];
             subject: components["schemas"]["AlertSubject"];
             window: components["schemas"]["Window"];
         };
@@ -11680,6 +11682,19 @@ export interface components {
             settings: components["schemas"]["DriftSetting"][];
         };
         /**
+         * SharedHosts
+         * @description Who took whose fast memory on the hosts of an incident, most pages first; with the reason where nobody did.
+         */
+        SharedHosts: {
+            /**
+             * Reason
+             * @description Why there are no lines; null where there are some.
+             */
+            reason: string | null;
+            /** Taken */
+            taken: components["schemas"]["TakenMemory"][];
+        };
+        /**
          * SharesByKind
          * @description Local share by page kind over the intervals.
          */
@@ -12886,6 +12901,37 @@ export interface components {
             heat_only: boolean;
             /** Host Id */
             host_id: string | null;
+        };
+        /**
+         * TakenMemory
+         * @description Pages of one service that left the top tier of a host while another took memory there.
+         */
+        TakenMemory: {
+            /** Host */
+            host: string;
+            /** Host Id */
+            host_id: string;
+            /** @description A split in proportion to what each took, between bounds from counting. */
+            pages: components["schemas"]["Figure"];
+            /** Sentence */
+            sentence: string;
+            /**
+             * Sureness
+             * @description counted: at least some by counting alone; correlated: goes along over time; possible: neither.
+             * @enum {string}
+             */
+            sureness: "counted" | "correlated" | "possible";
+            /** Taker */
+            taker: string;
+            /** Taker Id */
+            taker_id: string;
+            taker_over_bytes: components["schemas"]["Figure"];
+            /** Victim */
+            victim: string;
+            /** Victim Id */
+            victim_id: string;
+            /** @description Held of the top tier less its fair share. */
+            victim_over_bytes: components["schemas"]["Figure"];
         };
         /**
          * TcoAnswer
@@ -14223,6 +14269,7 @@ export type ServiceWorkload = components['schemas']['ServiceWorkload'];
 export type Session = components['schemas']['Session'];
 export type Setting = components['schemas']['Setting'];
 export type SettingDrift = components['schemas']['SettingDrift'];
+export type SharedHosts = components['schemas']['SharedHosts'];
 export type SharesByKind = components['schemas']['SharesByKind'];
 export type SheetRequest = components['schemas']['SheetRequest'];
 export type Shrunk = components['schemas']['Shrunk'];
@@ -14274,6 +14321,7 @@ export type SweepSwap = components['schemas']['SweepSwap'];
 export type SweepTask = components['schemas']['SweepTask'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];
+export type TakenMemory = components['schemas']['TakenMemory'];
 export type TcoAnswer = components['schemas']['TcoAnswer'];
 export type TcoComparison = components['schemas']['TcoComparison'];
 export type TcoInput = components['schemas']['TcoInput'];

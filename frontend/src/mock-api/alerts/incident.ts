@@ -111,6 +111,26 @@ export function incident(id: string): Incident | undefined {
         moves: [],
       },
     ],
+    shared: {
+      reason: null,
+      taken: [
+        {
+          host_id: 'h-1',
+          host: 'host-01',
+          victim_id: 'svc-redis',
+          victim: 'prod/redis',
+          taker_id: 'svc-batch',
+          taker: 'prod/batch',
+          pages: figure('fairness.pushed_pages/1', 51_200, 'pages', {
+            interval: { lo: 40_000, hi: 60_000, level: null, kind: 'bounds' },
+          }),
+          sureness: 'counted',
+          victim_over_bytes: figure('fairness.over_bytes/1', -(2 ** 30), 'bytes'),
+          taker_over_bytes: figure('fairness.over_bytes/1', 2 ** 30, 'bytes'),
+          sentence: 'prod/batch took fast memory of prod/redis on host-01: 51,200 pages were demoted.',
+        },
+      ],
+    },
     notes: [],
   }
 }

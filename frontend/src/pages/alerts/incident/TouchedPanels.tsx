@@ -9,6 +9,7 @@ import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { VerdictTag } from '../../../ui/tags/VerdictTag'
+import { SharedHostsPanel } from './SharedHostsPanel'
 
 function verdictColumn<Row extends { verdict: string; explanation: string }>(
   window: TimeWindow | undefined,
@@ -80,19 +81,29 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
       />
     </Panel>
   )
-  if (incident?.subject.kind !== 'host') return hosts
+  const shared = <SharedHostsPanel shared={incident?.shared} when={when} />
+  if (incident?.subject.kind !== 'host')
+    return (
+      <>
+        {hosts}
+        {shared}
+      </>
+    )
   return (
-    <Columns>
-      {hosts}
-      <Panel title="Services touched" hint="each by its own moves and memory" flush testId="incident-services">
-        <DataTable
-          label="Services touched"
-          columns={serviceColumns(incident.judged)}
-          rows={incident.services}
-          rowKey={(row) => row.service_id}
-          empty={<EmptyState title="No services on this host" next="The agent finds services by their cgroups." />}
-        />
-      </Panel>
-    </Columns>
+    <>
+      <Columns>
+        {hosts}
+        <Panel title="Services touched" hint="each by its own moves and memory" flush testId="incident-services">
+          <DataTable
+            label="Services touched"
+            columns={serviceColumns(incident.judged)}
+            rows={incident.services}
+            rowKey={(row) => row.service_id}
+            empty={<EmptyState title="No services on this host" next="The agent finds services by their cgroups." />}
+          />
+        </Panel>
+      </Columns>
+      {shared}
+    </>
   )
 }

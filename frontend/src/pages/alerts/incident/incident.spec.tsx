@@ -20,6 +20,7 @@ describe('the incident page', () => {
     expect(screen.getByTestId('chart-incident').compareDocumentPosition(screen.getByTestId('incident-hosts'))).toBe(
       Node.DOCUMENT_POSITION_FOLLOWING,
     )
+    expect(screen.getByTestId('incident-shared').textContent).toContain('prod/batch took fast memory of prod/redis')
     expect(screen.getByTestId('incident-fix').compareDocumentPosition(screen.getByTestId('chart-alert-evidence'))).toBe(
       Node.DOCUMENT_POSITION_FOLLOWING,
     )
