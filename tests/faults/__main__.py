@@ -12,10 +12,10 @@ from pathlib import Path
 from bench.figures import describe_run, record_between
 from factories.waiting import NeverHappenedError
 from faults import report, supervised
-from faults.matrix import ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
+from faults.matrix import ON_ONE_SERVER, ON_TWO_SERVERS, ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
 from faults.outage import CASES, Loss, run_case
 from faults.programs import ROOT, dynamic_agent, shipped_agent
-from faults.scene import Outcome
+from faults.scene import Outcome, Row
 from faults.stage import NotHereError, staged
 
 DOCUMENT = ROOT / "docs" / "faults.md"
@@ -47,10 +47,11 @@ def main() -> int:
     for number in range(arguments.rounds):
         seed = arguments.seed + number
         print(f"round {number + 1} of {arguments.rounds}, seed {seed}", flush=True)
-        if wanted & {row.name for row in ROWS}:
-            found, failed = run_round(binary, wanted, seed)
-            results += found
-            failures += failed
+        for listed in (ON_ONE_SERVER, ON_TWO_SERVERS):
+            if chosen := [row for row in listed if row.name in wanted]:
+                found, failed = run_round(binary, chosen, seed, two_servers=listed is ON_TWO_SERVERS)
+                results += found
+                failures += failed
         recovered += run_supervised(wanted, seed, failures)
     if arguments.rounds and not arguments.only:
         failures += run_worker_kills()
@@ -77,12 +78,14 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def run_round(binary: Path, wanted: set[str], seed: int) -> tuple[list[Outcome | Skipped], list[str]]:
+def run_round(
+    binary: Path, chosen: list[Row], seed: int, *, two_servers: bool
+) -> tuple[list[Outcome | Skipped], list[str]]:
     """One pass on a fresh service, and the comparison with an undisturbed run."""
     results: list[Outcome | Skipped] = []
     failures: list[str] = []
-    with staged(binary, dynamic_agent(), **SETTINGS) as stage:
-        for row in (row for row in ROWS if row.name in wanted):
+    with staged(binary, dynamic_agent(), two_servers=two_servers, **SETTINGS) as stage:
+        for row in chosen:
             begin = time.monotonic()
             try:
                 (result,) = run_rows(stage, [row], seed)

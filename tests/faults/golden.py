@@ -11,14 +11,15 @@ import psycopg
 from factories.installations import enrol
 from faults.oracle import Sent
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database, libpq_url
+from tierscope.core.database import FLEET_SCHEMA, Database, libpq_url
 from tierscope.domain.base.jobs import due_table
 from tierscope.domain.ingest.arrival import Clocks
 from tierscope.domain.ingest.batch import Batch
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.storage.ingest import Incoming, Registry, Stored, StoreLimits, store_group
-from tierscope.usecases.rebuild.drain import DrainMarks
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.rebuild.by_node import DrainNodes
 
 _AHEAD = timedelta(days=4)
 """All buckets have closed by then, and rolled-up counters are packed."""
@@ -64,7 +65,7 @@ def _store(database: Database, host: HostIdentity, batches: list[Batch]) -> None
 def drain(url: str) -> int:
     """Rebuilds everything as if days had passed, packs what packs by then; gives the due marks that are left."""
     with closing(Database(url)) as database:
-        drained = DrainMarks(database, lambda: utc_now() + _AHEAD).run(at_most=_DRAIN_LIMIT)
+        drained = DrainNodes(Nodes(database), lambda: utc_now() + _AHEAD).run(at_most=_DRAIN_LIMIT)
         assert not drained.failures, f"buckets could not be rebuilt: {drained.failures}"
         now = utc_now() + _AHEAD
         with database.read() as session:
@@ -74,12 +75,13 @@ def drain(url: str) -> int:
 def rollups(url: str, hosts: Sequence[str]) -> Rows:
     """What was derived for these hosts, in an order that both databases share."""
     found: Rows = {}
-    with psycopg.connect(libpq_url(url), options="-c timezone=UTC") as connection:
+    with psycopg.connect(libpq_url(url), options=f"-c timezone=UTC -c search_path={FLEET_SCHEMA},public") as connection:
         for table in _TABLES:
             columns = [
                 str(name)
                 for (name,) in connection.execute(
-                    "SELECT column_name FROM information_schema.columns WHERE table_name = %s ORDER BY 1", (table,)
+                    "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s ORDER BY 1",
+                    (table,),
                 ).fetchall()
             ]
             plain = ", ".join(f't."{name}"::text' for name in columns if name not in _NUMBERS_OF_THE_DATABASE)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from faults import golden, rows, rows_hosts
+from faults import golden, rows, rows_hosts, rows_nodes
 from faults.oracle import read_sent
 from faults.scene import Outcome, Row, play
 from faults.stage import NotHereError, Stage
 
-ROWS: tuple[Row, ...] = (*rows.ROWS, *rows_hosts.ROWS)
+ON_ONE_SERVER: tuple[Row, ...] = (*rows.ROWS, *rows_hosts.ROWS)
+ON_TWO_SERVERS: tuple[Row, ...] = rows_nodes.ROWS
+ROWS: tuple[Row, ...] = (*ON_ONE_SERVER, *ON_TWO_SERVERS)
 
 # Small enough that an overload reaches the limits with batches that a test can make.
 SETTINGS = {"TIERSCOPE_LIMITS__QUEUE_BATCHES": "32", "TIERSCOPE_LOG_LEVEL": "warning"}

@@ -12,7 +12,7 @@ import psycopg
 
 from factories.waiting import NeverHappenedError, until
 from faults.tap import Key, Tap
-from tierscope.core.database import libpq_url
+from tierscope.core.database import FLEET_SCHEMA, libpq_url
 from tierscope.domain.ingest.batch import Batch
 from tierscope.wire.decode import DecodeLimits, decode_body
 
@@ -104,7 +104,7 @@ def read_stored(url: str, hosts: set[str]) -> Stored:
     """Reads what a database holds of these hosts."""
     stored = Stored()
     names = (list(hosts),)
-    with psycopg.connect(libpq_url(url), options="-c timezone=UTC") as connection:
+    with psycopg.connect(libpq_url(url), options=f"-c timezone=UTC -c search_path={FLEET_SCHEMA},public") as connection:
         streams = connection.execute(
             "SELECT h.public_id, encode(s.stream_id, 'hex'), s.next_seq, s.gaps::text, s.batches"
             " FROM streams s JOIN hosts h ON h.id = s.host_id WHERE h.public_id = ANY(%s)",

@@ -18,6 +18,7 @@ from factories.waiting import DEADLINE_SECONDS, until
 from faults.processes import Agent, AgentPlace, Api, Program, agent, api, worker
 from faults.proxy import Proxy, proxying
 from fixtures.server_logs import logs_kept
+from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.errors import EmbeddedError
@@ -26,6 +27,7 @@ from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
 from tierscope.core.embedded.queue import QueueServer, open_queue
 from tierscope.storage.base.schema import upgrade
 from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.nodes.changes import NodeChanges
 
 DISK_MIB = 700
 GOLDEN = "golden"
@@ -90,6 +92,8 @@ class Stage:
     dynamic_agent: Path | None
     """An agent that is linked dynamically, so that its clock can be set."""
     token: Path
+    node: PostgresCluster | None = None
+    """A second server of the fleet, where there is one."""
     _agents: list[Agent] = field(default_factory=list)
 
     @property
@@ -116,23 +120,27 @@ class Stage:
 
     def kill_database(self) -> None:
         """SIGKILL to the server; its children end by themselves."""
-        if self.cluster.server is not None:
-            self.cluster.server.send_signal(signal.SIGKILL)
-            self.cluster.server.wait(timeout=DEADLINE_SECONDS)
+        _kill(self.cluster)
 
     def revive_database(self) -> None:
         """Starts the server again if it has ended, as the supervisor of `tierscope up` would."""
-        if self.cluster.server is not None and self.cluster.server.poll() is None and self.cluster.answers():
-            return
+        _revive(self.cluster)
 
-        def start() -> bool:
-            try:
-                self.cluster.start()
-            except EmbeddedError:
-                return False
-            return True
+    def node_url(self) -> str:
+        """The address of the second server."""
+        return self._second().url()
 
-        until(start, "the database starts again")
+    def kill_node(self) -> None:
+        """SIGKILL to the second server."""
+        _kill(self._second())
+
+    def revive_node(self) -> None:
+        """Starts the second server again."""
+        _revive(self._second())
+
+    def _second(self) -> PostgresCluster:
+        assert self.node is not None, "this stage has one server"
+        return self.node
 
     def kill_queue(self) -> None:
         """SIGKILL to Redis."""
@@ -161,6 +169,26 @@ class Stage:
         return "\n".join(f"--- {program.name}\n{program.log_tail()}" for program in programs)
 
 
+def _kill(cluster: PostgresCluster) -> None:
+    if cluster.server is not None:
+        cluster.server.send_signal(signal.SIGKILL)
+        cluster.server.wait(timeout=DEADLINE_SECONDS)
+
+
+def _revive(cluster: PostgresCluster) -> None:
+    if cluster.server is not None and cluster.server.poll() is None and cluster.answers():
+        return
+
+    def start() -> bool:
+        try:
+            cluster.start()
+        except EmbeddedError:
+            return False
+        return True
+
+    until(start, "the database starts again")
+
+
 def _make_databases(cluster: PostgresCluster) -> None:
     upgrade(cluster.url())
     with psycopg.connect(libpq_url(cluster.url("postgres")), autocommit=True) as connection:
@@ -175,8 +203,10 @@ def _join_token(database: Database, folder: Path) -> Path:
 
 
 @contextmanager
-def staged(agent_binary: Path, dynamic_agent: Path | None, **settings: str) -> Iterator[Stage]:
-    """A running service; everything ends with the block."""
+def staged(
+    agent_binary: Path, dynamic_agent: Path | None, *, two_servers: bool = False, **settings: str
+) -> Iterator[Stage]:
+    """A running service, on request with its fleet on two servers; everything ends with the block."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tsf-", dir="/tmp")))
         folder.chmod(0o755)
@@ -197,6 +227,10 @@ def staged(agent_binary: Path, dynamic_agent: Path | None, **settings: str) -> I
         queue.start()
         stack.callback(queue.stop)
         database = stack.enter_context(closing(Database(cluster.url())))
+        node = None
+        if two_servers:
+            node = stack.enter_context(running_cluster("native", durable=True))
+            NodeChanges(database).add("n1", node.url(), actor="faults", storage="native")
         env = {
             "TIERSCOPE_DATABASE_URL": cluster.url(),
             "TIERSCOPE_REDIS_URL": queue.url(),
@@ -218,6 +252,7 @@ def staged(agent_binary: Path, dynamic_agent: Path | None, **settings: str) -> I
             agent_binary=agent_binary,
             dynamic_agent=dynamic_agent,
             token=_join_token(database, folder),
+            node=node,
         )
         stack.callback(stage.end)
         service.start()

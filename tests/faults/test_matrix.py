@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from faults.matrix import ROWS, SETTINGS, compare_with_undisturbed
+from faults.matrix import ON_ONE_SERVER, SETTINGS, compare_with_undisturbed
 from faults.oracle import judge
 from faults.outage import ANSWERS_LOST_AND_KILLED, run_case
 from faults.programs import dynamic_agent, shipped_agent
@@ -67,7 +67,7 @@ def played(stage: Stage) -> Played:
     return Played(stage)
 
 
-@pytest.mark.parametrize("row", one_of_each_kind(ROWS, KEPT, "make faults"))
+@pytest.mark.parametrize("row", one_of_each_kind(ON_ONE_SERVER, KEPT, "make faults"))
 def test_what_was_acknowledged_is_stored_once(played: Played, row: Row) -> None:
     try:
         outcome = played.of(row)
@@ -79,7 +79,7 @@ def test_what_was_acknowledged_is_stored_once(played: Played, row: Row) -> None:
 @pytest.mark.timeout(3600)  # where it comes first it plays the rows
 def test_ledger_and_rollups_equal_those_of_an_undisturbed_run(played: Played, pytestconfig: pytest.Config) -> None:
     outcomes = []
-    for row in (row for row in ROWS if row.name in KEPT or pytestconfig.getoption("--elsewhere")):
+    for row in (row for row in ON_ONE_SERVER if row.name in KEPT or pytestconfig.getoption("--elsewhere")):
         # A row that failed has its own test to say so.
         with contextlib.suppress(NotHereError, AssertionError):
             outcomes.append(played.of(row))
@@ -102,7 +102,7 @@ def test_an_outage_with_a_killed_agent_loses_nothing_that_was_queued_and_stores_
 
 
 def test_the_judge_notices_what_is_lost_and_what_is_stored_twice(stage: Stage) -> None:
-    (row,) = (row for row in ROWS if row.name == "answers-lost")
+    (row,) = (row for row in ON_ONE_SERVER if row.name == "answers-lost")
     hosts = set(play(stage, row, SEED + 1).hosts)
     of_hosts = "WHERE host_id IN (SELECT id FROM hosts WHERE public_id = ANY(%s))"
     clean = judge(stage.proxy.tap, stage.cluster.url(), hosts)

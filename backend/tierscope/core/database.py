@@ -14,7 +14,7 @@ import psycopg
 from psycopg import errors as pg_errors
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import set_json_loads
-from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, make_url
+from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
@@ -29,6 +29,8 @@ READ_STATEMENT_SECONDS = 5.0
 WRITE_STATEMENT_SECONDS = 60.0
 WRITE_LOCK_SECONDS = 10.0
 POOL_WAIT_SECONDS = 10.0
+SESSION_SECONDS = 3600
+"""Sessions are opened anew after so long: a fleet may have become one of several servers meanwhile."""
 FLEET_SCHEMA = "tierscope_fleet"
 """Where tables show the rows of all servers of a fleet: storage/nodes/foreign.py. Absent where there is one server."""
 _NO_SUCH_TEXT = "a text holds a character that no stored text can hold, such as NUL"
@@ -130,9 +132,9 @@ class Database:
             f"-c statement_timeout={int(WRITE_STATEMENT_SECONDS * 1000)}"
             f" -c lock_timeout={int(WRITE_LOCK_SECONDS * 1000)}"
         )
+        self._own_rows = own_rows
         self._read = self._engine(url, options=read, pool_size=pool_size)
         self._write = self._engine(url, options=write, pool_size=max(2, pool_size // 2))
-        self._own_rows = own_rows
         self._coordinator = coordinator
         self._sizes = (pool_size, read_statement_seconds)
         self._opening = threading.Lock()
@@ -160,14 +162,18 @@ class Database:
             return self._others[url]
 
     def _engine(self, url: str, *, options: str, pool_size: int) -> Engine:
-        return create_engine(
+        engine = create_engine(
             driver_url(url),
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
             pool_pre_ping=True,
+            pool_recycle=SESSION_SECONDS,
             connect_args={"options": f"-c timezone=UTC -c jit=off {options}{self._options}", "connect_timeout": 5},
         )
+        if not self._own_rows:
+            event.listen(engine, "connect", _let_nodes_work)
+        return engine
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
@@ -214,6 +220,16 @@ class Database:
             other.close()
         self._read.dispose()
         self._write.dispose()
+
+
+def _let_nodes_work(connection: psycopg.Connection[Any], _: object) -> None:
+    """Lets a new session that sees several servers have them join and sum by themselves; with one, nothing changes."""
+    connection.execute(
+        "SELECT set_config('enable_partitionwise_join', 'on', false),"
+        " set_config('enable_partitionwise_aggregate', 'on', false) WHERE to_regnamespace(%s::text) IS NOT NULL",
+        [FLEET_SCHEMA],
+    )
+    connection.commit()
 
 
 def _pool_use(engine: Engine) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import delete, select, text
+from sqlalchemy import and_, delete, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
@@ -45,7 +45,9 @@ def list_placed_services(session: ReadSession, *, seen_after: datetime) -> list[
 def read_pauses(session: ReadSession, *, host_id: int | None = None) -> list[Pause]:
     """Pauses that hold, oldest first: those of one host, every host's among them, or all."""
     c = pauses.c
-    statement = select(hosts.c.public_id, c.scope, c.since, c.actor).outerjoin(hosts, hosts.c.id == c.host_id)
+    same = hosts.c.id == c.host_id
+    whose = same if host_id is None else and_(same, hosts.c.id == host_id)
+    statement = select(hosts.c.public_id, c.scope, c.since, c.actor).outerjoin(hosts, whose)
     if host_id is not None:
         statement = statement.where(c.host_id.is_(None) | (c.host_id == host_id))
     rows = session.execute(statement.order_by(c.since, c.id))

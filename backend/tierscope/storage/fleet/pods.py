@@ -64,7 +64,7 @@ def list_pods(
 def read_pods_state(session: ReadSession, host_id: int) -> PodsState | None:
     """What a host says of its pods; None where it runs none."""
     statement = text(
-        "SELECT h.pods_at AS at, (SELECT count(*) FROM host_pods p WHERE p.host_id = h.id) AS n_pods,"
+        "SELECT h.pods_at AS at, (SELECT count(*) FROM host_pods WHERE host_id = :host) AS n_pods,"
         " h.pods_left_out AS left_out, h.pods_unavailable AS unavailable FROM hosts h"
         " WHERE h.id = :host AND h.pods_at IS NOT NULL"
     )

@@ -90,16 +90,26 @@ def sum_minutes(session: ReadSession, start: datetime, end: datetime) -> FleetMi
         for name, key in COLUMNS.items()
     )
     outer = ", ".join(f"coalesce(sum(greatest({name}, 0)), 0), count({name})" for name in COLUMNS)
+    # Each server of a fleet sums by host itself: it has to group by what no setting of a session changes.
     statement = text(
-        f"SELECT minute, {outer} FROM (SELECT ceil(extract(epoch FROM ts) / 60) * 60 AS minute, {inner} {of}"  # noqa: S608 - own names
-        " GROUP BY host_id, 1) AS m GROUP BY minute ORDER BY minute"
+        f"SELECT extract(epoch FROM bin) - 0.000001 + 60, {outer} FROM (SELECT {_bin('1 minute')} AS bin, {inner} {of}"  # noqa: S608 - own names
+        " GROUP BY host_id, 1) AS m GROUP BY bin ORDER BY bin"
     )
     table = _floats(session.execute(statement, values).all(), 1 + 2 * len(COLUMNS))
-    distinct = ", ".join(f"count(DISTINCT host_id) FILTER (WHERE {key} IS NOT NULL)" for key in COLUMNS.values())
-    statement = text(f"SELECT ceil(extract(epoch FROM ts) / 600) - 1, {distinct} {of} GROUP BY 1 ORDER BY 1")  # noqa: S608 - own names
+    counted = ", ".join(f"count({key}) AS {name}" for name, key in COLUMNS.items())
+    some = ", ".join(f"count(*) FILTER (WHERE {name} > 0)" for name in COLUMNS)
+    statement = text(
+        f"SELECT (extract(epoch FROM bin) - 0.000001) / 600, {some} FROM (SELECT {_bin('10 minutes')} AS bin, {counted}"  # noqa: S608 - own names
+        f" {of} GROUP BY host_id, 1) AS m GROUP BY bin ORDER BY bin"
+    )
     counts = _floats(session.execute(statement, values).all(), 1 + len(COLUMNS))
     known = counts[np.searchsorted(counts[:, 0], _ten_minutes(table[:, 0])), 1:].T
     return FleetMinutes(table[:, 0], _in_units(table[:, 1::2].T), table[:, 2::2].T, known)
+
+
+def _bin(width: str) -> str:
+    """The start of the stretch (start, end] that holds an end, and a microsecond."""
+    return f"date_bin('{width}', ts, '1970-01-01 00:00:00.000001+00')"
 
 
 def _floats(rows: Sequence[Sequence[float]], width: int) -> Floats:

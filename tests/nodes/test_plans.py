@@ -1,0 +1,145 @@
+"""What is asked of which server: of one host one alone, of the fleet all at once, each for its own sums."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+from factories.node_fleets import several_servers
+from factories.populated import Populated, populate
+from factories.services import running
+from fixtures.servers import Template
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database, ReadSession
+from tierscope.core.settings import Settings
+from tierscope.storage.fleet.grid import read_grid
+from tierscope.storage.fleet.reporting import Limits
+from tierscope.storage.ledger.fleet import sum_minutes
+from tierscope.storage.ledger.services import sum_hour
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+Statement = tuple[str, Any]
+OF_ALL_NODES = {
+    "hosts": "looked up by the id that people see",
+    "marks": "they are numbered where they were made",
+}
+"""Tables that a page of one host asks of every node, and why."""
+
+
+@pytest.fixture(scope="module")
+def fleet(template: Template, storage_mode: str) -> Iterator[tuple[Database, Populated]]:
+    with several_servers(template, storage_mode, "n1", "n2") as database:
+        yield database, populate(database, n_hosts=3)
+
+
+@contextmanager
+def listened() -> Iterator[list[Statement]]:
+    """Statements that are run meanwhile, with their values."""
+    heard: list[Statement] = []
+
+    def hear(_c: object, _cursor: object, statement: str, values: object, *_: object) -> None:
+        heard.append((statement, values))
+
+    event.listen(Engine, "before_cursor_execute", hear)
+    try:
+        yield heard
+    finally:
+        event.remove(Engine, "before_cursor_execute", hear)
+
+
+def plans(database: Database, statements: list[Statement]) -> list[tuple[str, dict[str, Any]]]:
+    """The plans of those that read."""
+    found = []
+    # Sessions that were opened before there were nodes are as they were.
+    with closing(Database(database.url)) as opened, opened.read() as session:
+        for statement, values in statements:
+            if statement.lstrip().startswith(("SELECT", "WITH")):
+                asked = f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {statement}"
+                row = session.driver.execute(asked.encode(), values).fetchone()
+                found.append((statement, (row or ([{}],))[0][0]["Plan"]))
+    return found
+
+
+def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All parts of a plan."""
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes_of(part)
+
+
+def scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is asked of other servers."""
+    return [part for part in nodes_of(plan) if part["Node Type"] == "Foreign Scan"]
+
+
+def servers(scan: dict[str, Any]) -> set[str]:
+    """Numbers of the servers that a scan names, with the tables that it reads."""
+    said = f"{scan.get('Schema', '')} {scan.get('Relations', '')}"
+    return set(re.findall(r"tierscope_node_(\d+)", said))
+
+
+def tables(scan: dict[str, Any]) -> set[str]:
+    """Tables that a scan reads."""
+    return {scan["Relation Name"]} if "Relation Name" in scan else set(re.findall(r"(\w+) ", scan.get("Relations", "")))
+
+
+def test_pages_of_one_host_ask_its_node_alone(fleet: tuple[Database, Populated]) -> None:
+    database, made = fleet
+    host = made.ids["host_id"][1]
+    settings = Settings.model_validate({"database_url": database.url, "rate_limits": {"enabled": False}})
+    with running(settings) as (_, client), listened() as heard:
+        client.headers["Authorization"] = f"Bearer {made.token}"
+        for path in ("", "/ledger", "/counters/names"):
+            assert client.get(f"/v1/hosts/{host}{path}").status_code == 200
+    several = {}
+    asked: set[str] = set()
+    for statement, plan in plans(database, heard):
+        found = set().union(*map(servers, scans(plan)), set())
+        asked |= found if len(found) == 1 else set()
+        if len(found) > 1:
+            several[statement] = set().union(*map(tables, scans(plan)))
+    assert "1" in asked
+    assert set().union(*several.values(), set()) <= OF_ALL_NODES.keys(), several
+
+
+def hours_of(session: ReadSession) -> list[object]:
+    """Sums of an hour of each host that a service runs on."""
+    hosts = session.execute(text("SELECT id FROM hosts")).scalars().all()
+    return [sum_hour(session, 1, hosts, utc_now() - timedelta(hours=1))]
+
+
+@pytest.mark.parametrize(
+    ("ask", "remote"),
+    [
+        (lambda session: sum_minutes(session, utc_now() - timedelta(hours=1), utc_now()), "GROUP BY"),
+        (hours_of, "GROUP BY"),
+        (lambda session: read_grid(session, Limits(utc_now(), utc_now(), utc_now()), limit=50), "JOIN"),
+    ],
+    ids=["minutes of the fleet", "an hour of a service", "the grid"],
+)
+def test_nodes_sum_and_join_by_themselves(
+    fleet: tuple[Database, Populated], ask: Callable[[ReadSession], object], remote: str
+) -> None:
+    database, _ = fleet
+    with listened() as heard, database.read() as session:
+        ask(session)
+    told = [(statement, scan) for statement, plan in plans(database, heard) for scan in scans(plan)]
+    summed = [scan for _, scan in told if remote in scan.get("Remote SQL", "")]
+    assert set().union(*map(servers, summed)) == {"0", "1", "2"}, json.dumps(told)
+    if remote == "GROUP BY":
+        assert all(scan.get("Async Capable") for scan in summed), "all at once"
+
+
+def test_one_server_has_no_such_settings(fleet: tuple[Database, Populated], database_url: str) -> None:
+    asked = "SELECT current_setting('enable_partitionwise_aggregate')"
+    with closing(Database(database_url)) as one:
+        for database, expected in ((one, "off"), (fleet[0].own_rows, "off")):
+            with database.read() as session:
+                assert session.execute(text(asked)).scalar_one() == expected
+    with closing(Database(fleet[0].url)) as several, several.read() as session:
+        assert session.execute(text(asked)).scalar_one() == "on"
