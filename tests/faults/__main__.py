@@ -48,8 +48,8 @@ def main() -> int:
         seed = arguments.seed + number
         print(f"round {number + 1} of {arguments.rounds}, seed {seed}", flush=True)
         for listed in (ON_ONE_SERVER, ON_TWO_SERVERS):
-            if chosen := [row for row in listed if row.name in wanted]:
-                found, failed = run_round(binary, chosen, seed, two_servers=listed is ON_TWO_SERVERS)
+            if some := [row for row in listed if row.name in wanted]:
+                found, failed = run_round(binary, some, seed, two_servers=listed is ON_TWO_SERVERS)
                 results += found
                 failures += failed
         recovered += run_supervised(wanted, seed, failures)
@@ -84,7 +84,7 @@ def run_round(
     """One pass on a fresh service, and the comparison with an undisturbed run."""
     results: list[Outcome | Skipped] = []
     failures: list[str] = []
-    with staged(binary, dynamic_agent(), two_servers=two_servers, **SETTINGS) as stage:
+    with staged(binary, dynamic_agent(), SETTINGS, two_servers=two_servers) as stage:
         for row in chosen:
             begin = time.monotonic()
             try:
@@ -144,7 +144,7 @@ def run_worker_kills() -> list[str]:
 def run_outages(binary: Path, seconds: float, seed: int) -> list[Loss]:
     """Both collectors through each case."""
     losses: list[Loss] = []
-    with staged(binary, None, **SETTINGS) as stage:
+    with staged(binary, None, SETTINGS) as stage:
         for case in CASES:
             try:
                 losses += run_case(stage, case, outage_seconds=seconds, seed=seed)

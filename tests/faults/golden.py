@@ -80,7 +80,8 @@ def rollups(url: str, hosts: Sequence[str]) -> Rows:
             columns = [
                 str(name)
                 for (name,) in connection.execute(
-                    "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s ORDER BY 1",
+                    "SELECT column_name FROM information_schema.columns"
+                    " WHERE table_schema = 'public' AND table_name = %s ORDER BY 1",
                     (table,),
                 ).fetchall()
             ]

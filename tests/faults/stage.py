@@ -204,7 +204,7 @@ def _join_token(database: Database, folder: Path) -> Path:
 
 @contextmanager
 def staged(
-    agent_binary: Path, dynamic_agent: Path | None, *, two_servers: bool = False, **settings: str
+    agent_binary: Path, dynamic_agent: Path | None, settings: Mapping[str, str], *, two_servers: bool = False
 ) -> Iterator[Stage]:
     """A running service, on request with its fleet on two servers; everything ends with the block."""
     with contextlib.ExitStack() as stack:

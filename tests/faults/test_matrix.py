@@ -36,7 +36,7 @@ def stage() -> Iterator[Stage]:
     if binary is None:
         pytest.skip("no agent is compiled: make agent")
     try:
-        with staged(binary, dynamic_agent(), **SETTINGS) as running:
+        with staged(binary, dynamic_agent(), SETTINGS) as running:
             yield running
     except NotHereError as reason:
         pytest.skip(str(reason))

@@ -60,8 +60,8 @@ def plans(database: Database, statements: list[Statement]) -> list[tuple[str, di
         for statement, values in statements:
             if statement.lstrip().startswith(("SELECT", "WITH")):
                 asked = f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {statement}"
-                row = session.driver.execute(asked.encode(), values).fetchone()
-                found.append((statement, (row or ([{}],))[0][0]["Plan"]))
+                ((told,),) = session.driver.execute(asked.encode(), values).fetchall()
+                found.append((statement, told[0]["Plan"]))
     return found
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.errors import ConfigurationError
+from tierscope.core.errors import ConfigurationError, Unavailable
 from tierscope.storage import tables
 from tierscope.storage.base.partitions import (
     drop_old,
@@ -148,3 +148,12 @@ def test_a_partition_holds_the_time_from_its_start(hours: int) -> None:
     assert timedelta(0) <= at - start < length
     assert partition_start(start, length) == start
     assert partition_start(start + length, length) == start + length
+
+
+def test_statements_on_the_schema_of_another_release_are_answered_later(database_url: str) -> None:
+    with (
+        closing(Database(database_url)) as database,
+        pytest.raises(Unavailable, match="not of this release"),
+        database.read() as session,
+    ):
+        session.execute(text("SELECT a_column_of_a_later_release FROM hosts"))

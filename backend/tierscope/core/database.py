@@ -34,6 +34,7 @@ SESSION_SECONDS = 3600
 FLEET_SCHEMA = "tierscope_fleet"
 """Where tables show the rows of all servers of a fleet: storage/nodes/foreign.py. Absent where there is one server."""
 _NO_SUCH_TEXT = "a text holds a character that no stored text can hold, such as NUL"
+_OTHER_SCHEMA = (pg_errors.UndefinedColumn, pg_errors.UndefinedTable)
 _UNFIT_TEXT = (pg_errors.UntranslatableCharacter, pg_errors.CharacterNotInRepertoire)
 
 # Inventories are kilobytes each, and some requests read hundreds.
@@ -261,6 +262,13 @@ def _known(error: Exception, cause: BaseException | None, *, disconnected: bool)
     if type(cause) is psycopg.DataError or isinstance(cause, _UNFIT_TEXT):
         # The driver's own refusal, before anything was sent, or the server's: a NUL or half a character in a text.
         return BadRequest(_NO_SUCH_TEXT)
+    if isinstance(cause, _OTHER_SCHEMA):
+        # While servers are upgraded one after the other: agents keep their batches meanwhile.
+        return Unavailable(
+            f"the database's schema is not of this release: {str(cause).splitlines()[0]}",
+            retry_after_seconds=30,
+            next_step="Run `tierscope migrate`: it brings all servers of a fleet to this release.",
+        )
     if isinstance(cause, pg_errors.DiskFull):
         return Unavailable("the disk of the database is full; free space there", retry_after_seconds=5)
     if disconnected or isinstance(error, OperationalError):
