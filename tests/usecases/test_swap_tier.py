@@ -254,6 +254,7 @@ def test_a_plan_holds_on_swap_what_the_advice_says(database: Database, device: S
     [one] = plan.swap.services
     best = advice.best
     assert (one.held, one.device, one.verdict, one.why) == (True, device, advice.verdict, advice.sentence)
+    assert f"frees {((best.out_bytes.value or 0.0) - (best.pool_bytes.value or 0.0)) / GIB:,.1f} GiB" in one.why
     assert (one.swap_bytes, one.wait_ratio, one.loss_ratio) == (best.out_bytes, best.wait_ratio, best.loss_ratio)
     assert (one.drive_life_years, one.pool_bytes) == (best.drive_life_years, best.pool_bytes)
     assert (one.cost_per_year, one.saving_per_year) == (best.cost_per_year, best.saving_per_year)

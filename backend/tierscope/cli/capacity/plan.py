@@ -107,10 +107,11 @@ def _read_skus(path: Path) -> tuple[Sku, ...]:
 
 
 def _describe(found: CapacityPlan, asked: Asked) -> str:
-    lines = ["Hosts            without tiering  with tiering" + ("  with swap" if found.swap else "")]
+    swapped = found.packing.with_swap is not None
+    lines = ["Hosts            without tiering  with tiering" + ("  with swap" if swapped else "")]
     for one in found.quarters:
         counts = f"{_count(one.hosts_without_tiering):>15}  {_count(one.hosts_with_tiering):>12}"
-        lines.append(f"{one.quarter:15}  {counts}" + (f"  {_count(one.hosts_with_swap):>9}" if found.swap else ""))
+        lines.append(f"{one.quarter:15}  {counts}" + (f"  {_count(one.hosts_with_swap):>9}" if swapped else ""))
     if found.swap is not None:
         lines += ["", *_swap(found.swap)]
     types = ", ".join(sku.name for sku in asked.skus)
@@ -134,13 +135,19 @@ def _swap(swap: PlanSwap) -> list[str]:
             f"  DRAM for it      {figure_text(swap.pool_bytes, _gib)} GiB",
             f"  cost a year      {_money(swap.cost_per_year)}",
             f"  saving a year    {_money(swap.saving_per_year)}",
-            f"  drives last      {figure_text(swap.drive_life_years, lambda years: f'{years:,.1f}')} years",
+            f"  drives last      {_life(swap)}",
             f"  added waits      {figure_text(swap.wait_ratio, lambda wait: f'{wait * 1e3:,.2f}')} ms a second",
         ]
     lines += [f"  {_service(one)}" for one in swap.services]
     if swap.not_judged:
         lines.append(f"  {swap.not_judged} smaller services are not judged: their memory stays in DRAM and on CXL")
     return lines
+
+
+def _life(swap: PlanSwap) -> str:
+    life = swap.drive_life_years
+    known = figure_text(life, lambda years: f"{years:,.1f}")
+    return str(life.reason) if life.value is None else f"{known} years"
 
 
 def _service(one: SwapOfService) -> str:

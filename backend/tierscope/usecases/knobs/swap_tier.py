@@ -461,4 +461,5 @@ def age_words(age_seconds: float) -> str:
 
 def _sentence(verdict: Verdict, binding: Binding, best: SwapAge) -> str:
     age = age_words(best.age_seconds)
-    return _SENTENCES[verdict].format(age=age, gib=f"{best.out_bytes.value / 2**30:,.1f}", why=_WHY[binding])
+    freed = best.out_bytes.value - best.pool_bytes.value
+    return _SENTENCES[verdict].format(age=age, gib=f"{freed / 2**30:,.1f}", why=_WHY[binding])

@@ -15,18 +15,20 @@ export function WorkloadPanel({ service }: { service: ServiceSummary }) {
   const { data: found } = useQuery(serviceWorkloadQuery(stands ? service.id : null))
   if (found === undefined) return null
   return (
-    <Panel title={`Simulated: ${found.label}`} hint={found.source} testId="service-workload">
-      <FactList
-        facts={[
-          ...Object.entries(found.parameters),
-          ['hot here', <FigureText key="hot" figure={found.hot_ratio} label="Hot share here" />],
-          [
-            'hot memory in DRAM here',
-            <FigureText key="dram" figure={found.hot_in_dram_ratio} label="Hot in DRAM here" />,
-          ],
-        ]}
-      />
+    <>
+      <Panel title={`Simulated: ${found.label}`} hint={found.source} testId="service-workload">
+        <FactList
+          facts={[
+            ...Object.entries(found.parameters),
+            ['hot here', <FigureText key="hot" figure={found.hot_ratio} label="Hot share here" />],
+            [
+              'hot memory in DRAM here',
+              <FigureText key="dram" figure={found.hot_in_dram_ratio} label="Hot in DRAM here" />,
+            ],
+          ]}
+        />
+      </Panel>
       <NotesList notes={found.measured.map((text) => `Measured on real hosts, ${text}.`)} />
-    </Panel>
+    </>
   )
 }
