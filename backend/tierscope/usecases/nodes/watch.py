@@ -5,8 +5,8 @@ import threading
 import structlog
 
 from tierscope.core.clock import Clock, utc_now
-from tierscope.core.errors import TierscopeError
-from tierscope.storage.nodes.foreign import attach, detach
+from tierscope.core.errors import TierscopeError, Unavailable
+from tierscope.storage.nodes.foreign import attach, detach, lock_fleet
 from tierscope.storage.nodes.numbers import read_revision
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away, read_nodes, read_placement
 from tierscope.usecases.nodes.fleet import Nodes
@@ -14,6 +14,8 @@ from tierscope.usecases.nodes.fleet import Nodes
 LOOK_SECONDS = 5.0
 ALONE_SECONDS = 30.0
 """Between looks where one server holds everything, and only the list could change that."""
+NOTE_TRIES = 20
+_PAUSE_SECONDS = 0.3
 log = structlog.get_logger(__name__)
 
 
@@ -94,10 +96,24 @@ class NodeWatch:
         return True
 
     def _note(self, node: DataNode, *, away: bool) -> bool:
+        """Notes it once nobody uses the tables of the fleet for a moment.
+
+        Who waits for their end lets no read begin meanwhile, and some reads begin within others: so it waits briefly,
+        and again and again.
+        """
+        for _ in range(NOTE_TRIES - 1):
+            try:
+                return self._note_at_once(node, away=away)
+            except Unavailable:
+                self._ended.wait(_PAUSE_SECONDS)
+        return self._note_at_once(node, away=away)
+
+    def _note_at_once(self, node: DataNode, *, away: bool) -> bool:
         with self._nodes.own(0).write() as transaction:
             lock_nodes(transaction)
             noted = note_away(transaction, node.number, self._clock() if away else None)
             if noted:
+                lock_fleet(transaction)
                 (there,) = (one for one in read_nodes(transaction) if one.number == node.number)
                 (detach if away else attach)(transaction, there, read_placement(transaction))
         return noted
