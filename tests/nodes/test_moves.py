@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -11,12 +12,16 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cli.commands import call
 from factories import batches
-from factories.derived import drain
+from factories.derived import drain, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.node_fleets import dumped, several_servers
 from factories.populated import populate
@@ -25,6 +30,8 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, HostMoving, NotFound, Unavailable, Unprocessable
+from tierscope.core.objects.directory import DirectoryStore
+from tierscope.storage.curve.page_samples import list_samples, read_samples
 from tierscope.storage.ingest import Stored
 from tierscope.storage.nodes.moving import copy_hosts
 from tierscope.storage.nodes.placement import Placement, numbers_of, place_of
@@ -33,6 +40,7 @@ from tierscope.usecases.nodes import moves as moves_module
 from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 from tierscope.usecases.rebuild.by_node import DrainNodes
@@ -67,6 +75,15 @@ KILLED = (
     ("delete_hosts", 1),
 )
 """Before the copy, within it, between it and the switch, in the middle of the switch, and after it."""
+
+FULL_DISK = (
+    (
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$"
+    ),
+    "CREATE TRIGGER refuse BEFORE INSERT ON inventory FOR EACH ROW EXECUTE FUNCTION refuse()",
+)
+"""A table that cannot grow, as the server says it of a full disk."""
 
 
 @pytest.fixture
@@ -331,6 +348,73 @@ def test_hosts_take_batches_again_when_a_move_fails(fleet: Database, monkeypatch
                 Moves(fleet).move([host.id], "n2", actor="test")
         assert hosts_of(fleet) == [1, 1, 0]
     assert sent(fleet, host, 0)
+
+
+@native
+def test_objects_of_a_host_go_with_it(fleet: Database, tmp_path: Path) -> None:
+    objects = DirectoryStore(tmp_path / "objects")
+    with closing(Database(fleet.url, objects=objects)) as database:
+        host = [enrol(database, name=f"h{number}") for number in range(2)][1]
+        hour = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=to_ns(hour + timedelta(minutes=10)))
+        batches.add_page_sample(batch, pages=4)
+        batches.add_inventory(batch)
+        assert store(database, host, [batch])
+        drain(database)
+        nodes = Nodes(database)
+        assert MoveObjects(nodes.own(1), objects, utc_now).run().objects == 1
+
+        def pages() -> list[list[object]]:
+            number = number_of(database, host.id)
+            span = (hour - timedelta(hours=1), utc_now())
+            with database.read() as session:
+                (service,) = session.driver.execute("SELECT id FROM services").fetchone() or (0,)
+                heads = list_samples(session, int(service), *span, [number])
+                found = list(read_samples(session, int(service), heads))
+            return [[np.asarray(getattr(part, name)).tolist() for name in part.__slots__] for _, part in found]
+
+        before, keys = pages(), [found.key for found in objects.list("")]
+        assert len(before) == len(keys) == 1
+        Moves(database).move([host.id], "n2", actor="test")
+        nodes.forget()
+        for number in nodes.numbers():
+            assert MoveObjects(nodes.own(number), objects, utc_now).run(full=True).deleted == 0
+        assert (pages(), [found.key for found in objects.list("")]) == (before, keys)
+        Purges(database).start("host", host.id, confirm=host.identity.name, actor="test")
+        PurgeWork(nodes, utc_now).run(at_most=timedelta(hours=1))
+        assert MoveObjects(nodes.own(2), objects, utc_now).run(full=True).deleted == 1
+
+
+@native
+def test_a_full_disk_is_named_and_hosts_stay(fleet: Database) -> None:
+    host = [enrol(fleet, name=f"h{number}") for number in range(2)][1]
+    assert sent(fleet, host, 0)
+    with Nodes(fleet).own(2).write() as transaction:
+        for statement in FULL_DISK:
+            transaction.driver.execute(statement)
+    with pytest.raises(Unavailable, match="the disk of node n2 is full: its new hosts stay on n1"):
+        Moves(fleet).move([host.id], "n2", actor="test")
+    assert hosts_of(fleet) == [1, 1, 0]
+    assert sent(fleet, host, 1)
+
+
+@native
+def test_commands_move_and_drain_and_tell(fleet: Database) -> None:
+    host = [enrol(fleet, name=f"h{number}") for number in range(2)][1]
+
+    def tierscope(*words: str) -> tuple[int, str, str]:
+        ended = call("nodes", *words, env=os.environ | {"TIERSCOPE_DATABASE_URL": fleet.url})
+        return ended.status, ended.stdout, ended.stderr
+
+    status, told, _ = tierscope("move", host.id, "--to", "n2")
+    assert (status, told.endswith("to n2.\n"), told.startswith("Moved 1 hosts (")) == (0, True, True)
+    status, told, progress = tierscope("drain", "n2", "--json")
+    assert (status, json.loads(told)["hosts"], "0 to go" in progress) == (0, 1, True)
+    assert "n2  0 hosts, takes no new ones" in tierscope("list")[1]
+    assert tierscope("fill", "n2")[0] == 0
+    assert "takes no new ones" not in tierscope("list")[1]
+    status, _, problem = tierscope("move", host.id, "--to", "n9")
+    assert (status != 0, "no node has the name 'n9'" in problem, "nodes list" in problem) == (True, True, True)
 
 
 @native
