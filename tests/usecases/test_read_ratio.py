@@ -234,6 +234,7 @@ def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
     assert figures["dram_utilisation"].interval is not None
     slow = figures["slow_utilisation"]
     assert slow.value == pytest.approx(0.25, rel=0.01)
+    assert slow.value is not None
     assert slow.interval is not None
     assert slow.interval.lo <= slow.value <= slow.interval.hi
     assert slow.n_intervals
