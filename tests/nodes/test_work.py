@@ -38,6 +38,7 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 N_HOSTS = 6
 MADE = ("alerts", "capacity_days", "fleet_sketches", "service_features")
 """Tables that workers fill from the whole fleet, compared without what differs from run to run."""
+PLAN = {"skus": [{"name": "2s", "dram_slots": 16, "dimm_bytes": [64 << 30]}], "horizon_quarters": 1}
 OWN_OF_A_RUN = {"id", "public_id", "made_at", "created_at", "refreshed_at", "recorded_at", "found_at", "group_id"}
 
 
@@ -174,12 +175,14 @@ def test_what_is_made_of_all_hosts_waits_for_a_node_that_is_away(template: Templ
     assert hosts == [3], "its own buckets ask for those of the fleet again"
 
 
-def test_an_export_of_several_servers_is_that_of_one(template: Template, fleet: Database, tmp_path: Path) -> None:
+def test_exports_and_plans_of_several_servers_are_those_of_one(
+    template: Template, fleet: Database, tmp_path: Path
+) -> None:
     token = populate(fleet, n_hosts=3).token
     with ExitStack() as ended:
         name = gathered(template, fleet)
         ended.callback(template.drop_database, name)
-        tables = []
+        tables, plans = [], []
         for number, url in enumerate((fleet.url, template.cluster.url(name))):
             chosen = {"database_url": url, "rate_limits": {"enabled": False}}
             _, client = ended.enter_context(running(Settings.model_validate(chosen)))
@@ -187,8 +190,12 @@ def test_an_export_of_several_servers_is_that_of_one(template: Template, fleet: 
             words = ("--from", str((utc_now() - timedelta(days=1)).date()), "--url", str(client.base_url), "--json")
             done = call("export", folder, *words, env={**os.environ, "TIERSCOPE_TOKEN": token})
             assert done.status == 0, done.stderr
+            client.headers["Authorization"] = f"Bearer {token}"
+            plans.append(client.post("/v1/capacity/plan", json=PLAN))
             files = sorted(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"])
             tables.append({file: pd.read_parquet(folder / file) for file in files})
+        assert [plan.status_code for plan in plans] == [200, 200], plans[0].text
+        assert plans[0].json() == plans[1].json()
         several, one = tables
         assert several.keys() == one.keys()
         assert len(one["lists/hosts.parquet"]) == 3
