@@ -12,8 +12,8 @@ from tierscope.usecases.base.money import YearlyMoney
 PlanDevice = Literal["as_found", "block", "zns", "zram"]
 LOSS_TARGET = 0.01
 """Of advice on swap where a plan names none."""
-MOST_JUDGED = 50
-"""Services that a plan asks advice for, the largest ones."""
+MOST_JUDGED = 20
+"""Services that a plan asks advice for, the largest ones: each takes most of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class PlanSwap:
     saving_per_year: YearlyMoney | None
     keep_out: Annotated[tuple[str, ...], Described("Services to keep out of swap: `memory.swap.max` 0.")]
     services: tuple[SwapOfService, ...]
-    not_judged: Annotated[int, Described("Services beyond the 50 largest; their memory stays in DRAM and on CXL.")]
+    not_judged: Annotated[int, Described("Services beyond the 20 largest; their memory stays in DRAM and on CXL.")]
 
 
 def sum_swap(device: PlanDevice, loss_target: float, services: Sequence[SwapOfService], not_judged: int) -> PlanSwap:

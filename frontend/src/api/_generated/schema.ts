@@ -9038,7 +9038,7 @@ export interface components {
             loss_target: number;
             /**
              * Not Judged
-             * @description Services beyond the 50 largest; their memory stays in DRAM and on CXL.
+             * @description Services beyond the 20 largest; their memory stays in DRAM and on CXL.
              */
             not_judged: number;
             pool_bytes: components["schemas"]["Figure"];

@@ -17,4 +17,16 @@ describe('what a plan comes to', () => {
       first === undefined ? [] : [{ ...first, hosts_without_tiering: without, hosts_with_tiering: withTiers }]
     expect(planSentence({ quarters })).toBe(sentence)
   })
+
+  it.each([
+    [
+      9,
+      8,
+      'In 2026 Q4 it takes 9 hosts with tiering; without, some service fits none of them. With cold memory on swap it takes 8 hosts.',
+    ],
+    [null, 8, 'In 2026 Q4 it takes 8 hosts with cold memory on swap; without swap, some service fits none of them.'],
+  ])('%s hosts with tiering and %s with swap, none without', (withTiers, swapped, sentence) => {
+    const hosts = { hosts_without_tiering: null, hosts_with_tiering: withTiers, hosts_with_swap: swapped }
+    expect(planSentence({ quarters: first === undefined ? [] : [{ ...first, ...hosts }] })).toBe(sentence)
+  })
 })
