@@ -1,12 +1,15 @@
 """The corpus of recordings: what is planned, what is kept of a recording, and what was true in it."""
 
+import io
 import json
+import tarfile
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
 from corpus import __main__ as command
 from corpus.guest import Lab, settings
@@ -215,3 +218,32 @@ def test_the_truth_that_is_kept_is_that_of_the_recordings_that_are_kept() -> Non
         assert json.loads(files["meta.json"])["scenario"] == name
         assert sum(file.endswith("/proc/vmstat") for file in files) >= 2
     assert json.loads(command.TRUTH.read_text(encoding="utf-8")) == document(logs)
+
+
+def written(member: tarfile.TarInfo, body: bytes, *, cut: int | None = None) -> bytes:
+    """An archive with one member, packed; cut off after some bytes."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tree:
+        member.size = len(body)
+        tree.addfile(member, io.BytesIO(body))
+    return zstandard.ZstdCompressor().compress(plain.getvalue()[:cut])
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 511, 512, 513])
+@pytest.mark.parametrize("path", ["proc/vmstat", f"{'sys/' * 30}memory.stat"])
+def test_files_of_any_size_and_depth_are_read(tmp_path: Path, path: str, size_bytes: int) -> None:
+    packed = tmp_path / "one.tar.zst"
+    packed.write_bytes(written(tarfile.TarInfo(f"one/{path}"), b"7" * size_bytes))
+    assert unpack(packed) == {path: "7" * size_bytes}
+
+
+def test_what_is_no_regular_file_and_what_is_cut_off_is_refused(tmp_path: Path) -> None:
+    packed = tmp_path / "one.tar.zst"
+    link = tarfile.TarInfo("one/proc/vmstat")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    packed.write_bytes(written(link, b""))
+    with pytest.raises(ValueError, match="no regular file"):
+        unpack(packed)
+    packed.write_bytes(written(tarfile.TarInfo("one/proc/vmstat"), b"7" * 600, cut=1000))
+    with pytest.raises(ValueError, match="ends within"):
+        unpack(packed)
