@@ -220,20 +220,28 @@ def test_the_truth_that_is_kept_is_that_of_the_recordings_that_are_kept() -> Non
     assert json.loads(command.TRUTH.read_text(encoding="utf-8")) == document(logs)
 
 
-def written(member: tarfile.TarInfo, body: bytes, *, cut: int | None = None) -> bytes:
+def written(member: tarfile.TarInfo, body: bytes, *, form: int = tarfile.USTAR_FORMAT, cut: int | None = None) -> bytes:
     """An archive with one member, packed; cut off after some bytes."""
     plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tree:
+    with tarfile.open(fileobj=plain, mode="w", format=form) as tree:
         member.size = len(body)
         tree.addfile(member, io.BytesIO(body))
     return zstandard.ZstdCompressor().compress(plain.getvalue()[:cut])
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 511, 512, 513])
-@pytest.mark.parametrize("path", ["proc/vmstat", f"{'sys/' * 30}memory.stat"])
-def test_files_of_any_size_and_depth_are_read(tmp_path: Path, path: str, size_bytes: int) -> None:
+@pytest.mark.parametrize(
+    ("form", "path"),
+    [
+        (tarfile.USTAR_FORMAT, "proc/vmstat"),
+        (tarfile.USTAR_FORMAT, f"{'sys/' * 30}memory.stat"),
+        (tarfile.GNU_FORMAT, "proc/vmstat"),
+        (tarfile.PAX_FORMAT, f"{'sys/' * 90}memory.stat"),
+    ],
+)
+def test_files_of_any_size_and_depth_are_read(tmp_path: Path, form: int, path: str, size_bytes: int) -> None:
     packed = tmp_path / "one.tar.zst"
-    packed.write_bytes(written(tarfile.TarInfo(f"one/{path}"), b"7" * size_bytes))
+    packed.write_bytes(written(tarfile.TarInfo(f"one/{path}"), b"7" * size_bytes, form=form))
     assert unpack(packed) == {path: "7" * size_bytes}
 
 

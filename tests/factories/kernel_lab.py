@@ -3,15 +3,15 @@
 A small reader of its own, so that tests of the ledger do not depend on the agent's readers.
 """
 
-import io
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import zstandard
+
+from factories.ustar import files_of
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "kernel-lab"
 HMAT_RECORDINGS = RECORDINGS.with_name("kernel-lab-hmat")
@@ -82,13 +82,8 @@ def archive(name: str) -> Path:
 @cache
 def load(name: str) -> tuple[np.ndarray, tuple[str, ...], np.ndarray, np.ndarray]:
     """What a recording counts, as `counters_of` gives it."""
-    files = {}
     raw = zstandard.ZstdDecompressor().stream_reader(archive(name).read_bytes())
-    with tarfile.open(fileobj=io.BytesIO(raw.read()), mode="r:") as tree:
-        for member in tree:
-            handle = tree.extractfile(member) if member.isfile() else None
-            if handle is not None:
-                files[member.name.partition("/")[2]] = handle.read().decode(errors="replace")
+    files = {path.partition("/")[2]: body.decode(errors="replace") for path, body in files_of(raw.read())}
     return counters_of(files)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
-import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import zstandard
 
 from factories.kernel_lab import RECORDINGS
+from factories.ustar import files_of
 
 PAGE_BYTES = 4096
 KIB = 1024
@@ -33,14 +32,18 @@ def unpack(name: str, to: Path, *, step: int = 1) -> Path:
     the files of processes and of every other setting are most of a recording.
     """
     raw = zstandard.ZstdDecompressor().stream_reader((RECORDINGS / f"{name}.tar.zst").read_bytes())
-    with tarfile.open(fileobj=io.BytesIO(raw.read()), mode="r:") as archive:
-        members = [(found, member) for member in archive if (found := _SNAPSHOT.match(member.name))]
-        stamps = sorted({int(found[1]) for found, _ in members})
-        chosen = {str(stamp) for stamp in stamps[::-1][::step]}
-        for found, member in members:
-            newest = found[1] == str(stamps[-1])
-            if found[1] in chosen and (_COUNTERS.match(found[2]) or (newest and not _PROCESS.match(found[2]))):
-                archive.extract(member, to, filter="data")
+    files = [(found, body) for path, body in files_of(raw.read()) if (found := _SNAPSHOT.match(path))]
+    stamps = sorted({int(found[1]) for found, _ in files})
+    chosen = {str(stamp) for stamp in stamps[::-1][::step]}
+    folders = set()
+    for found, body in files:
+        newest = found[1] == str(stamps[-1])
+        if found[1] in chosen and (_COUNTERS.match(found[2]) or (newest and not _PROCESS.match(found[2]))):
+            file = to / found[0]
+            if file.parent not in folders:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                folders.add(file.parent)
+            file.write_bytes(body)
     return to / name
 
 
