@@ -68,13 +68,14 @@ def test_what_the_paper_measured_stands_beside_what_comes_out(database: Database
     with database.read() as session:
         rows = session.connection.exec_driver_sql("SELECT namespace, public_id FROM services").all()
     ids = {row.namespace: row.public_id for row in rows}
-    found = reads.service(ids["workload"])
-    assert (found.workload, found.origin, found.label) == ("ycsb_a", "simulated", "YCSB A: update heavy")
+    answer = reads.service(ids["workload"])
+    found = answer.stands_for
+    assert found is not None
+    assert (found.workload, answer.origin, found.label) == ("ycsb_a", "simulated", "YCSB A: update heavy")
     assert any("55,000 all on CXL" in text for text in found.measured)
     assert "50 % updates [D]" in found.parameters["operations"]
     assert found.hot_in_dram_ratio.value == pytest.approx(0.75)
     assert found.hot_ratio.value == pytest.approx(0.75)
-    with pytest.raises(NotFound, match="stands for no workload"):
-        reads.service(ids["shop"])
+    assert reads.service(ids["shop"]).stands_for is None
     with pytest.raises(NotFound):
         reads.service("none")

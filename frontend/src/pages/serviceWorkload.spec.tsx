@@ -8,13 +8,15 @@ import { openApp } from '../mock-api/render'
 const workload: ServiceWorkload = {
   service_id: 'svc-redis',
   origin: 'simulated',
-  workload: 'ycsb_a',
-  label: 'YCSB A: update heavy',
-  source: 'synthetic; YCSB',
-  parameters: { operations: '50 % reads, 50 % updates [D]' },
-  measured: ['MEMO: no share on CXL is better than none'],
-  hot_ratio: figure('heat.hot_ratio/1', 0.4, 'ratio'),
-  hot_in_dram_ratio: figure('workload.hot_in_dram_ratio/1', 0.9, 'ratio'),
+  stands_for: {
+    workload: 'ycsb_a',
+    label: 'YCSB A: update heavy',
+    source: 'synthetic; YCSB',
+    parameters: { operations: '50 % reads, 50 % updates [D]' },
+    measured: ['MEMO: no share on CXL is better than none'],
+    hot_ratio: figure('heat.hot_ratio/1', 0.4, 'ratio'),
+    hot_in_dram_ratio: figure('workload.hot_in_dram_ratio/1', 0.9, 'ratio'),
+  },
 }
 
 function json(body: unknown): Response {

@@ -2713,6 +2713,18 @@ class Page_Sweep(TypedDict):
     next_cursor: str | None
 
 
+class PaperWorkload(TypedDict):
+    """A workload of a paper, and what comes out here. All but the paper's statements is simulated."""
+
+    hot_in_dram_ratio: Figure
+    hot_ratio: Figure
+    label: str
+    measured: list[str]
+    parameters: dict[str, str]
+    source: str
+    workload: str
+
+
 class PasswordChange(TypedDict):
     """The present password and the new one: at least 15 characters, with no rules of what they are."""
 
@@ -4123,17 +4135,11 @@ class ServiceSwapTier(TypedDict):
 
 
 class ServiceWorkload(TypedDict):
-    """Which workload a simulated service stands for. All but the paper's statements is simulated."""
+    """Which workload of a paper a service stands for, if it is a simulated one that does."""
 
-    hot_in_dram_ratio: Figure
-    hot_ratio: Figure
-    label: str
-    measured: list[str]
     origin: Literal["live", "import", "simulated"]
-    parameters: dict[str, str]
     service_id: str
-    source: str
-    workload: str
+    stands_for: PaperWorkload | None
 
 
 class Session(TypedDict):

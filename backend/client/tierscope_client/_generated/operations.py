@@ -3435,7 +3435,7 @@ class Client(Transport):
 
     def read_service_workload(self, service_id: str) -> models.ServiceWorkload:
         """The workload that a service stands for. What the paper of a simulated service's workload measured, beside
-        what comes out; 404 without one.
+        what comes out; null of any other.
         """
         return cast(
             "models.ServiceWorkload", self._json("GET", f"/v1/simulator/services/{quote(service_id, safe='')}/workload")

@@ -45,7 +45,7 @@ def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
 
 @router.get("/services/{service_id}/workload", dependencies=_READ, summary="The workload that a service stands for")
 def read_service_workload(request: Request, reads: Stand, service_id: str) -> Answer[ServiceWorkload]:
-    """What the paper of a simulated service's workload measured, beside what comes out; 404 without one."""
+    """What the paper of a simulated service's workload measured, beside what comes out; null of any other."""
     return answer(request, ServiceWorkload, reads.service(service_id))
 
 

@@ -7,7 +7,7 @@ from tierscope.core.errors import NotFound
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, absent
 from tierscope.domain.simulate.presets import NAMESPACE, WORKLOADS, find_workload
-from tierscope.storage.base.subjects import find_service
+from tierscope.storage.base.subjects import SubjectService, find_service
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.heat.services import HeatFigures, read_heat_now, service_figures
 
@@ -15,11 +15,9 @@ _DEFINITION = "workload.hot_in_dram_ratio/1"
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceWorkload:
-    """Which workload a simulated service stands for. All but the paper's statements is simulated."""
+class PaperWorkload:
+    """A workload of a paper, and what comes out here. All but the paper's statements is simulated."""
 
-    service_id: str
-    origin: Origin
     workload: Annotated[str, Described("Its name in simulator, sweeps and costs.")]
     label: str
     source: str
@@ -29,6 +27,15 @@ class ServiceWorkload:
     hot_in_dram_ratio: Annotated[Figure, Described("Share of hot memory that lies in DRAM.")]
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceWorkload:
+    """Which workload of a paper a service stands for, if it is a simulated one that does."""
+
+    service_id: str
+    origin: Origin
+    stands_for: Annotated[PaperWorkload | None, Described("None: it stands for no workload of a paper.")]
+
+
 class ServiceWorkloadReads:
     """Reads of services that stand for workloads."""
 
@@ -36,10 +43,10 @@ class ServiceWorkloadReads:
         self._context = context
 
     def service(self, service_id: str) -> ServiceWorkload:
-        """The workload of a simulated service.
+        """The workload of a simulated service, and none of any other.
 
         Raises:
-            NotFound: there is no such service, or it stands for no workload.
+            NotFound: there is no such service.
         """
         now = self._context.clock()
         with self._context.database.read() as session:
@@ -47,27 +54,30 @@ class ServiceWorkloadReads:
             if row is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             heat = read_heat_now(session, now=now, service_id=row.id).get(row.id)
-        if row.origin != "simulated" or row.namespace != NAMESPACE:
-            raise NotFound(
-                f"{row.namespace}/{row.name} stands for no workload of a paper",
-                next_step="`tierscope up --demo --workload ycsb-a` simulates one.",
-            )
-        try:
-            name = find_workload(row.name)
-        except ValueError as error:
-            raise NotFound(str(error)) from error
+        name = _workload_of(row) if row.origin == "simulated" and row.namespace == NAMESPACE else None
+        if name is None:
+            return ServiceWorkload(row.public_id, row.origin, None)
         figures, known = service_figures(heat, None, now=now), WORKLOADS[name]
         return ServiceWorkload(
-            service_id=row.public_id,
-            origin=row.origin,
-            workload=name,
-            label=known.label,
-            source=known.source,
-            parameters=dict(known.parameters),
-            measured=known.measured,
-            hot_ratio=figures.hot_ratio,
-            hot_in_dram_ratio=_hot_in_dram(figures),
+            row.public_id,
+            row.origin,
+            PaperWorkload(
+                workload=name,
+                label=known.label,
+                source=known.source,
+                parameters=dict(known.parameters),
+                measured=known.measured,
+                hot_ratio=figures.hot_ratio,
+                hot_in_dram_ratio=_hot_in_dram(figures),
+            ),
         )
+
+
+def _workload_of(row: SubjectService) -> str | None:
+    try:
+        return find_workload(row.name)
+    except ValueError:
+        return None
 
 
 def _hot_in_dram(figures: HeatFigures) -> Figure:

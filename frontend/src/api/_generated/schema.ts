@@ -2710,7 +2710,7 @@ export interface paths {
         };
         /**
          * The workload that a service stands for
-         * @description What the paper of a simulated service's workload measured, beside what comes out; 404 without one.
+         * @description What the paper of a simulated service's workload measured, beside what comes out; null of any other.
          */
         get: operations["read_service_workload_v1_simulator_services__service_id__workload_get"];
         put?: never;
@@ -8506,6 +8506,33 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PaperWorkload
+         * @description A workload of a paper, and what comes out here. All but the paper's statements is simulated.
+         */
+        PaperWorkload: {
+            /** @description Share of hot memory that lies in DRAM. */
+            hot_in_dram_ratio: components["schemas"]["Figure"];
+            hot_ratio: components["schemas"]["Figure"];
+            /** Label */
+            label: string;
+            /**
+             * Measured
+             * @description What its paper measured on real hosts, in words.
+             */
+            measured: string[];
+            /** Parameters */
+            parameters: {
+                [key: string]: string;
+            };
+            /** Source */
+            source: string;
+            /**
+             * Workload
+             * @description Its name in simulator, sweeps and costs.
+             */
+            workload: string;
+        };
+        /**
          * PasswordChange
          * @description The present password and the new one: at least 15 characters, with no rules of what they are.
          */
@@ -11547,37 +11574,18 @@ export interface components {
         };
         /**
          * ServiceWorkload
-         * @description Which workload a simulated service stands for. All but the paper's statements is simulated.
+         * @description Which workload of a paper a service stands for, if it is a simulated one that does.
          */
         ServiceWorkload: {
-            /** @description Share of hot memory that lies in DRAM. */
-            hot_in_dram_ratio: components["schemas"]["Figure"];
-            hot_ratio: components["schemas"]["Figure"];
-            /** Label */
-            label: string;
-            /**
-             * Measured
-             * @description What its paper measured on real hosts, in words.
-             */
-            measured: string[];
             /**
              * Origin
              * @enum {string}
              */
             origin: "live" | "import" | "simulated";
-            /** Parameters */
-            parameters: {
-                [key: string]: string;
-            };
             /** Service Id */
             service_id: string;
-            /** Source */
-            source: string;
-            /**
-             * Workload
-             * @description Its name in simulator, sweeps and costs.
-             */
-            workload: string;
+            /** @description None: it stands for no workload of a paper. */
+            stands_for: components["schemas"]["PaperWorkload"] | null;
         };
         /**
          * Session
@@ -14147,6 +14155,7 @@ export type PageScenarioItem = components['schemas']['Page_ScenarioItem_'];
 export type PageServiceSummary = components['schemas']['Page_ServiceSummary_'];
 export type PageSilence = components['schemas']['Page_Silence_'];
 export type PageSweep = components['schemas']['Page_Sweep_'];
+export type PaperWorkload = components['schemas']['PaperWorkload'];
 export type PasswordChange = components['schemas']['PasswordChange'];
 export type PasswordLink = components['schemas']['PasswordLink'];
 export type PasswordLogin = components['schemas']['PasswordLogin'];

@@ -12,8 +12,9 @@ const namespace = 'workload'
 /** Of a simulated service that stands for a workload: its source, and what its paper measured beside what comes out. */
 export function WorkloadPanel({ service }: { service: ServiceSummary }) {
   const stands = service.origin === 'simulated' && service.namespace === namespace
-  const { data: found } = useQuery(serviceWorkloadQuery(stands ? service.id : null))
-  if (found === undefined) return null
+  const { data } = useQuery(serviceWorkloadQuery(stands ? service.id : null))
+  const found = data?.stands_for ?? null
+  if (found === null) return null
   return (
     <>
       <Panel title={`Simulated: ${found.label}`} hint={found.source} testId="service-workload">
