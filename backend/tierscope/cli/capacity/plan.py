@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from tierscope.cli.base import swap_options
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
 from tierscope.cli.base.figures import figure_text
+from tierscope.cli.base.swap_options import check_device, check_loss_target
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
     from tierscope.usecases.capacity.swap import PlanDevice, PlanSwap, SwapOfService
     from tierscope.usecases.capacity.views import CapacityPlan
 
-DEVICES = ("as_found", "block", "zns", "zram")
-MOST_LOSS = 0.5
+DEVICES = ("as_found", *swap_options.DEVICES)
 MOST_QUARTERS = 12
 MOST_FILE_BYTES = 1 << 20
 GIB = 1 << 30
@@ -49,10 +50,10 @@ def capacity_plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer of the API as JSON.")] = False,
 ) -> None:
     """Pack the services on hosts: how many it takes without tiering, with it, and with cold memory on swap."""
-    if swap is not None and swap not in DEVICES:
-        fail(f"there is no swap device {swap[:40]!r}", next_step=f"use one of {', '.join(DEVICES)}", status=BAD_USAGE)
-    if loss_target is not None and not 0.0 < loss_target <= MOST_LOSS:
-        fail("a loss target is above 0 and at most 0.5", next_step="write 1 % as 0.01", status=BAD_USAGE)
+    if swap is not None:
+        check_device(swap, DEVICES)
+    if loss_target is not None:
+        check_loss_target(loss_target)
     from pydantic import TypeAdapter
 
     from tierscope.cli.base.database import open_database

@@ -12,7 +12,7 @@ from typing import Any
 
 from tierscope.cli.base.exits import BAD_USAGE, fail
 from tierscope.cli.base.instance import Instance
-from tierscope.core.embedded.private_files import write_private
+from tierscope.cli.instance.kept import keep_words, kept_words
 from tierscope.core.embedded.process import ProcessId, identify, is_running
 
 _PID = "pid:"
@@ -46,20 +46,14 @@ def keep_programs(instance: Instance, programs: Sequence[str]) -> None:
     Raises OSError.
     """
     if programs:
-        write_private(instance.heat_programs_file, json.dumps(list(programs)) + "\n")
+        keep_words(instance.heat_programs_file, programs)
     else:
         instance.heat_programs_file.unlink(missing_ok=True)
 
 
 def kept_programs(instance: Instance) -> list[str]:
     """Return the kept programs; without those processes that have ended."""
-    try:
-        kept = json.loads(instance.heat_programs_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    if not isinstance(kept, list):
-        return []
-    return [program for program in kept if isinstance(program, str) and not _has_ended(program)]
+    return [program for program in kept_words(instance.heat_programs_file) if not _has_ended(program)]
 
 
 def _has_ended(program: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from tierscope.cli.base.exits import BAD_USAGE, fail
 from tierscope.cli.base.instance import Instance
-from tierscope.core.embedded.private_files import write_private
+from tierscope.cli.instance.kept import keep_words, kept_words
 
 HOSTS_EACH = 3
 """Hosts that the twin adds for a workload."""
@@ -36,19 +36,18 @@ def keep_workloads(instance: Instance, names: Sequence[str]) -> None:
     Raises:
         OSError: they cannot be kept.
     """
-    state = instance.places.agent_state
-    if (state / "fleet.json").exists() and list(names) != kept_workloads(instance):
+    if (instance.places.agent_state / "fleet.json").exists() and list(names) != kept_workloads(instance):
         fail(
             "the demo's fleet is there already, with other workloads",
             next_step=f"`tierscope down --demo`, remove {instance.places.data}, then this again",
         )
-    write_private(state / "workloads.json", json.dumps(list(names)) + "\n")
+    keep_words(_file(instance), names)
 
 
 def kept_workloads(instance: Instance) -> list[str]:
     """The kept workloads."""
-    try:
-        kept = json.loads((instance.places.agent_state / "workloads.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return []
-    return [name for name in kept if isinstance(name, str)] if isinstance(kept, list) else []
+    return kept_words(_file(instance))
+
+
+def _file(instance: Instance) -> Path:
+    return instance.places.agent_state / "workloads.json"

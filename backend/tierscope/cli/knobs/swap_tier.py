@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
+from tierscope.cli.base.exits import NOT_ENOUGH_DATA, print_json
 from tierscope.cli.base.figures import figure_text
+from tierscope.cli.base.swap_options import DEVICES, check_device, check_loss_target
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.domain.capacity.swap import SwapDevice
     from tierscope.usecases.knobs.swap_hosts import SwapArea, SwappingHost
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
-
-MOST_LOSS = 0.5
-DEVICES = ("block", "zns", "zram")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,10 +38,9 @@ def swap_tier(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer of the API as JSON.")] = False,
 ) -> None:
     """Say whether swap pays below DRAM for a service, from its measured cold memory and prices."""
-    if not 0.0 < loss_target <= MOST_LOSS:
-        fail("a loss target is above 0 and at most 0.5", next_step="write 1 % as 0.01", status=BAD_USAGE)
-    if device is not None and device not in DEVICES:
-        fail(f"there is no swap device {device[:40]!r}", next_step=f"use one of {', '.join(DEVICES)}", status=BAD_USAGE)
+    check_loss_target(loss_target)
+    if device is not None:
+        check_device(device)
     from pydantic import TypeAdapter
 
     from tierscope.cli.base.database import open_database

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
@@ -65,7 +66,7 @@ class ClientTools:
                 )
                 status, out, told = done.returncode, done.stdout or "", done.stderr
             else:
-                status, out, told = _piped(words, env, reads, writes)
+                (status, told), out = _piped(words, env, reads, writes), ""
             if status == 0 or tries <= 0 or DEADLOCK not in told:
                 break
             typer.echo("Others read what is replaced; beginning again.", err=True)
@@ -75,19 +76,20 @@ class ClientTools:
         return out
 
 
-def _piped(
-    words: list[str], env: dict[str, str], reads: IO[bytes] | None, writes: IO[bytes] | None
-) -> tuple[int, str, str]:
-    """Status, nothing, and messages. What is no file of the system is copied: one of both at most is, so none waits."""
+def _piped(words: list[str], env: dict[str, str], reads: IO[bytes] | None, writes: IO[bytes] | None) -> tuple[int, str]:
+    """Status and messages. What is no file of the system is copied: one of both at most is, so none waits."""
     into: IO[bytes] | int | None = writes if _is_file(writes) else None if writes is None else subprocess.PIPE
-    ended = subprocess.Popen(  # noqa: S603
-        words,
-        env=env,
-        stdin=subprocess.PIPE if reads is not None else subprocess.DEVNULL,
-        stdout=into,
-        stderr=subprocess.PIPE,
-    )
-    with ended:
+    # Messages go to a file: a pipe that nobody empties meanwhile would fill, and the tool wait.
+    with (
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(  # noqa: S603
+            words,
+            env=env,
+            stdin=subprocess.PIPE if reads is not None else subprocess.DEVNULL,
+            stdout=into,
+            stderr=messages,
+        ) as ended,
+    ):
         if reads is not None and ended.stdin is not None:
             with suppress(BrokenPipeError):  # its message says why it ended, where it failed
                 shutil.copyfileobj(reads, ended.stdin, 1 << 20)
@@ -95,8 +97,9 @@ def _piped(
                 ended.stdin.close()
         if writes is not None and ended.stdout is not None:
             shutil.copyfileobj(ended.stdout, writes, 1 << 20)
-        told = b"" if ended.stderr is None else ended.stderr.read()
-    return ended.returncode, "", told.decode(errors="replace")
+        status = ended.wait()
+        messages.seek(0)
+        return status, messages.read().decode(errors="replace")
 
 
 def _is_file(stream: IO[bytes] | None) -> bool:

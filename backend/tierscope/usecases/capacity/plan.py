@@ -116,14 +116,14 @@ class CapacityPlans:
         swap = None if asked.swap is None else self._judge_swap(known, asked.swap, asked.loss_target or LOSS_TARGET)
         on_swap = {} if swap is None else {one.service_id: one for one in swap.services if one.held}
         today = now.astimezone(UTC).date()
-        quarters, unplaced = [], []
+        quarters, unplaced, stages = [], [], []
         for label, end in [(NOW, today), *_quarter_ends(today, asked.horizon_quarters)]:
             demands = [_demand(one, (end - today).days, asked.headroom_ratio, on_swap) for one in known]
             packed = plan_fleet(demands, asked.skus)
+            stages.append((demands, packed))
             quarters.append(_quarter(label, end, packed, asked.skus))
             unplaced += _unplaced(label, demands, known, packed)
-        demands = [_demand(one, 0, asked.headroom_ratio, on_swap) for one in known]
-        packed = plan_fleet(demands, asked.skus)
+        demands, packed = stages[0]
         names = {one.service.public_id: one.name for one in known}
         return CapacityPlan(
             quarters=tuple(quarters),

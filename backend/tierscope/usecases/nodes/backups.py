@@ -9,12 +9,12 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, TierscopeError, Unavailable, Unprocessable
 from tierscope.storage.base.facts import find_fact
 from tierscope.storage.base.partitions import Mode, storage_mode
-from tierscope.storage.nodes.cut import hold_writes, open_snapshot
+from tierscope.storage.nodes.cut import OpenSnapshot, hold_writes, open_snapshot
 from tierscope.storage.nodes.foreign import show_fleet
 from tierscope.storage.nodes.numbers import has_tables, which_database
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes, read_placement
 from tierscope.usecases.nodes.changes import NODE_FACT
-from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.fleet import Nodes, until_free
 
 TRIES = 20
 """Of a cut: each ends where another transaction writes for long."""
@@ -55,19 +55,18 @@ def consistent_cut(database: Database) -> Iterator[Cut]:
                 snapshots[node.number] = opened.enter_context(open_snapshot(nodes.own(node.number).url))
             except TierscopeError as error:
                 raise Unavailable(f"node {node.name}: {error.detail}", retry_after_seconds=5) from error
-        for left in range(TRIES, 0, -1):
-            try:
-                with database.own_rows.write() as fence:
-                    began = time.monotonic()
-                    hold_writes(fence)
-                    taken = {number: snapshot.take() for number, snapshot in snapshots.items()}
-                break
-            except Unavailable:
-                if left == 1:
-                    raise
-        held = time.monotonic() - began
+        taken, held_seconds = until_free(lambda: _take(database, snapshots), tries=TRIES)
         parts = tuple(CutPart(node, modes[node.number], taken[node.number]) for node in listed)
-        yield Cut(parts, held)
+        yield Cut(parts, held_seconds)
+
+
+def _take(database: Database, snapshots: Mapping[int, OpenSnapshot]) -> tuple[dict[int, str], float]:
+    """Takes all snapshots at one moment; their names, and for how many seconds writes to several servers waited."""
+    with database.own_rows.write() as fence:
+        began = time.monotonic()
+        hold_writes(fence)
+        taken = {number: snapshot.take() for number, snapshot in snapshots.items()}
+    return taken, time.monotonic() - began
 
 
 def known_addresses(database: Database) -> dict[str, str]:

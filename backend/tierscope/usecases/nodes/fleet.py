@@ -22,6 +22,20 @@ KEPT_SECONDS = 10.0
 """How long the list of nodes counts as known."""
 
 
+def until_free(work: Callable[[], Done], *, tries: int, pause: Callable[[int], object] = lambda _: None) -> Done:
+    """What `work` returns once it need not wait for others any more; `pause` is told how often it was tried.
+
+    Raises:
+        Unavailable: it had to at each of the tries.
+    """
+    for tried in range(1, tries):
+        try:
+            return work()
+        except Unavailable:
+            pause(tried)
+    return work()
+
+
 class Nodes:
     """Connections to the servers of a fleet, each opened when it is first needed."""
 

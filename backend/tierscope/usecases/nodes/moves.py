@@ -53,7 +53,7 @@ from tierscope.storage.nodes.rows import (
 )
 from tierscope.storage.operate.purge_parts import try_purge_lock
 from tierscope.storage.operate.purges import last_purge, next_purge
-from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.fleet import Nodes, until_free
 
 HOSTS_AT_ONCE = 8
 HELD_SECONDS = 300.0
@@ -108,6 +108,7 @@ class Moves:
             with self._database.read() as session:
                 nodes, placement = read_nodes(session), read_placement(session)
                 target = _named(nodes, to)
+                _require_there(target)
                 found = {public_id: find_host(session, public_id) for public_id in dict.fromkeys(public_ids)}
             missing = [public_id for public_id, host in found.items() if host is None]
             if missing:
@@ -148,6 +149,7 @@ class Moves:
             with self._database.own_rows.read() as session:
                 nodes = read_nodes(session)
                 source = _named(nodes, name)
+                _require_there(source)
                 fed = fed_by_prometheus(session)
             self._nodes.emptiest(but=source.number)
             with self._database.write() as transaction:
@@ -169,9 +171,7 @@ class Moves:
             NotFound: there is no such node.
         """
         with self._database.own_rows.write() as transaction:
-            node = next((node for node in read_nodes(transaction) if node.name == name), None)
-            if node is None:
-                raise _no_node(name)
+            node = _named(read_nodes(transaction), name)
             note_draining(transaction, node.number, draining=False)
         self._note(actor, "node.fill", name, {})
 
@@ -321,19 +321,14 @@ class Moves:
     @staticmethod
     def _try(work: Callable[[], None]) -> None:
         """Does what waits for the tables of the fleet, as often as it takes: others read meanwhile."""
-        for tries in range(1, SWITCH_TRIES + 1):
-            try:
-                work()
-            except Unavailable as error:
-                if tries == SWITCH_TRIES:
-                    raise Unavailable(
-                        f"the hosts stay where they are: {error.detail}",
-                        retry_after_seconds=60,
-                        next_step="Run this again once long reads of the fleet, such as exports, have ended.",
-                    ) from error
-                Event().wait(min(_MOST_WAIT_SECONDS, tries / 4))
-            else:
-                return
+        try:
+            until_free(work, tries=SWITCH_TRIES, pause=lambda tried: Event().wait(min(_MOST_WAIT_SECONDS, tried / 4)))
+        except Unavailable as error:
+            raise Unavailable(
+                f"the hosts stay where they are: {error.detail}",
+                retry_after_seconds=60,
+                next_step="Run this again once long reads of the fleet, such as exports, have ended.",
+            ) from error
 
     def _undo(self, span: Span, target: DataNode, here: Database, there: Database) -> None:
         """Lets hosts stay, unless they moved though nobody could say so. What fails here the next move does."""
@@ -391,13 +386,8 @@ def _too_slow() -> Conflict:
 def _named(nodes: Sequence[DataNode], name: str) -> DataNode:
     for node in nodes:
         if node.name == name:
-            _require_there(node)
             return node
-    raise _no_node(name)
-
-
-def _no_node(name: str) -> NotFound:
-    return NotFound(f"no node has the name {name[:40]!r}", next_step="See `tierscope nodes list`.")
+    raise NotFound(f"no node has the name {name[:40]!r}", next_step="See `tierscope nodes list`.")
 
 
 def _numbered(nodes: Sequence[DataNode], number: int) -> DataNode:

@@ -5,11 +5,11 @@ import threading
 import structlog
 
 from tierscope.core.clock import Clock, utc_now
-from tierscope.core.errors import TierscopeError, Unavailable
+from tierscope.core.errors import TierscopeError
 from tierscope.storage.nodes.foreign import attach, detach, lock_fleet
 from tierscope.storage.nodes.numbers import read_revision
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away, read_nodes, read_placement
-from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.fleet import Nodes, until_free
 
 LOOK_SECONDS = 5.0
 ALONE_SECONDS = 30.0
@@ -101,12 +101,11 @@ class NodeWatch:
         Who waits for their end lets no read begin meanwhile, and some reads begin within others: so it waits briefly,
         and again and again.
         """
-        for _ in range(NOTE_TRIES - 1):
-            try:
-                return self._note_at_once(node, away=away)
-            except Unavailable:
-                self._ended.wait(_PAUSE_SECONDS)
-        return self._note_at_once(node, away=away)
+        return until_free(
+            lambda: self._note_at_once(node, away=away),
+            tries=NOTE_TRIES,
+            pause=lambda _: self._ended.wait(_PAUSE_SECONDS),
+        )
 
     def _note_at_once(self, node: DataNode, *, away: bool) -> bool:
         with self._nodes.own(0).write() as transaction:

@@ -90,11 +90,9 @@ def _findings(
     if facts.connections > 0.9 * facts.max_connections:
         detail = f"{facts.connections} of {facts.max_connections} connections are in use"
         yield "warning", detail, "raise max_connections: each process, and each session of the coordinator, has one"
-    place = Path(facts.data_directory) if facts.data_directory else None
-    if place is not None and place.exists():
-        disk = check_disk(place, node.name)
-        if disk.result != "ok":
-            yield disk.result, disk.detail, disk.next_step
+    disk = _disk(facts)
+    if disk is not None and disk.result != "ok":
+        yield disk.result, disk.detail, disk.next_step
     if node.away_since is not None:
         since = f"{node.away_since:%Y-%m-%d %H:%M:%S} UTC"
         step = "start `tierscope serve`: it shows the node again within seconds"
@@ -137,6 +135,12 @@ def _differences(asked: _Asked, coordinator: _Asked | None) -> Iterator[tuple[Re
         yield "failed", "the time tables are hypertables and TimescaleDB is not there", step
 
 
+def _disk(facts: ServerFacts) -> Check | None:
+    """Room where the server keeps its data; None where that is not seen from here."""
+    place = Path(facts.data_directory) if facts.data_directory else None
+    return check_disk(place, "") if place is not None and place.exists() else None
+
+
 def _skew(asked: _Asked) -> str:
     side = "ahead" if asked.skew_s > 0 else "behind"
     return f"{abs(asked.skew_s):.3f} ± {asked.half_trip_s:.3f} s {side}"
@@ -144,8 +148,7 @@ def _skew(asked: _Asked) -> str:
 
 def _well(asked: _Asked) -> str:
     facts = asked.facts
-    place = Path(facts.data_directory) if facts.data_directory else None
-    seen = place is not None and place.exists()
-    disk = check_disk(place, "").detail if seen and place is not None else "its disk is not seen from here"
+    disk = _disk(facts)
+    room = "its disk is not seen from here" if disk is None else disk.detail
     extension = f", TimescaleDB {facts.timescaledb}" if asked.mode == "timescaledb" else ""
-    return f"PostgreSQL {facts.version}{extension}, revision {asked.schema.head}, clock {_skew(asked)}, {disk}"
+    return f"PostgreSQL {facts.version}{extension}, revision {asked.schema.head}, clock {_skew(asked)}, {room}"
