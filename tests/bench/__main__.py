@@ -83,6 +83,7 @@ def main() -> int:
     parser.add_argument("--storage", default="native,timescaledb", help="storage of the parts `ingest` and `load`")
     parser.add_argument("--hosts", default="500", help="hosts to try for the part `load`, such as 1000,2000,5000")
     parser.add_argument("--minutes", type=int, default=3, help="minutes of each try of the part `load`")
+    parser.add_argument("--send-minutes", type=int, default=1, help="minutes that each batch of the part `load` holds")
     parser.add_argument(
         "--json", type=Path, help="file for all that the part `load` found; {storage} in it is replaced"
     )
@@ -112,7 +113,8 @@ def main() -> int:
 
 def _plan(arguments: argparse.Namespace, mode: str) -> fleet_load.Plan:
     document = arguments.json and Path(str(arguments.json).replace("{storage}", mode))
-    return fleet_load.Plan([int(count) for count in arguments.hosts.split(",")], arguments.minutes, document)
+    hosts = [int(count) for count in arguments.hosts.split(",")]
+    return fleet_load.Plan(hosts, arguments.minutes, arguments.send_minutes, document)
 
 
 def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:

@@ -21,10 +21,10 @@ export function WorkloadPanel({ service }: { service: ServiceSummary }) {
         <FactList
           facts={[
             ...Object.entries(found.parameters),
-            ['hot here', <FigureText key="hot" figure={found.hot_ratio} label="Hot share here" />],
+            ['hot now', <FigureText key="hot" figure={found.hot_ratio} label="Hot share now" />],
             [
-              'hot memory in DRAM here',
-              <FigureText key="dram" figure={found.hot_in_dram_ratio} label="Hot in DRAM here" />,
+              'hot memory in DRAM now',
+              <FigureText key="dram" figure={found.hot_in_dram_ratio} label="Hot in DRAM now" />,
             ],
           ]}
         />
