@@ -31,7 +31,7 @@ RIGHT: Mapping[str, frozenset[str]] = {
     "standing": _BAD,
     "worsening": _BAD,
 }
-"""Which words are right of a state of the truth. Docs: docs/method/verdicts.md."""
+"""Which words are right of a state of the truth. Docs: docs/method/verdict-rules.md."""
 NOT_KNOWN = "not_known"
 
 

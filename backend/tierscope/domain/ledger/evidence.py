@@ -1,8 +1,8 @@
 """The evidence of a verdict: what a window of the ledger says about exchange, scanning and reclaim, free of units.
 
 Everything that a rule compares is a ratio of counters to each other or to resident memory, so that neither the speed of
-the machine, nor the distance of samples, nor the length of a recording changes it. docs/method/verdicts.md says why
-each ratio tells what it tells.
+the machine, nor the distance of samples, nor the length of a recording changes it.
+docs/method/verdict-rules.md says why each ratio tells what it tells.
 """
 
 from collections.abc import Callable
@@ -230,7 +230,7 @@ def _swing(ledger: Ledger, steady: Bools) -> float | None:
 
 
 def _limit_reclaimed(some: Callable[[str], float]) -> float:
-    """Pages reclaimed for cgroups, however this kernel shows them; see docs/method/verdicts.md."""
+    """Pages reclaimed for cgroups, however this kernel shows them; see docs/method/verdict-rules.md."""
     direct = some("demoted_direct_pages")
     hidden = some("direct_scan_pages") < 0.1 * direct
     unstalled = some("direct_reclaim_stalls") == 0

@@ -1,7 +1,7 @@
 """A verdict where the share of slow accesses was measured: it decides good or bad, and counters say why.
 
 The mechanism is told by flows over the memory of the subject itself, none of them tuned: pages go down, up, both ways,
-or stand. docs/method/verdicts.md gives the reasons.
+or stand. docs/method/verdict-rules.md gives the reasons.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """What counters alone say of a host's tier moves: rules over the ratios of `evidence.py`, each threshold once.
 
-docs/method/verdicts.md gives the reasons. A rule answers None where it does not fit.
+docs/method/verdict-rules.md gives the reasons. A rule answers None where it does not fit.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """How the share of slow accesses goes within a window: what the moves of pages buy shows there first.
 
 Where a hot set moves the share rises, and falls as promotion follows; where placement gains it ends lower. Pages that
-are exchanged while it stands buy nothing. docs/method/verdicts.md gives the reasons.
+are exchanged while it stands buy nothing. docs/method/verdict-rules.md gives the reasons.
 """
 
 from dataclasses import dataclass
