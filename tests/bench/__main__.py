@@ -19,6 +19,7 @@ from bench import (
     landing,
     latency,
     memory,
+    nodes,
     queries,
     recorded,
     remote_write,
@@ -45,6 +46,7 @@ PARTS = (
     "landing",
     "heatmap",
     "queries",
+    "nodes",
     "remote_write",
     "memory",
     "tco",
@@ -54,6 +56,8 @@ PARTS = (
 )
 
 
+OF_THEIR_OWN = {"queries", "nodes"}
+"""Parts with marks of their own in the document: each is recorded by itself."""
 _OF_AGENT: dict[str, Callable[[Path], Section]] = {
     "collection": collection.measure,
     "heat": heat.measure,
@@ -82,6 +86,7 @@ def main() -> int:
     parser.add_argument("--record", type=Path, help="document to write the tables to")
     parser.add_argument("--storage", default="native,timescaledb", help="storage of the parts `ingest` and `load`")
     parser.add_argument("--hosts", default="500", help="hosts to try for the part `load`, such as 1000,2000,5000")
+    parser.add_argument("--node-hosts", type=int, default=nodes.HOSTS, help="hosts of the part `nodes`")
     parser.add_argument("--minutes", type=int, default=3, help="minutes of each try of the part `load`")
     parser.add_argument("--send-minutes", type=int, default=1, help="minutes that each batch of the part `load` holds")
     parser.add_argument(
@@ -95,19 +100,23 @@ def main() -> int:
     wanted = arguments.only.split(",") if arguments.only else PARTS
     if unknown := set(wanted) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
+    if arguments.record and len(wanted) > 1 and OF_THEIR_OWN & set(wanted) and arguments.only:
+        parser.error(f"{' and '.join(sorted(OF_THEIR_OWN))} are each recorded by themselves: run one with --only")
     sections: list[Section] = []
     for part in wanted:
         if part == "load":
             sections += [fleet_load.measure(mode, _plan(arguments, mode)) for mode in arguments.storage.split(",")]
         elif part == "queries":
             sections.append(queries.measure(arguments.kept))
+        elif part == "nodes":
+            sections.append(nodes.measure(arguments.node_hosts))
         else:
             sections += run(part, arguments.agent, arguments.storage.split(","))
     text = "\n".join(render(section) for section in sections)
     text = f"{describe_run('make bench')}\n\n{text}"
     print(text)
     if arguments.record:
-        record_between(arguments.record, "measured", text)
+        record_between(arguments.record, wanted[0] if set(wanted) <= OF_THEIR_OWN else "measured", text)
     return int(any(row.met is False for section in sections for row in section.rows if section.is_bound))
 
 

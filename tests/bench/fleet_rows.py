@@ -28,6 +28,7 @@ from tierscope.usecases.statistics.hour import FLEET_METRICS
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _ROWS_AT_ONCE = 100_000
+_MOST_DRAWN = 50_000
 _HOURS_DRAWN = 24
 """Hours of which those of other days are copies: what is read is stored for each hour."""
 
@@ -144,7 +145,10 @@ def store_service_moves(
 
 
 def store_sketches(database: Database, groups: dict[int, int], start: datetime) -> None:
-    """Quantiles of peer hosts in one hour and one day: `groups` are their hosts by id."""
+    """Quantiles of peer hosts in one hour and one day: `groups` are their hosts by id.
+
+    Of large groups some values are drawn: sketches of many more are hardly larger.
+    """
     rng = np.random.default_rng(7)
     metrics = tuple(metric.key for metric in FLEET_METRICS)
     medians = tuple(rng.random(6 * len(metrics)).tolist())
@@ -156,7 +160,7 @@ def store_sketches(database: Database, groups: dict[int, int], start: datetime) 
                 width,
                 n,
                 metrics,
-                tuple(Quantiles.of(rng.random(n * width)).to_bytes() for _ in metrics),
+                tuple(Quantiles.of(rng.random(min(n * width, _MOST_DRAWN))).to_bytes() for _ in metrics),
                 medians if width == 1 else (),
                 {},
             )

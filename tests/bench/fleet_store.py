@@ -1,7 +1,8 @@
 """A store with a large fleet: ten thousand hosts and thirty services over a week, for measuring what pages ask.
 
 A few hosts are enrolled and sent by ingest and rebuilt by the workers' own code; what else there is of hosts copies
-theirs. Rows over time are drawn (fleet_rows.py). The same seed and moment make the same store.
+theirs. Rows over time are drawn (fleet_rows.py). The same seed and moment make the same store. On several servers
+(nodes.py) each has the hosts of the first one under numbers and names of its own, and the sums are of all of them.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from bench.service_store import add_interval, draw_week
 from factories import batches
 from factories.heat_rows import MINUTE_US, draw_row
 from factories.installations import enrol, store
-from tierscope.core.database import Database, libpq_url
+from tierscope.core.database import FLEET_SCHEMA, Database, libpq_url
 from tierscope.domain.ledger import Tiers, plan_host
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.storage.base.partitions import ensure_partitions
@@ -90,37 +91,81 @@ class Fleet:
     end: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which time is stored, and of how many hosts the ledgers and hours of all of it; the others' are of late."""
+
+    days: int
+    now: datetime
+    whole_hosts: int | None = None
+    """Hosts of the first service; None: all of them."""
+    recent: timedelta = RECENT_LEDGER
+
+    @property
+    def end(self) -> datetime:
+        """The last whole hour."""
+        return hour_of(self.now)
+
+    @property
+    def start(self) -> datetime:
+        """Midnight, so many days before."""
+        return self.end.replace(hour=0) - timedelta(days=self.days)
+
+    @property
+    def hours(self) -> int:
+        """Whole hours."""
+        return int((self.end - self.start) / HOUR)
+
+
 def seed_fleet(database: Database, n_hosts: int, days: int, *, now: datetime) -> Fleet:
     """Store everything; some minutes for ten thousand hosts and a week."""
-    _send_templates(database, now)
-    end = hour_of(now)
-    start = end.replace(hour=0) - timedelta(days=days)
-    with database.write() as transaction:
-        ensure_partitions(transaction, start - timedelta(days=120), end + DAY)
+    span = Span(days, now)
+    ledgers = seed_hosts(database, n_hosts, span)
+    return seed_sums(database, ledgers, span)
+
+
+def seed_hosts(database: Database, n_hosts: int, span: Span) -> Ledgers:
+    """Store what is of hosts by themselves, on the server that the database is on; how their ledgers are stored."""
+    _send_templates(database, span.now)
+    make_partitions(database, span)
     with psycopg.connect(libpq_url(database.url), autocommit=True) as connection:
-        _copy_hosts(connection, n_hosts)
-        services = _members(connection)
+        _copy_hosts(connection, n_hosts, span)
+        members = _members(connection)
         ledgers = _describe_ledgers(database)
         connection.execute("DROP INDEX ix_tier_moves_host_id_service_id_ts")
-        one, others = services[min(services)], range(1, n_hosts + 1)
-        copy_ledger(database, ledgers, one, (start, now), seed=1)
-        copy_ledger(database, ledgers, sorted({*others} - {*one}), (now - RECENT_LEDGER, now), seed=2)
+        one, others = members[min(members)][: span.whole_hosts], range(1, n_hosts + 1)
+        copy_ledger(database, ledgers, one, (span.start, span.now), seed=1)
+        copy_ledger(database, ledgers, sorted({*others} - {*one}), (span.now - span.recent, span.now), seed=2)
         connection.execute("CREATE INDEX ix_tier_moves_host_id_service_id_ts ON tier_moves (host_id, service_id, ts)")
-        hours = int((end - start) / HOUR)
-        store_service_heat(database, services, start)
-        store_service_moves(database, services, ledgers, start)
-        for table in ("service_heat_1h", "service_moves_1h"):
-            repeat(connection, table, timedelta(days=1), days)
-            connection.execute(f"DELETE FROM {table} WHERE ts >= %s", (end,))
-        _copy_heat(database, connection, one, start, hours)
-        _copy_counters(database, connection, start, end, now)
-        store_sketches(database, _make_groups(connection), start)
-        repeat(connection, "fleet_sketches", HOUR, hours - 1, "hours = 1")
-        repeat(connection, "fleet_sketches", DAY, days - 1, "hours = 24")
-        _sum_fleet_moves(database, start, now)
-        _make_rest(connection, end)
+        _copy_heat(database, connection, one, span)
+        _copy_counters(database, connection, span)
         connection.execute("VACUUM ANALYZE")
-        return _found(connection, n_hosts, end)
+    return ledgers
+
+
+def seed_sums(database: Database, ledgers: Ledgers, span: Span) -> Fleet:
+    """Store what is of all hosts that the fleet shows: sums of services, quantiles, alerts, events, capacity."""
+    with psycopg.connect(libpq_url(database.url), autocommit=True) as connection:
+        connection.execute(f"SET search_path = {FLEET_SCHEMA}, public")
+        services = _members(connection)
+        store_service_heat(database, services, span.start)
+        store_service_moves(database, services, ledgers, span.start)
+        for table in ("service_heat_1h", "service_moves_1h"):
+            repeat(connection, table, timedelta(days=1), span.days)
+            connection.execute(f"DELETE FROM {table} WHERE ts >= %s", (span.end,))
+        store_sketches(database, _make_groups(connection), span.start)
+        repeat(connection, "fleet_sketches", HOUR, span.hours - 1, "hours = 1")
+        repeat(connection, "fleet_sketches", DAY, span.days - 1, "hours = 24")
+        _sum_fleet_moves(database, span.start, span.now)
+        _make_rest(connection, span.end)
+        connection.execute("VACUUM ANALYZE")
+        return _found(connection, span.end)
+
+
+def make_partitions(database: Database, span: Span, *, before: timedelta = timedelta(days=120)) -> None:
+    """Partitions of all that is stored, and so long before, on the server that the database is on."""
+    with database.write() as transaction:
+        ensure_partitions(transaction, span.start - before, span.end + DAY)
 
 
 def _send_templates(database: Database, now: datetime) -> None:
@@ -128,7 +173,7 @@ def _send_templates(database: Database, now: datetime) -> None:
     rng = np.random.default_rng(1)
     now_ns = int(now.timestamp()) // 60 * 60 * 10**9
     for number in range(TEMPLATES):
-        name = f"host-{number + 1:05d}"
+        name = f"host-{number + 1:06d}"
         host = enrol(database, name=name, origin="simulated")
         batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now_ns, origin=batch_pb2.ORIGIN_SIMULATED)
         batches.add_inventory(batch, hostname=name, services=("cache",))
@@ -147,17 +192,20 @@ def _send_templates(database: Database, now: datetime) -> None:
 
 
 def _describe_machine(batch: batch_pb2.Batch) -> None:
-    """What an inventory of a real host is as large as."""
+    """What an inventory of a real host is as large as: 8 kB of text."""
     inventory = batch.inventory
     inventory.kernel_release, inventory.architecture = "6.12.9-fleet", "x86_64"
     inventory.cpu_model, inventory.cgroup_version = "Processor 9354", "v2"
     inventory.nodes[1].memory_bytes = 1 << 32
-    for number in range(30):
+    for number in range(100):
         inventory.knobs.add(path=f"proc/sys/vm/setting_{number}", value=str(number))
+    for number in range(6):
+        inventory.benches.add(measured_wall_ns=batch.sealed_wall_ns, cpu_node=number % 2, memory_node=number // 3)
+        for name in ("read_latency", "read_bandwidth", "write_bandwidth"):
+            inventory.benches[-1].figures.add(name=name, unit="ns", threads=8, median=112.5, p10=109.0, p90=131.0)
 
 
 _COPIED = {
-    "inventory": "at, body",
     "host_recent": "built_at, started_at, ended_at, broken, promoted_total, promoted_seconds, promoted_intervals,"
     " demoted_total, demoted_seconds, demoted_intervals, psi_total, psi_seconds, psi_intervals, swap_in_total,"
     " swap_in_seconds, swap_in_intervals, swap_out_total, swap_out_seconds, swap_out_intervals, page_bytes, verdict,"
@@ -169,13 +217,13 @@ _COPIED = {
 _TEMPLATE = f"1 + (h.id - 1) % {TEMPLATES}"
 
 
-def _copy_hosts(connection: psycopg.Connection, n_hosts: int) -> None:
+def _copy_hosts(connection: psycopg.Connection, n_hosts: int, span: Span) -> None:
     """All other hosts: what the first ones have, with values of their own; thirty services on them."""
     connection.execute("SELECT setseed(0.5)")
     connection.execute(
         "INSERT INTO hosts (id, public_id, name, origin, labels, credential_hash, enrolled_at, last_seen_at,"
         " last_end_at, boot_id, agent_version, layout_id) OVERRIDING SYSTEM VALUE"
-        " SELECT n, 'h-seeded-' || n, 'host-' || lpad(n::text, 5, '0'), t.origin,"
+        " SELECT n, 'h-seeded-' || n, 'host-' || lpad(n::text, 6, '0'), t.origin,"
         " jsonb_build_object('rack', 'r' || n / 40, 'sku', 'sku-' || n % 3), sha256(n::text::bytea), t.enrolled_at,"
         " t.last_seen_at - CASE WHEN n % 50 = 0 THEN interval '1 hour' ELSE interval '0' END, t.last_end_at,"
         f" t.boot_id, 'v1.' || n % 3, t.layout_id FROM generate_series({TEMPLATES + 1}, {n_hosts}) AS n"
@@ -187,6 +235,7 @@ def _copy_hosts(connection: psycopg.Connection, n_hosts: int) -> None:
             f"INSERT INTO {table} (host_id, {columns}) SELECT h.id, {columns} FROM (SELECT id FROM hosts) h"
             f" JOIN {table} t ON t.host_id = {_TEMPLATE} WHERE h.id > {TEMPLATES}{some}"
         )
+    _vary_inventories(connection, span)
     connection.execute(
         "UPDATE host_recent SET promoted_total = floor(random() * 1e6), demoted_total = floor(random() * 1e6),"
         " promoted_seconds = 3600, demoted_seconds = 3600, promoted_intervals = 60, demoted_intervals = 60,"
@@ -206,6 +255,19 @@ def _copy_hosts(connection: psycopg.Connection, n_hosts: int) -> None:
             f" FROM services) s ON s.n = {chosen} ON CONFLICT DO NOTHING"
         )
     connection.execute("ANALYZE")
+
+
+def _vary_inventories(connection: psycopg.Connection, span: Span) -> None:
+    """Each host tells of itself; one machine type has RDMA, and each tenth host told of another kernel before."""
+    template = _TEMPLATE.replace("%", "%%")
+    connection.execute(
+        "INSERT INTO inventory (host_id, at, body) SELECT h.id, v.at, t.body || jsonb_build_object('hostname', h.name,"
+        " 'cpus_online', 16 * (1 + h.id %% 8), 'kernel_release', '6.12.' || (h.id / 10 + v.older) %% 9 || '-fleet',"
+        " 'rdma_devices', CASE h.id %% 3 WHEN 1 THEN to_jsonb(ARRAY['mlx5_0']) ELSE '[]' END)"
+        f" FROM hosts h JOIN inventory t ON t.host_id = {template} CROSS JOIN LATERAL (SELECT t.at, 0 AS older UNION"
+        " ALL SELECT %s::timestamptz + h.id * interval '1 second', 1 WHERE h.id %% 10 = 0) AS v WHERE h.id > %s",
+        (span.start, TEMPLATES),
+    )
 
 
 def _members(connection: psycopg.Connection) -> dict[int, Sequence[int]]:
@@ -232,12 +294,10 @@ def _describe_ledgers(database: Database) -> Ledgers:
     return Ledgers(tuple(column.column.key for column in plan.columns if column.plus), int(trust_id))
 
 
-def _copy_heat(
-    database: Database, connection: psycopg.Connection, hosts: Sequence[int], start: datetime, hours: int
-) -> None:
-    """Hourly sums: of a service's hosts over all days, of all others in the newest hours."""
+def _copy_heat(database: Database, connection: psycopg.Connection, hosts: Sequence[int], span: Span) -> None:
+    """Hourly sums: of some hosts of a service over all days, of all others in the newest hours."""
     service_id = connection.execute("SELECT min(id) FROM services").fetchone()[0]  # type: ignore[index]
-    starts = [start + at * HOUR for at in range(hours)]
+    starts = [span.start + at * HOUR for at in range(span.hours)]
     rng = np.random.default_rng(2)
     connection.execute("DELETE FROM heat_1h")
     drawn = hosts[:TEMPLATES]
@@ -250,25 +310,26 @@ def _copy_heat(
     ).fetchone()[0]  # type: ignore[index]
     copied = f"INSERT INTO heat_1h (host_id, service_id, {names}) SELECT m.host_id, m.service_id, {names}"
     template = f"t.host_id = (%(drawn)s::bigint[])[1 + m.host_id / 10 %% {TEMPLATES}]"
-    values = {"drawn": drawn, "service": service_id, "newest": starts[-3]}
+    values = {"drawn": drawn, "service": service_id, "newest": starts[-3], "whole": list(hosts)}
     connection.execute(
         f"{copied} FROM host_services m JOIN heat_1h t ON {template} WHERE m.service_id = %(service)s"
-        " AND NOT m.host_id = ANY(%(drawn)s) ORDER BY t.ts",
+        " AND m.host_id = ANY(%(whole)s) AND NOT m.host_id = ANY(%(drawn)s) ORDER BY t.ts",
         values,
     )
     connection.execute(
         f"{copied} FROM host_services m JOIN heat_1h t ON {template} AND t.service_id = %(service)s"
-        " AND t.ts >= %(newest)s WHERE m.service_id <> %(service)s",
+        " AND t.ts >= %(newest)s WHERE m.service_id <> %(service)s OR NOT m.host_id = ANY(%(whole)s)",
         values,
     )
     connection.execute("DELETE FROM heat_live")
 
 
-def _copy_counters(
-    database: Database, connection: psycopg.Connection, start: datetime, end: datetime, now: datetime
-) -> None:
+def _copy_counters(database: Database, connection: psycopg.Connection, span: Span) -> None:
     """Roll-ups of a week and raw samples of a day, of a few hosts."""
-    hosts = [10 * number for number in range(1, LIVE_HOSTS + 1)]
+    hosts = [
+        host
+        for (host,) in connection.execute("SELECT id FROM hosts WHERE id %% 10 = 0 ORDER BY id LIMIT %s", (LIVE_HOSTS,))
+    ]
     values = "keys_layout_id, first, last, min, max, sum, n"
     connection.execute(f"CREATE TEMP TABLE one AS SELECT {values} FROM metrics_10m WHERE host_id = 1 LIMIT 1")
     for table, width in (("metrics_10m", "10 minutes"), ("metrics_1h", "1 hour"), ("metrics_1d", "1 day")):
@@ -276,13 +337,13 @@ def _copy_counters(
         connection.execute(
             f"INSERT INTO {table} (host_id, ts, {values}) SELECT h, at, {values} FROM one,"
             f" generate_series(%s::timestamptz, %s, '{width}') AS at, unnest(%s::bigint[]) AS h",
-            (start, end - timedelta(seconds=1), hosts),
+            (span.start, span.end - timedelta(seconds=1), hosts),
         )
     layout, boot = connection.execute(
         "SELECT layout_id, boot_ref FROM counters_live WHERE host_id = 1 LIMIT 1"
     ).fetchone()  # type: ignore[misc]
     connection.execute("DELETE FROM counters_live")
-    copy_live_counters(database, hosts, (layout, len(KEYS)), boot, (now - DAY, now))
+    copy_live_counters(database, hosts, (layout, len(KEYS)), boot, (span.now - DAY, span.now))
     columns = connection.execute(
         "SELECT string_agg(attname, ', ') FROM pg_attribute WHERE attrelid = 'self_reports'::regclass AND attnum > 0"
         " AND attname NOT IN ('host_id', 'ts')"
@@ -318,7 +379,8 @@ def _make_rest(connection: psycopg.Connection, end: datetime) -> None:
         " CASE WHEN n <= 300 THEN 'firing' ELSE 'resolved' END, 'host', h.public_id, h.name, h.origin, 0.5, 'ratio',"
         " 0.4, 'more than usual', %(end)s::timestamptz - n * interval '1 minute', %(end)s::timestamptz - n *"
         " interval '1 minute', CASE WHEN n > 300 THEN %(end)s::timestamptz - (n - 30) * interval '1 minute' END,"
-        " %(end)s FROM generate_series(1, 6000) AS n JOIN hosts h ON h.id = 1 + n * 7 %% (SELECT count(*) FROM hosts)",
+        " %(end)s FROM generate_series(1, 6000) AS n JOIN (SELECT public_id, name, origin, row_number() OVER (ORDER BY"
+        " id) AS k FROM hosts) h ON h.k = 1 + n * 7 %% (SELECT count(*) FROM hosts)",
         values,
     )
     connection.execute(
@@ -343,8 +405,10 @@ def _make_rest(connection: psycopg.Connection, end: datetime) -> None:
     )
 
 
-def _found(connection: psycopg.Connection, n_hosts: int, end: datetime) -> Fleet:
+def _found(connection: psycopg.Connection, end: datetime) -> Fleet:
     rows = connection.execute("SELECT public_id FROM services ORDER BY id").fetchall()
     host = connection.execute("SELECT public_id FROM hosts WHERE id = 10").fetchone()
+    count = connection.execute("SELECT count(*) FROM hosts").fetchone()
     assert host is not None
-    return Fleet(rows[0][0], rows[20][0], host[0], n_hosts, end)
+    assert count is not None
+    return Fleet(rows[0][0], rows[20][0], host[0], count[0], end)

@@ -3,11 +3,27 @@
 import os
 from pathlib import Path
 
+from tierscope.core.embedded.process import list_children
+
 
 def cpu_seconds(pid: int) -> float:
     """User plus system time of all threads of `pid`, ended ones included; resolution is one clock tick."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def server_cpu_seconds(pid: int) -> float:
+    """The same of a server and of all processes that it started, those that have ended too."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    return ended + cpu_seconds(pid) + sum(_cpu_or_none(child) for child in list_children(pid))
+
+
+def _cpu_or_none(pid: int) -> float:
+    try:
+        return cpu_seconds(pid)
+    except FileNotFoundError:  # it has ended since
+        return 0.0
 
 
 def peak_rss_bytes(pid: int) -> int:

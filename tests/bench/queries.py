@@ -19,7 +19,7 @@ import httpx
 
 from bench.figures import Row, Section
 from bench.fleet_store import Fleet, seed_fleet
-from bench.processes import cpu_seconds, rss_bytes
+from bench.processes import cpu_seconds, rss_bytes, server_cpu_seconds
 from bench.service_page import p95, started_anew
 from bench.service_store import newest
 from fixtures.servers import running_cluster
@@ -93,13 +93,16 @@ PAGES: dict[str, dict[str, str]] = {
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds of one route's calls, and of the service's CPU for one of those by a single viewer."""
+    """Milliseconds of one route's calls, and of the servers' CPU for one of those by a single viewer."""
 
     cold: list[float] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
     together: list[float] = field(default_factory=list)
-    cpu_ms: float = 0.0
+    cpu_ms: tuple[float, ...] = ()
+    """Of the service, then of each database server."""
     refused: str | None = None
+    nodes: set[str] = field(default_factory=set)
+    """How many nodes the answers say that they are of; nothing where there is one server."""
 
 
 def measure(kept: Path | None = None, *, hosts: int = HOSTS, days: int = DAYS) -> Section:
@@ -167,24 +170,41 @@ def time_calls(cluster: PostgresCluster, fleet: Fleet) -> tuple[dict[tuple[str, 
     """Every call of every page: the first one after a start, then warm."""
     with started_anew(cluster) as (address, pid):
         began = Start(rss_bytes(pid), cpu_seconds(pid))
-        with httpx.Client(base_url=address, timeout=60) as client:
-            times = {key: _first(client, path) for key, path in _paths(fleet)}
-        for key, path in _paths(fleet):
-            if times[key].refused is None:
-                before = cpu_seconds(pid)
-                times[key].alone = _view(address, [path] * ROUNDS)
-                times[key].cpu_ms = (cpu_seconds(pid) - before) * 1e3 / ROUNDS
-        with ThreadPoolExecutor(VIEWERS) as pool:
-            for key, path in _paths(fleet):
-                if times[key].refused is None:
-                    viewers = pool.map(lambda _, path=path: _view(address, [path] * ROUNDS), range(VIEWERS))
-                    times[key].together = [found for viewer in viewers for found in viewer]
-    return times, began
+        return time_running(address, [pid, server_pid(cluster)], fleet, rounds=ROUNDS), began
+
+
+def server_pid(cluster: PostgresCluster) -> int:
+    """The process of a database server that runs."""
+    assert cluster.server is not None
+    return cluster.server.pid
+
+
+def time_running(
+    address: str, servers: Sequence[int], fleet: Fleet, *, rounds: int, viewers: int = VIEWERS
+) -> dict[tuple[str, str], Times]:
+    """Every call of every page of a service that runs: once, then so many times by one viewer, and by several.
+
+    `servers`: processes of the service and of its database servers, whose CPU is told.
+    """
+    with httpx.Client(base_url=address, timeout=60) as client:
+        times = {key: _first(client, path) for key, path in _paths(fleet)}
+    answered = [(times[key], path) for key, path in _paths(fleet) if times[key].refused is None]
+    for found, path in answered:
+        before = [server_cpu_seconds(server) for server in servers]
+        found.alone = _view(address, [path] * rounds, found)
+        spent = zip(servers, before, strict=True)
+        found.cpu_ms = tuple((server_cpu_seconds(server) - then) * 1e3 / rounds for server, then in spent)
+    with ThreadPoolExecutor(viewers) as pool:
+        for found, path in answered:
+            seen = pool.map(lambda _, path=path, found=found: _view(address, [path] * rounds, found), range(viewers))
+            found.together = [one for viewer in seen for one in viewer]
+    return times
 
 
 def _first(client: httpx.Client, path: str) -> Times:
-    refused: list[str | None] = []
-    return Times(cold=[_call(client, path, refused)], refused=refused[0])
+    times = Times()
+    times.cold = [_call(client, path, times)]
+    return times
 
 
 def _paths(fleet: Fleet) -> Iterable[tuple[tuple[str, str], str]]:
@@ -193,19 +213,27 @@ def _paths(fleet: Fleet) -> Iterable[tuple[tuple[str, str], str]]:
             yield (page, name), path.format(service=fleet.service, large=fleet.large_service, host=fleet.host)
 
 
-def _view(address: str, paths: Sequence[str]) -> list[float]:
+def _view(address: str, paths: Sequence[str], times: Times) -> list[float]:
     with httpx.Client(base_url=address, timeout=60) as client:
         client.get("/healthz")
-        return [_call(client, path, []) for path in paths]
+        return [_call(client, path, times) for path in paths]
 
 
-def _call(client: httpx.Client, path: str, refused: list[str | None]) -> float:
-    """Milliseconds of one call; whether the service had no answer is put into `refused`."""
+def _call(client: httpx.Client, path: str, times: Times) -> float:
+    """Milliseconds of one call; notes where the service had no answer, and of how many nodes it was."""
     start = time.perf_counter()
     answer = client.get(path)
     took = (time.perf_counter() - start) * 1e3
-    refused.append(None if answer.is_success else f"{answer.status_code}: {answer.json().get('detail', '')}")
+    if not answer.is_success:
+        times.refused = f"{answer.status_code}: {answer.json().get('detail', '')}"
+    if "X-Nodes" in answer.headers:
+        times.nodes.add(answer.headers["X-Nodes"])
     return took
+
+
+def told_cpu(times: Times) -> str:
+    """CPU of each server for a call."""
+    return " + ".join(f"{spent:.0f}" for spent in times.cpu_ms) + " ms"
 
 
 def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *, days: int, seeded_s: float) -> Section:
@@ -221,7 +249,7 @@ def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *,
             Row(
                 f"{page}: {name}",
                 f"{middle:.0f} / {slow:.0f} / {ordered[-1]:.0f} ms; four viewers {p95(found.together):.0f} ms;"
-                f" first {found.cold[0]:.0f} ms; CPU {found.cpu_ms:.0f} ms",
+                f" first {found.cold[0]:.0f} ms; CPU {told_cpu(found)}",
                 target=f"p95 under {MOST_MS} ms",
                 met=slow < MOST_MS,
             )
@@ -234,7 +262,7 @@ def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *,
         notes=[
             f"Each row: p50 / p95 / largest of {ROUNDS} warm calls by one viewer; p95 with {VIEWERS} viewers at once.",
             "First: the first call after both servers were started with a cold page cache.",
-            "CPU: of the service for a warm call, without that of the database.",
+            "CPU: of the service + of the database server, for a warm call.",
             f"Seeding took {seeded_s:.0f} s; all hosts have ledger rows of 2 hours, 1,000 of them of {days} days.",
             f"At its first answer the service had used {start.cpu_s:.1f} s of CPU, {start.rss_bytes / 2**20:.0f} MiB.",
             f"Measured at {datetime.now(UTC):%H:%M} UTC with a load average of {os.getloadavg()[0]:.1f}.",

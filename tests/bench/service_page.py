@@ -113,18 +113,19 @@ def _call(client: httpx.Client, path: str, seeded: Seeded) -> float:
 
 
 @contextmanager
-def started_anew(cluster: PostgresCluster) -> Iterator[tuple[str, int]]:
-    """Both servers started again, and the database's files dropped from the page cache."""
-    cluster.stop()
-    for path in Path(cluster.places.database).rglob("*"):
-        if path.is_file():
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(descriptor)
-    cluster.start()
-    with serving(cluster.url()) as (address, pid):
+def started_anew(*clusters: PostgresCluster) -> Iterator[tuple[str, int]]:
+    """All servers started again, and the databases' files dropped from the page cache; the first is the service's."""
+    for cluster in clusters:
+        cluster.stop()
+        for path in Path(cluster.places.database).rglob("*"):
+            if path.is_file():
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+                finally:
+                    os.close(descriptor)
+        cluster.start()
+    with serving(clusters[0].url()) as (address, pid):
         _wait(address)
         yield address, pid
 

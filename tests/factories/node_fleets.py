@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import Table
 
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
@@ -84,15 +85,7 @@ def _bring(source: str, target: str) -> None:
         psycopg.connect(libpq_url(source)) as reading,
         psycopg.connect(libpq_url(target), autocommit=True) as writing,
     ):
-        writing.execute("SET session_replication_role = replica")
-        for table in KEYS:
-            columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.c)
-            name = sql.Identifier(table.name)
-            out = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT binary)").format(columns, name)
-            into = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(name, columns)
-            with reading.cursor().copy(out) as rows, writing.cursor().copy(into) as copied:
-                for part in rows:
-                    copied.write(part)
+        bring_rows(reading, writing, {table: {} for table in KEYS})
         # From when on all rows are live: from the latest moment of any server.
         for key, value in reading.execute("SELECT key, value FROM installation WHERE key LIKE '%_live_from'"):
             writing.execute(
@@ -100,6 +93,25 @@ def _bring(source: str, target: str) -> None:
                 " ON CONFLICT (key) DO UPDATE SET value = greatest(i.value, excluded.value)",
                 (key, value),
             )
+
+
+def bring_rows(
+    reading: psycopg.Connection, writing: psycopg.Connection, tables: Mapping[Table, Mapping[str, str]]
+) -> None:
+    """Copy a server's own rows of tables to another; `tables` has SQL in place of some columns of each."""
+    writing.execute("SET session_replication_role = replica")
+    for table, changed in tables.items():
+        columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.c)
+        values = sql.SQL(", ").join(
+            sql.SQL(changed[column.name]) if column.name in changed else sql.Identifier(column.name)
+            for column in table.c
+        )
+        name = sql.Identifier("public", table.name)
+        out = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT binary)").format(values, name)
+        into = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(name, columns)
+        with reading.cursor().copy(out) as rows, writing.cursor().copy(into) as copied:
+            for part in rows:
+                copied.write(part)
 
 
 def dumped(database: Database) -> dict[str, list[str]]:

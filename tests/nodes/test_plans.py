@@ -18,6 +18,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
 from tierscope.storage.fleet.grid import read_grid
+from tierscope.storage.fleet.machines import newest_inventories, read_machines
 from tierscope.storage.fleet.reporting import Limits
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.services import sum_hour
@@ -113,14 +114,22 @@ def hours_of(session: ReadSession) -> list[object]:
     return [sum_hour(session, 1, hosts, utc_now() - timedelta(hours=1))]
 
 
+def machines_of(session: ReadSession) -> object:
+    """What the newest inventories say."""
+    hosts, [times] = newest_inventories(session, [utc_now()])
+    assert len(hosts) == 3
+    return read_machines(session, list(zip(hosts.tolist(), times.tolist(), strict=True)))
+
+
 @pytest.mark.parametrize(
     ("ask", "remote"),
     [
         (lambda session: sum_minutes(session, utc_now() - timedelta(hours=1), utc_now()), "GROUP BY"),
         (hours_of, "GROUP BY"),
+        (machines_of, "jsonb_path_query_first(body, "),
         (lambda session: read_grid(session, Limits(utc_now(), utc_now(), utc_now()), limit=50), "JOIN"),
     ],
-    ids=["minutes of the fleet", "an hour of a service", "the grid"],
+    ids=["minutes of the fleet", "an hour of a service", "machines", "the grid"],
 )
 def test_nodes_sum_and_join_by_themselves(
     fleet: tuple[Database, Populated], ask: Callable[[ReadSession], object], remote: str
@@ -131,7 +140,7 @@ def test_nodes_sum_and_join_by_themselves(
     told = [(statement, scan) for statement, plan in plans(database, heard) for scan in scans(plan)]
     summed = [scan for _, scan in told if remote in scan.get("Remote SQL", "")]
     assert set().union(*map(servers, summed)) == {"0", "1", "2"}, json.dumps(told)
-    if remote == "GROUP BY":
+    if remote != "JOIN":
         assert all(scan.get("Async Capable") for scan in summed), "all at once"
 
 

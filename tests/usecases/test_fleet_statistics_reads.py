@@ -17,6 +17,7 @@ from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.statistics import Quantiles
 from tierscope.storage.statistics.rows import SketchRow, ensure_groups, replace_sketches, store_features, try_lock
 from tierscope.usecases.fleet.events import EventRequest, Events
+from tierscope.usecases.statistics.machines import KnownMachines
 from tierscope.usecases.statistics.network import NetworkReads
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.update import UpdateFleetStatistics, merge_hours
@@ -250,6 +251,29 @@ def test_peers_of_which_some_have_smc_are_warned_of(database: Database, database
     assert "changed on node-001, node-003" in changed
     done = call("network", "demo/cache", env={**os.environ, "TIERSCOPE_DATABASE_URL": database_url})
     assert "Peer hosts of demo/cache: Confounder rdma_smc: node-000 have" in done.stdout
+
+
+def test_inventories_that_are_known_are_not_read_again(database: Database) -> None:
+    fleet = make_fleet(database, 2, hours=1, devices=lambda number: ((), ("smc",) if number else ()))
+    machines = KnownMachines()
+
+    def devices() -> list[list[frozenset[str] | None]]:
+        with database.read() as session:
+            at_once = machines.at(session, fleet.now - timedelta(days=1), fleet.now - timedelta(hours=1), fleet.now)
+        return [[machine.devices for _, machine in sorted(found.items())] for found in at_once]
+
+    none, smc, rdma = frozenset[str](), frozenset({"smc"}), frozenset({"mlx5_0"})
+    assert devices() == [[], [none, none], [none, smc]]
+    with database.write() as transaction:
+        changed = "UPDATE inventory SET body = body || CAST(:new AS jsonb)"
+        transaction.execute(text(changed), {"new": '{"rdma_devices": ["mlx5_0"]}'})
+    assert devices() == [[], [none, none], [none, smc]], "what an inventory says does not change"
+    with database.write() as transaction:
+        transaction.execute(
+            text("INSERT INTO inventory SELECT host_id, :at, body FROM inventory WHERE host_id = 1 LIMIT 1"),
+            {"at": fleet.now - timedelta(seconds=1)},
+        )
+    assert devices() == [[], [none, none], [rdma, smc]]
 
 
 def test_without_statistics_the_answer_says_so(database: Database) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
@@ -38,6 +38,16 @@ def like_key(labels: Mapping[str, str], inventory: Mapping[str, Any] | None, age
     """The key of a host from its labels and its inventory (field names of the contract)."""
     body = inventory or {}
     return LikeKey(_sku(labels, body), _ratio(body), _kernel(body), agent_version or "")
+
+
+def told_key(of_inventory: LikeKey | None, labels: Mapping[str, str], agent_version: str | None) -> LikeKey:
+    """The key of a host from what its inventory alone says (None: it has none), its labels and its agent."""
+    told = like_key(labels, None, agent_version)
+    return (
+        told
+        if of_inventory is None
+        else replace(told, sku=told.sku or of_inventory.sku, ratio=of_inventory.ratio, kernel=of_inventory.kernel)
+    )
 
 
 def _sku(labels: Mapping[str, str], body: Mapping[str, Any]) -> str:

@@ -131,6 +131,25 @@ def list_hosts(
     return [HostRow(*row) for row in session.execute(statement)]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledHost:
+    """A host with what its inventory need not say."""
+
+    id: int
+    name: str
+    labels: dict[str, str]
+    agent_version: str | None
+
+
+def list_labelled(session: ReadSession) -> list[LabelledHost]:
+    """All hosts by name, then id. Retired and revoked ones are left out."""
+    rows = session.ask(
+        "SELECT id, name, labels, agent_version FROM hosts WHERE retired_at IS NULL AND revoked_at IS NULL"
+        " ORDER BY name, id"
+    )
+    return [LabelledHost(*row) for row in rows]
+
+
 def hosts_with_ids(session: ReadSession, host_ids: Sequence[int]) -> list[HostRow]:
     """These hosts, by name, then id."""
     statement = select(*_COLUMNS).where(hosts.c.id.in_(host_ids)).order_by(hosts.c.name, hosts.c.id)

@@ -1,20 +1,27 @@
 """RDMA and SMC-R on both sides of a comparison of services: what may make them differ besides memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated
 
+from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Window
 from tierscope.domain.fleet.network import HostNetwork, NetworkSide, SidesEffect, compare_peers, compare_sides
-from tierscope.storage.base.subjects import SubjectHost, hosts_by_id, service_members
+from tierscope.domain.fleet.peer_hosts import LikeKey
+from tierscope.storage.base.subjects import SubjectHost, hosts_by_id
 from tierscope.storage.fleet.hosts import read_rdma_devices
 from tierscope.storage.statistics.rows import GroupRow, read_groups
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.statistics.machines import KnownMachines
 from tierscope.usecases.statistics.update import read_members
+
+_PEERS_SECONDS = 60.0
+"""As long may labels of hosts have changed unseen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,7 @@ class NetworkReads:
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
+        self._networks = PeerNetworks()
 
     def compare(
         self,
@@ -87,9 +95,7 @@ class NetworkReads:
             one, side = _read_side(session, service_id, window)
             two, other = _read_side(session, other_id or service_id, other_window)
             sides = {view.service_id: view.service for view in (one, two)}
-            peers = [
-                text for service, name in sides.items() for text in _warn_of_service(session, service, name, window)
-            ]
+            peers = [text for side in sides.items() for text in _warn_of_service(self._networks, session, side, window)]
         if one.service_id == two.service_id:
             side, other = NetworkSide("this time", side.hosts), NetworkSide("the other time", other.hosts)
         effect, warnings = compare_sides(side, other)
@@ -102,41 +108,63 @@ def read_networks(session: ReadSession, hosts: Sequence[SubjectHost], window: Wi
     return tuple(HostNetwork(host.name, before.get(host.id), after.get(host.id)) for host in hosts)
 
 
-def warn_of_peers(session: ReadSession, groups: Mapping[int, GroupRow], window: Window) -> dict[int, tuple[str, ...]]:
-    """Warnings by group of peer hosts where RDMA or SMC-R differs between them, or changed within the window.
+class PeerNetworks:
+    """RDMA and SMC-R of peer hosts. Kept by a process: what inventories said, and for a minute which hosts are peers.
 
-    Which hosts are peers is read of their inventories, and only where not all hosts of the services are alike.
+    A read then costs the times of the newest inventories, and what only new ones say.
     """
-    services = {group.service_id for group in groups.values() if group.key is not None}
-    of_service: dict[int, list[int]] = {}
-    for service_id, host_id in service_members(session):
-        if service_id in services:
-            of_service.setdefault(service_id, []).append(host_id)
-    ids = sorted({host_id for hosts in of_service.values() for host_id in hosts})
-    before, after = read_rdma_devices(session, ids, (window.start, window.end))
-    odd = {service for service, hosts in of_service.items() if _differ([(before.get(h), after.get(h)) for h in hosts])}
-    if not odd:
-        return {}
-    members = read_members(session)
-    names = {host.id: host.name for host in hosts_by_id(session, ids)}
-    found = {}
-    for group_id, group in groups.items():
-        if group.key is None or group.service_id not in odd:
-            continue
-        peers = [host for host in members.hosts.get(group.service_id, ()) if members.keys[host] == group.key]
-        networks = [HostNetwork(names[host], before.get(host), after.get(host)) for host in peers if host in names]
-        if warnings := compare_peers(networks):
-            found[group_id] = warnings
-    return found
+
+    def __init__(self) -> None:
+        self._machines = KnownMachines()
+        self._peers: Cache[None, dict[tuple[int, LikeKey], list[int]]] = Cache(1, lifetime_seconds=_PEERS_SECONDS)
+
+    def warnings(
+        self, session: ReadSession, groups: Mapping[int, GroupRow], window: Window
+    ) -> dict[int, tuple[str, ...]]:
+        """Warnings by group of peer hosts where RDMA or SMC-R differs between them, or changed within the window."""
+        wanted = {group.id: (group.service_id, group.key) for group in groups.values() if group.key is not None}
+        if not wanted:
+            return {}
+        starts, ends = self._machines.at(session, window.start, window.end)
+        networks = {
+            host: (starts[host].devices if host in starts else None, machine.devices) for host, machine in ends.items()
+        }
+        if not _differ(set(networks.values())):
+            return {}
+        peers = self._hosts_by_key(session)
+        odd = {
+            group: hosts
+            for group, key in wanted.items()
+            if (hosts := [host for host in peers.get(key, ()) if host in networks])
+            and _differ({networks[host] for host in hosts})
+        }
+        names = {host.id: host.name for host in hosts_by_id(session, sorted({*chain(*odd.values())}))}
+        return {
+            group: compare_peers([HostNetwork(names[host], *networks[host]) for host in hosts if host in names])
+            for group, hosts in odd.items()
+        }
+
+    def _hosts_by_key(self, session: ReadSession) -> dict[tuple[int, LikeKey], list[int]]:
+        found = self._peers.get(None)
+        if found is None:
+            found, members = {}, read_members(session, self._machines)
+            for service_id, hosts in members.hosts.items():
+                for host in hosts:
+                    found.setdefault((service_id, members.keys[host]), []).append(host)
+            self._peers.put(None, found)
+        return found
 
 
-def _warn_of_service(session: ReadSession, service_id: str, name: str, window: Window) -> list[str]:
+def _warn_of_service(
+    networks: PeerNetworks, session: ReadSession, service: tuple[str, str], window: Window
+) -> list[str]:
+    service_id, name = service
     groups = {group.id: group for group in read_groups(session, service_id)}
-    found = warn_of_peers(session, groups, window).values()
+    found = networks.warnings(session, groups, window).values()
     return [f"Peer hosts of {name}: {text}" for texts in found for text in texts]
 
 
-def _differ(networks: Sequence[tuple[frozenset[str] | None, frozenset[str] | None]]) -> bool:
+def _differ(networks: Collection[tuple[frozenset[str] | None, frozenset[str] | None]]) -> bool:
     known = {bool(after) for _, after in networks if after is not None}
     changed = any(before != after for before, after in networks if before is not None and after is not None)
     return len(known) > 1 or changed

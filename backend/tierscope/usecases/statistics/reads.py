@@ -25,7 +25,7 @@ from tierscope.storage.statistics.rows import (
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant, parse_window
 from tierscope.usecases.statistics.lookalikes import find_lookalikes
-from tierscope.usecases.statistics.network import warn_of_peers
+from tierscope.usecases.statistics.network import PeerNetworks
 from tierscope.usecases.statistics.views import (
     Change,
     FleetDrift,
@@ -63,6 +63,7 @@ class FleetStatisticsReads:
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
+        self._networks = PeerNetworks()
 
     def statistics(
         self, *, service: str | None, metric: str | None, from_: str | None, to: str | None
@@ -83,7 +84,7 @@ class FleetStatisticsReads:
             services = {row.id: row for row in list_services(session, origin=None, host=None, after=None, limit=None)}
             rows = _read_rows(session, window, None if service is None else list(groups))
             shown = {row.group_id: groups[row.group_id] for row in rows if row.group_id in groups}
-            confounders = warn_of_peers(session, shown, window)
+            confounders = self._networks.warnings(session, shown, window)
             outliers = _outliers(session, rows, groups, services, metric, confounders)
             found = read_changes(session, window.start, window.end, service=service, metric=metric, limit=MAX_CHANGES)
             changes = _with_events(session, found, window)

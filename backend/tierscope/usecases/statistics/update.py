@@ -11,10 +11,10 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.base.jobs import LATE
-from tierscope.domain.fleet.peer_hosts import like_key
+from tierscope.domain.fleet.peer_hosts import told_key
 from tierscope.domain.statistics import Change, Quantiles, level_changes
 from tierscope.storage.base.subjects import service_members
-from tierscope.storage.fleet.hosts import HostFilter, list_hosts, read_inventories
+from tierscope.storage.fleet.hosts import list_labelled
 from tierscope.storage.fleet.services import service_names
 from tierscope.storage.statistics.fleet_means import SLOT_S, SLOTS
 from tierscope.storage.statistics.rows import (
@@ -33,6 +33,7 @@ from tierscope.storage.statistics.rows import (
 )
 from tierscope.usecases.statistics.features import read_service_features
 from tierscope.usecases.statistics.hour import HOUR, Members, read_hour, sketch_hour
+from tierscope.usecases.statistics.machines import NEWEST, KnownMachines
 
 DAY = timedelta(days=1)
 GRACE = timedelta(minutes=10)
@@ -162,13 +163,17 @@ class UpdateFleetStatistics:
         return len(found)
 
 
-def read_members(session: ReadSession) -> Members:
-    """Hosts of each service and their keys. Retired and revoked hosts are left out."""
-    rows = list_hosts(session, wanted=HostFilter(retired=False), after=None, limit=None)
-    inventories = read_inventories(session, [row.id for row in rows])
+def read_members(session: ReadSession, machines: KnownMachines | None = None) -> Members:
+    """Hosts of each service and their keys. Retired and revoked hosts are left out.
+
+    Args:
+        session: of the fleet.
+        machines: what the process knows of inventories; without it all of them are read.
+    """
+    [said] = (machines or KnownMachines()).at(session, NEWEST)
     keys = {
-        row.id: like_key(row.labels, inventories[row.id][1] if row.id in inventories else None, row.agent_version)
-        for row in rows
+        host.id: told_key(said[host.id].like if host.id in said else None, host.labels, host.agent_version)
+        for host in list_labelled(session)
     }
     hosts: dict[int, list[int]] = {}
     for service_id, host_id in service_members(session):
