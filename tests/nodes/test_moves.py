@@ -40,6 +40,7 @@ from tierscope.usecases.nodes import moves as moves_module
 from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.nodes.turn import Turn
 from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
@@ -434,7 +435,7 @@ def test_what_cannot_be_moved_says_why(fleet: Database) -> None:
         moves.move([host.id], "n7", actor="test")
     with pytest.raises(NotFound, match="no host"):
         moves.move([host.id, "hffff"], "n1", actor="test")
-    with moves._alone(), pytest.raises(Conflict, match="somebody else moves hosts"):
+    with Turn(fleet, Nodes(fleet)).alone(), pytest.raises(Conflict, match="somebody else moves hosts"):
         Moves(fleet).drain("n1", actor="test")
     Purges(fleet).start("host", host.id, confirm=host.identity.name, actor="test")
     with pytest.raises(Conflict, match="are being removed"):

@@ -162,6 +162,13 @@ class Database:
                 )
             return self._others[url]
 
+    def part_with(self, url: str) -> None:
+        """Closes idle connections to a server that `other` opened; those in use are closed when they are given back."""
+        with self._opening:
+            gone = self._others.pop(url, None)
+        if gone is not None:
+            gone.close()
+
     def _engine(self, url: str, *, options: str, pool_size: int) -> Engine:
         engine = create_engine(
             driver_url(url),

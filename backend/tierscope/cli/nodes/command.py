@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import FAILED, print_json
+from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, print_json, say
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.usecases.nodes.changes import NodeState
     from tierscope.usecases.nodes.moves import Moved
+    from tierscope.usecases.nodes.removal import Account
 
 app = typer.Typer(help="PostgreSQL servers that hold a fleet together.", no_args_is_help=True)
 
@@ -81,6 +82,7 @@ def move(
         print_json(asdict(moved))
     else:
         typer.echo(f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {to}.")
+    _tell_unseen(moved.disks_unseen)
 
 
 @app.command()
@@ -102,8 +104,52 @@ def drain(
         typer.echo(f"Moved {drained.hosts} hosts ({drained.rows:,} rows) away from {name}.")
         if drained.stay:
             typer.echo(f"Samples of Prometheus feed {', '.join(drained.stay)}: they stay on {name}.")
+    _tell_unseen(drained.disks_unseen)
     if drained.stay:
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of the node.")],
+    lost: Annotated[
+        bool, typer.Option("--lost", help="It is gone for ever: say which hosts are lost with it, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --lost: give them up.")] = False,
+    demo: Demo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take a drained node out of the fleet. Its database is left as it is."""
+    from tierscope.cli.base.database import actor, open_database
+    from tierscope.usecases.nodes.removal import Removal
+
+    if yes and not lost:
+        fail("--yes goes with --lost", next_step="leave one out, or give both", status=BAD_USAGE)
+    with open_database(Settings(), demo=demo) as database:
+        removal = Removal(database)
+        if lost and not yes:
+            account = removal.account(name)
+            if as_json:
+                print_json(asdict(account))
+            else:
+                _tell_lost(account)
+            fail(
+                f"{len(account.hosts)} hosts would be given up",
+                next_step="restore a backup of them if there is one; else add --yes",
+                status=BAD_USAGE,
+            )
+        removed = removal.give_up(name, actor=actor()) if lost else removal.remove(name, actor=actor())
+    if as_json:
+        print_json(asdict(removed))
+        return
+    if removed.lost is not None:
+        _tell_lost(removed.lost)
+    typer.echo(f"Node {name} is no part of the fleet any more.")
+    if removed.left_bytes is not None:
+        typer.echo(
+            f"Its database, {removed.database}, is left as it is ({removed.left_bytes:,} bytes): it has no hosts and"
+            " nobody reads it. Drop it, or add it again under its name."
+        )
 
 
 @app.command()
@@ -119,6 +165,18 @@ def fill(name: Annotated[str, typer.Argument(help="Name of the node.")], demo: D
 
 def _tell(moved: Moved) -> None:
     typer.echo(f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {moved.to}; {moved.left} to go.", err=True)
+
+
+def _tell_unseen(names: tuple[str, ...]) -> None:
+    if names:
+        say(f"The disk of {', '.join(names)} is not seen from here: whether there was room was not checked.")
+
+
+def _tell_lost(account: Account) -> None:
+    until = f"{account.away_since:%Y-%m-%d %H:%M} UTC"
+    for host in account.hosts:
+        typer.echo(f"{host.public_id}  {host.name}  lost from {host.enrolled_at:%Y-%m-%d} to {until}")
+    typer.echo(f"{len(account.hosts)} hosts are lost with node {account.name}, which is away since {until}.")
 
 
 def _line(state: NodeState) -> str:

@@ -213,13 +213,19 @@ def is_seen(database: Database, node: DataNode) -> None:
             raise Unavailable(str(error).strip().splitlines()[0], retry_after_seconds=5) from error
 
 
+def part_with(transaction: WriteTransaction, node: DataNode) -> None:
+    """Drops the foreign server of a node with what is left of its tables: nothing of it is shown or asked any more."""
+    server = sql.Identifier(node.server)
+    transaction.driver.execute(sql.SQL("DROP SERVER IF EXISTS {} CASCADE").format(server))
+    transaction.driver.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(server))
+
+
 def _reach(transaction: WriteTransaction, node: DataNode) -> None:
     """Makes the server, with a schema for its tables."""
     run = transaction.driver.execute
     server = sql.Identifier(node.server)
     url = make_url(node.url)
-    run(sql.SQL("DROP SERVER IF EXISTS {} CASCADE").format(server))
-    run(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(server))
+    part_with(transaction, node)
     run(sql.SQL("CREATE SCHEMA {}").format(server))
     address = {
         "host": url.host or _first(url.query.get("host")),

@@ -68,9 +68,22 @@ class Placement:
             ranges.setdefault(span[1], self.node_of(span[1]))
         return place_of(ranges)
 
+    def without(self, node: int) -> "Placement":
+        """The same with the ranges of a node on the first server, which has no hosts of them.
+
+        Where each node's numbers begin is still known, so that none is given twice.
+        """
+        held = zip(self.firsts, self.nodes, strict=True)
+        return place_of({first: 0 if holder == node else holder for first, holder in held})
+
+    @property
+    def last_given(self) -> int:
+        """The largest number that a node has had."""
+        return max(self.firsts, default=0) // HOSTS_PER_NODE
+
     def _end(self) -> int:
         """The first number beyond all."""
-        return numbers_of(max(self.firsts, default=0) // HOSTS_PER_NODE)[1]
+        return numbers_of(self.last_given)[1]
 
 
 def place_of(ranges: Mapping[int, int]) -> Placement:

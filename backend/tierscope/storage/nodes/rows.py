@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, insert, make_url, select, text, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.nodes.placement import Placement, place_of
@@ -31,6 +31,12 @@ class DataNode:
     def server(self) -> str:
         """Its name as a foreign server, and of the schema of its tables."""
         return f"tierscope_node_{self.number}"
+
+    @property
+    def place(self) -> str:
+        """Its host and database, without a password."""
+        url = make_url(self.url)
+        return f"{url.host or url.query.get('host') or 'this machine'}/{url.database}"
 
 
 def read_nodes(session: ReadSession) -> tuple[DataNode, ...]:
@@ -85,6 +91,12 @@ def has_list(session: ReadSession) -> bool:
 def insert_node(transaction: WriteTransaction, node: DataNode) -> None:
     """Adds one to the list."""
     transaction.execute(insert(nodes).values(number=node.number, name=node.name, url=node.url))
+
+
+def delete_nodes(transaction: WriteTransaction, *numbers: int) -> None:
+    """Takes nodes off the list; ranges that are theirs no more may have been stored before."""
+    transaction.execute(delete(node_ranges).where(node_ranges.c.node.in_(numbers)))
+    transaction.execute(delete(nodes).where(nodes.c.number.in_(numbers)))
 
 
 def move_nodes(transaction: WriteTransaction, urls: Mapping[int, str]) -> None:

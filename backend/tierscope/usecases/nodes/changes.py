@@ -13,6 +13,7 @@ from tierscope.storage.base.facts import find_fact, store_fact, store_fact_once
 from tierscope.storage.base.partitions import Mode, storage_mode
 from tierscope.storage.base.schema import SchemaState, schema_state, upgrade
 from tierscope.storage.nodes.foreign import drop_pieces, make_pieces, show_fleet
+from tierscope.storage.nodes.leaving import own_numberings
 from tierscope.storage.nodes.numbers import count_hosts, take_numbers
 from tierscope.storage.nodes.placement import MAX_NODE, Placement, numbers_of, place_of
 from tierscope.storage.nodes.rows import (
@@ -20,6 +21,7 @@ from tierscope.storage.nodes.rows import (
     has_ranges,
     insert_node,
     lock_nodes,
+    note_cut,
     read_nodes,
     read_placement,
     read_urls,
@@ -31,6 +33,8 @@ COORDINATOR = "coordinator"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 NODE_FACT = "node"
 """Under which a database keeps its name within its fleet."""
+LAST_NUMBER_FACT = "node_last_number"
+"""Under which a coordinator that has no nodes any more keeps the largest number that one had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,12 @@ class NodeChanges:
             raise Unprocessable(
                 f"{name[:40]!r} names no node: it has 1 to 31 small letters, digits and hyphens, a letter first"
             )
-        with self._database.read() as session:
+        with self._database.own_rows.read() as session:
             there = read_nodes(session)
+            given = max(read_placement(session).last_given, int(find_fact(session, LAST_NUMBER_FACT) or 0))
         if name in {node.name for node in there} | {COORDINATOR}:
             raise Conflict(f"a node with the name {name} is there already")
-        number = max((node.number for node in there), default=0) + 1
+        number = given + 1
         if number > MAX_NODE:
             raise Conflict(f"a fleet has at most {MAX_NODE} nodes")
         node = DataNode(number, name, url)
@@ -113,12 +118,17 @@ class NodeChanges:
         with self._database.write() as transaction:
             lock_nodes(transaction)
             ranges = {span[0]: number for span, number in read_placement(transaction).spans()}
-            if not read_nodes(transaction):
+            is_first = not read_nodes(transaction)
+            if is_first:
                 insert_node(transaction, DataNode(0, COORDINATOR, self._database.url))
-                ranges[0] = 0
+                # Hosts that came back from servers which are no nodes any more keep their numbers.
+                ranges = {numbers_of(number)[0]: 0 for number in {0, *own_numberings(transaction)}}
             insert_node(transaction, node)
             placement = place_of(ranges | {numbers_of(node.number)[0]: node.number})
             store_placement(transaction, placement)
+            if is_first and placement.nodes.count(0) > 1:
+                make_pieces(transaction, 0, placement)
+                note_cut(transaction, 0)
             show_fleet(transaction, read_nodes(transaction), placement)
             append_audit(transaction, AuditRow(self._clock(), actor, "node.add", node.name, {}))
 

@@ -44,6 +44,7 @@ class Nodes:
         self._coordinator = database
         self._listed: Cache[None, tuple[DataNode, ...]] = Cache(1, lifetime_seconds=KEPT_SECONDS)
         self._placement: Placement | None = None
+        self._urls: set[str] = set()
 
     @property
     def coordinator(self) -> Database:
@@ -57,6 +58,10 @@ class Nodes:
             with self._coordinator.own_rows.read() as session:
                 found, self._placement = read_nodes(session), read_placement(session)
             self._listed.put(None, found)
+            urls = {node.url for node in found if node.number}
+            for gone in self._urls - urls:
+                self._coordinator.part_with(gone)
+            self._urls = urls
         return found
 
     def number_of(self, host_id: int) -> int:
@@ -118,6 +123,15 @@ class Nodes:
         """
         if len(self.numbers()) == 1:
             return 0
+        held = self.held_by_takers(but=but)
+        return min(held, key=lambda number: (held[number], number))
+
+    def held_by_takers(self, *, but: int | None = None) -> dict[int, int]:
+        """Hosts by the number of their node, of nodes that answer and take new ones.
+
+        Raises:
+            Unavailable: there is none.
+        """
         with self._coordinator.read() as session:
             nodes = [node for node in read_nodes(session) if node.number != but]
             there = [node.number for node in nodes if node.away_since is None and not node.draining]
@@ -129,7 +143,7 @@ class Nodes:
                 retry_after_seconds=60,
                 next_step="Add one (`tierscope nodes add`), or let one take hosts again (`tierscope nodes fill`).",
             )
-        return min(there, key=lambda number: (held[number], number))
+        return {number: held[number] for number in there}
 
     @property
     def several(self) -> bool:

@@ -8,22 +8,19 @@ A move that is cut off leaves its hosts where the coordinator says that they are
 batches again after `HELD_SECONDS`, or once a move begins. The next move deletes what it left on either side first.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Event
 
 import structlog
 
 from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
-from tierscope.core.errors import Conflict, NotFound, TierscopeError, Unavailable, Unprocessable
+from tierscope.core.database import Database
+from tierscope.core.errors import Conflict, NotFound, TierscopeError, Unavailable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.subjects import find_host
-from tierscope.storage.nodes.foreign import cut, cut_anew, drop_pieces, lock_fleet, make_pieces
+from tierscope.storage.nodes.foreign import cut_anew, drop_pieces, lock_fleet, make_pieces
 from tierscope.storage.nodes.moving import (
     Mark,
-    away_from_home,
     copy_hosts,
     delete_hosts,
     disk_was_full,
@@ -39,28 +36,23 @@ from tierscope.storage.nodes.moving import (
     read_marks,
     store_anew,
     take_time,
-    try_move_lock,
 )
 from tierscope.storage.nodes.placement import Span
 from tierscope.storage.nodes.rows import (
     DataNode,
     lock_nodes,
-    note_cut,
     note_draining,
     read_nodes,
     read_placement,
     store_placement,
 )
-from tierscope.storage.operate.purge_parts import try_purge_lock
-from tierscope.storage.operate.purges import last_purge, next_purge
-from tierscope.usecases.nodes.fleet import Nodes, until_free
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.room import Room, spread
+from tierscope.usecases.nodes.turn import Turn, named, numbered, require_there
 
 HOSTS_AT_ONCE = 8
 HELD_SECONDS = 300.0
 """For how long hosts are refused at most after the process that moves them was killed; it is renewed table by table."""
-SWITCH_TRIES = 60
-_MOST_WAIT_SECONDS = 2.0
-"""Between two of them, so that others read meanwhile."""
 log = structlog.get_logger(__name__)
 
 
@@ -74,6 +66,8 @@ class Moved:
     """The node that has them now."""
     left: int
     """Hosts that are still to be moved by the same command."""
+    disks_unseen: tuple[str, ...] = ()
+    """Nodes whose free disk is not seen from here: whether they have room was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +78,8 @@ class Drained:
     rows: int
     stay: tuple[str, ...]
     """Hosts that cannot be moved: samples of Prometheus feed them, which come to the coordinator."""
+    disks_unseen: tuple[str, ...] = ()
+    """Nodes whose free disk is not seen from here: whether they have room was not checked."""
 
 
 class Moves:
@@ -92,6 +88,8 @@ class Moves:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._nodes = Nodes(database)
+        self._turn = Turn(database, self._nodes)
+        self._room = Room(self._nodes)
         self._clock = clock
 
     def move(
@@ -101,14 +99,14 @@ class Moves:
 
         Raises:
             NotFound: there is no such host or node.
-            Conflict: samples of Prometheus feed a host, a node is away, or somebody else moves hosts.
+            Conflict: samples of Prometheus feed a host, a node is away or has no room, or somebody else moves hosts.
             Unavailable: a server does not answer, is busy or has no room; the hosts that are left are where they were.
         """
-        with self._alone():
+        with self._turn.alone():
             with self._database.read() as session:
                 nodes, placement = read_nodes(session), read_placement(session)
-                target = _named(nodes, to)
-                _require_there(target)
+                target = named(nodes, to)
+                require_there(target)
                 found = {public_id: find_host(session, public_id) for public_id in dict.fromkeys(public_ids)}
             missing = [public_id for public_id, host in found.items() if host is None]
             if missing:
@@ -123,15 +121,21 @@ class Moves:
                     f"samples of Prometheus feed {', '.join(names[:5])}, and they come to the coordinator",
                     next_step="Leave them where they are, and move the others.",
                 )
+            sources: dict[int, list[Span]] = {}
+            for host_id in moving:
+                sources.setdefault(placement.node_of(host_id), []).append((host_id, host_id + 1))
+            for number in sources:
+                require_there(numbered(nodes, number))
+            needed = sum(self._room.size(numbered(nodes, number), spans) for number, spans in sources.items())
+            unseen = self._room.require({target: needed})
             self._note(actor, "host.move", to, {"hosts": len(moving)})
             rows = 0
             for done, host_id in enumerate(moving, start=1):
-                source = _numbered(nodes, placement.node_of(host_id))
-                _require_there(source)
+                source = numbered(nodes, placement.node_of(host_id))
                 moved = self._move_span((host_id, host_id + 1), source, target)
                 rows += moved
                 told(Moved(1, moved, to, len(moving) - done))
-            return Moved(len(moving), rows, to, 0)
+            return Moved(len(moving), rows, to, 0, unseen)
 
     def drain(self, name: str, *, actor: str, told: Callable[[Moved], None] = lambda _: None) -> Drained:
         """Lets a node take no new hosts and moves all that it has, each time to the emptiest of the others.
@@ -141,28 +145,29 @@ class Moves:
         Raises:
             NotFound: there is no such node.
             Unprocessable: it is the only one.
-            Conflict: the node is away, or somebody else moves hosts.
+            Conflict: the node is away, the others have no room, or somebody else moves hosts.
             Unavailable: no other node takes hosts; or a server does not answer, is busy or has no room. Hosts that are
                 left are where they were.
         """
-        with self._alone():
+        with self._turn.alone():
             with self._database.own_rows.read() as session:
                 nodes = read_nodes(session)
-                source = _named(nodes, name)
-                _require_there(source)
+                source = named(nodes, name)
+                require_there(source)
                 fed = fed_by_prometheus(session)
             self._nodes.emptiest(but=source.number)
+            unseen = self._room.require(self._planned(source, nodes, fed))
             with self._database.write() as transaction:
                 note_draining(transaction, source.number, draining=True)
             self._note(actor, "node.drain", name, {})
             hosts = rows = 0
             while (found := self._next(source, fed)) is not None:
                 span, count, left = found
-                target = _numbered(nodes, self._nodes.emptiest(but=source.number))
+                target = numbered(nodes, self._nodes.emptiest(but=source.number))
                 moved = self._move_span(span, source, target)
                 hosts, rows = hosts + count, rows + moved
                 told(Moved(count, moved, target.name, left))
-            return Drained(hosts, rows, self._ids_of(source, fed))
+            return Drained(hosts, rows, self._ids_of(source, fed), unseen)
 
     def fill(self, name: str, *, actor: str) -> None:
         """Lets a node that was drained take new hosts again.
@@ -171,41 +176,31 @@ class Moves:
             NotFound: there is no such node.
         """
         with self._database.own_rows.write() as transaction:
-            node = _named(read_nodes(transaction), name)
+            node = named(read_nodes(transaction), name)
             note_draining(transaction, node.number, draining=False)
         self._note(actor, "node.fill", name, {})
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keeps others from moving hosts, once what a move before left behind is deleted."""
-        with self._database.write() as holding:
-            if not read_nodes(holding):
-                raise Unprocessable("the fleet has one database server", next_step="Add one: `tierscope nodes add`.")
-            if not try_move_lock(holding):
-                raise Conflict("somebody else moves hosts now", next_step="Wait until that has ended.")
-            with self._database.own_rows.read() as session:
-                nodes, placement = read_nodes(session), read_placement(session)
-            for node in nodes:
-                if node.cut and node.away_since is None:
-                    own = self._nodes.own(node.number)
-                    with own.read() as session:
-                        left = away_from_home(session, placement, node.number)
-                    for host_id in left:
-                        with own.write() as transaction:
-                            delete_hosts(transaction, (host_id, host_id + 1))
-                    with own.write() as transaction:
-                        let_go(transaction)
-                        drop_pieces(transaction, (node.number, placement))
-            yield
+    def _planned(self, source: DataNode, nodes: Sequence[DataNode], fed: set[int]) -> dict[DataNode, int]:
+        """How many bytes of a node's hosts go to each of the others."""
+        spans = self._spans_of(source)
+        with self._nodes.own(source.number).read() as own:
+            hosts = len({host_id for span in spans for host_id in hosts_in(own, span)} - fed)
+        if not hosts:
+            return {}
+        each = self._room.size(source, spans) / hosts
+        shares = spread(hosts, self._nodes.held_by_takers(but=source.number))
+        return {numbered(nodes, number): round(each * count) for number, count in shares.items()}
+
+    def _spans_of(self, node: DataNode) -> list[Span]:
+        with self._database.own_rows.read() as session:
+            return [span for span, number in read_placement(session).spans() if number == node.number]
 
     def _next(self, source: DataNode, fed: set[int]) -> tuple[Span, int, int] | None:
         """The range of the next hosts of a node, how many they are and how many come after; None where it has none.
 
         It begins where the hosts before end, so that few ranges are made.
         """
-        with self._database.own_rows.read() as session:
-            placement = read_placement(session)
-        spans = [span for span, node in placement.spans() if node == source.number]
+        spans = self._spans_of(source)
         with self._nodes.own(source.number).read() as own:
             by_span = {span: hosts_in(own, span) for span in spans}
         left = sum(len(set(ids) - fed) for ids in by_span.values())
@@ -226,8 +221,8 @@ class Moves:
     def _move_span(self, span: Span, source: DataNode, target: DataNode) -> int:
         """Moves the hosts of a range; how many rows that were."""
         here, there = self._nodes.own(source.number), self._nodes.own(target.number)
-        self._cut(source, target)
-        purge = self._last_purge()
+        self._turn.show_by_ranges(source, target)
+        purge = self._turn.last_purge()
         with here.write() as transaction:
             hold_back(transaction, span, HELD_SECONDS)
         try:
@@ -247,28 +242,6 @@ class Moves:
             delete_hosts(transaction, span)
         self._tidy(source, target)
         return rows
-
-    def _cut(self, *nodes: DataNode) -> None:
-        """Shows nodes by ranges, before any of them has rows that are not to be shown."""
-        with self._database.own_rows.read() as session:
-            placement = read_placement(session)
-            whole = [node for node in read_nodes(session) if node.number in {n.number for n in nodes} and not node.cut]
-        for node in whole:
-            with self._nodes.own(node.number).write() as own:
-                make_pieces(own, node.number, placement)
-        if whole:
-            self._try(lambda: self._show_cut(whole))
-
-    def _show_cut(self, whole: Sequence[DataNode]) -> None:
-        with self._database.write() as transaction:
-            lock_nodes(transaction)
-            placement = read_placement(transaction)
-            lock_fleet(transaction)
-            there = {node.number: node for node in read_nodes(transaction)}
-            for node in whole:
-                _require_there(there[node.number])
-                cut(transaction, there[node.number], placement)
-                note_cut(transaction, node.number)
 
     def _copy(self, span: Span, here: Database, there: Database) -> tuple[int, list[Mark]]:
         def go_on() -> None:
@@ -293,7 +266,7 @@ class Moves:
         for node in (source, target):
             with self._nodes.own(node.number).write() as own:
                 make_pieces(own, node.number, after)
-        self._try(lambda: self._switch_at_once(span, target, waiting, purge))
+        self._turn.when_free(lambda: self._switch_at_once(span, target, waiting, purge))
 
     def _switch_at_once(self, span: Span, target: DataNode, waiting: list[Mark], purge: int) -> None:
         with self._database.write() as transaction:
@@ -303,9 +276,9 @@ class Moves:
             if number == target.number:  # the connection was lost as it committed
                 return
             nodes = read_nodes(transaction)
-            for node in (_numbered(nodes, number), _numbered(nodes, target.number)):
-                _require_there(node)
-            self._refuse_purged(transaction, purge)
+            for node in (numbered(nodes, number), numbered(nodes, target.number)):
+                require_there(node)
+            self._turn.refuse_purged(transaction, purge)
             lock_fleet(transaction)
             # Nobody reads or writes through the coordinator now, and the row of a host says of its own server's writers
             # that it took none.
@@ -317,18 +290,6 @@ class Moves:
             after = before.moved(span, target.number)
             store_placement(transaction, after)
             cut_anew(transaction, nodes, before, after)
-
-    @staticmethod
-    def _try(work: Callable[[], None]) -> None:
-        """Does what waits for the tables of the fleet, as often as it takes: others read meanwhile."""
-        try:
-            until_free(work, tries=SWITCH_TRIES, pause=lambda tried: Event().wait(min(_MOST_WAIT_SECONDS, tried / 4)))
-        except Unavailable as error:
-            raise Unavailable(
-                f"the hosts stay where they are: {error.detail}",
-                retry_after_seconds=60,
-                next_step="Run this again once long reads of the fleet, such as exports, have ended.",
-            ) from error
 
     def _undo(self, span: Span, target: DataNode, here: Database, there: Database) -> None:
         """Lets hosts stay, unless they moved though nobody could say so. What fails here the next move does."""
@@ -350,26 +311,6 @@ class Moves:
             with self._nodes.own(node.number).write() as own:
                 drop_pieces(own, (node.number, placement))
 
-    def _last_purge(self) -> int:
-        """The number of the newest job that removes data.
-
-        Raises:
-            Conflict: one is not done.
-        """
-        with self._database.own_rows.read() as session:
-            if next_purge(session) is not None:
-                raise Conflict(
-                    "data of a host or a service are being removed",
-                    next_step="Wait until `tierscope purge list` says that it is done.",
-                )
-            return last_purge(session)
-
-    def _refuse_purged(self, transaction: WriteTransaction, purge: int) -> None:
-        if not try_purge_lock(transaction):
-            raise Unavailable("data of a host or a service are being removed", retry_after_seconds=5)
-        if last_purge(transaction) != purge:
-            raise Conflict("data were removed while hosts were copied: they stay", next_step="Run this again.")
-
     def _ids_of(self, node: DataNode, numbers: set[int]) -> tuple[str, ...]:
         with self._nodes.own(node.number).read() as session:
             return public_ids(session, numbers)
@@ -381,22 +322,3 @@ class Moves:
 
 def _too_slow() -> Conflict:
     return Conflict("hosts sent again before their copy was whole: they stay", next_step="Run this again.")
-
-
-def _named(nodes: Sequence[DataNode], name: str) -> DataNode:
-    for node in nodes:
-        if node.name == name:
-            return node
-    raise NotFound(f"no node has the name {name[:40]!r}", next_step="See `tierscope nodes list`.")
-
-
-def _numbered(nodes: Sequence[DataNode], number: int) -> DataNode:
-    return next(node for node in nodes if node.number == number)
-
-
-def _require_there(node: DataNode) -> None:
-    if node.away_since is not None:
-        raise Conflict(
-            f"node {node.name} is away since {node.away_since:%Y-%m-%d %H:%M:%S} UTC",
-            next_step="Run this again once it answers.",
-        )

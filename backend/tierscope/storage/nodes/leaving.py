@@ -1,0 +1,74 @@
+"""What a server leaves behind when it is taken out of a fleet."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.jobs import OF_THE_FLEET
+from tierscope.storage.nodes.placement import HOSTS_PER_NODE
+
+_KINDS = [job.kind for job in OF_THE_FLEET]
+
+
+@dataclass(frozen=True, slots=True)
+class LostHost:
+    """A host that was enrolled and is on no server."""
+
+    public_id: str
+    name: str
+    enrolled_at: datetime
+
+
+def hold_enrolments(transaction: WriteTransaction) -> int:
+    """Keeps hosts from being added to a server or taken from it until the transaction ends; how many it has."""
+    transaction.execute(text("LOCK TABLE hosts IN SHARE ROW EXCLUSIVE MODE"))
+    return int(transaction.execute(text("SELECT count(*) FROM hosts")).scalar_one())
+
+
+def take_over_work(source: ReadSession, coordinator: WriteTransaction) -> int:
+    """Copies the marks of work of the fleet from a server to the coordinator's own; how many."""
+    found = source.execute(
+        text("SELECT kind, subject_id, service_id, bucket, created_at FROM marks WHERE kind = ANY(:kinds) ORDER BY id"),
+        {"kinds": _KINDS},
+    )
+    rows = [row._asdict() for row in found]
+    if rows:
+        coordinator.execute(
+            text(
+                "INSERT INTO public.marks (kind, subject_id, service_id, bucket, created_at)"
+                " VALUES (:kind, :subject_id, :service_id, :bucket, :created_at)"
+            ),
+            rows,
+        )
+    return len(rows)
+
+
+def count_objects(session: ReadSession) -> int:
+    """Objects that a server has in the object store, or has still to delete there."""
+    return int(session.execute(text("SELECT count(*) FROM objects")).scalar_one())
+
+
+def database_bytes(session: ReadSession) -> int:
+    """How large a server's database is."""
+    return int(session.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+
+
+def lost_hosts(session: ReadSession) -> list[LostHost]:
+    """Hosts of the audit trail that no server has which the session sees, and that nobody removed or gave up."""
+    found = session.execute(
+        text(
+            "SELECT a.subject, coalesce(a.detail ->> 'name', '') AS name, a.at FROM audit a"
+            " WHERE a.action = 'host.enrol' AND NOT EXISTS (SELECT FROM hosts h WHERE h.public_id = a.subject)"
+            " AND NOT EXISTS (SELECT FROM audit g WHERE g.subject = a.subject"
+            " AND g.action IN ('host.purge', 'host.lose')) ORDER BY a.id"
+        )
+    )
+    return [LostHost(row.subject, row.name, row.at) for row in found]
+
+
+def own_numberings(session: ReadSession) -> set[int]:
+    """Numbers of nodes that gave hosts of this server their numbers."""
+    found = session.execute(text("SELECT DISTINCT id / :per_node FROM hosts"), {"per_node": HOSTS_PER_NODE})
+    return {int(number) for number in found.scalars()}

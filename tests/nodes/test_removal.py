@@ -1,0 +1,185 @@
+"""Servers leave a fleet: drained ones with nothing lost, those that are gone for ever with an account of what is."""
+
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from cli.commands import call
+from factories import batches
+from factories.derived import drain
+from factories.installations import enrol, store
+from factories.node_fleets import dumped, node_away, several_servers
+from factories.populated import populate
+from fixtures.servers import Template
+from tierscope.core.database import Database
+from tierscope.core.errors import Conflict, Unprocessable
+from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.nodes.removal import Removal
+from tierscope.usecases.nodes.turn import Turn
+from tierscope.usecases.nodes.watch import NodeWatch
+from tierscope.usecases.operate.purges import Purges
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+
+
+@pytest.fixture
+def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
+    with several_servers(template, storage_mode, "n1", "n2") as database:
+        yield database
+
+
+def names(database: Database) -> list[str]:
+    """Servers of the fleet."""
+    return [state.name for state in NodeChanges(database).list()]
+
+
+def url_of(database: Database, name: str) -> str:
+    """Where a node is."""
+    (url,) = [node.url for node in Nodes(database).listed() if node.name == name]
+    return url
+
+
+def asked(database: Database, url: str) -> int:
+    """Foreign tables of a node."""
+    with database.own_rows.read() as session:
+        name = url.rsplit("/", 1)[1].split("?", maxsplit=1)[0]
+        rows = session.driver.execute(
+            "SELECT FROM pg_foreign_table t JOIN pg_foreign_server s ON s.oid = t.ftserver"
+            " WHERE s.srvoptions @> ARRAY['dbname=' || %s]",
+            [name],
+        )
+        return len(rows.fetchall())
+
+
+def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database) -> None:
+    populate(fleet, n_hosts=3)
+    before = dumped(fleet)
+    url = url_of(fleet, "n1")
+    process = Nodes(fleet)
+    watch = NodeWatch(process)
+    watch.look()
+    assert len(watch.shown) == 3
+    Moves(fleet).drain("n1", actor="test")
+    with Nodes(fleet).own(1).write() as own:  # what is made of all hosts waits where its mark is
+        own.driver.execute(
+            "INSERT INTO marks (kind, subject_id, service_id, bucket) VALUES ('fleet_moves', 77, 0, now())"
+        )
+    removed = Removal(fleet).remove("n1", actor="test")
+    assert (removed.number, removed.work >= 1, removed.lost) == (1, True, None)
+    assert (removed.left_bytes or 0) > 0
+    assert asked(fleet, url) == 0
+    shown = dumped(fleet)
+    brought = set(shown.pop("marks")) - set(before.pop("marks"))
+    assert (shown, [mark.startswith("(fleet_moves,77,") for mark in brought]) == (before, [True])
+    watch.look()
+    assert [node.name for node in watch.shown] == ["coordinator", "n2"], "without a restart"
+    assert process.numbers() == (0, 2)
+    drain(fleet)
+    upgrade_all(fleet.url)
+    assert names(fleet) == ["coordinator", "n2"]
+    again = NodeChanges(fleet).add("n1", url, actor="test")
+    assert again.number == 3, "numbers of hosts that have moved are given once"
+    assert enrol(fleet, name="new").identity.id >> 40 == 3
+
+
+def test_the_last_node_leaves_one_server_and_another_one_comes(fleet: Database) -> None:
+    populate(fleet, n_hosts=3)
+    before = dumped(fleet)
+    urls = [url_of(fleet, name) for name in ("n1", "n2")]
+    for name in ("n1", "n2"):
+        Moves(fleet).drain(name, actor="test")
+        Removal(fleet).remove(name, actor="test")
+    assert names(fleet) == ["coordinator"]
+    with fleet.own_rows.read() as session:
+        left = session.driver.execute(
+            "SELECT nspname FROM pg_namespace WHERE nspname IN ('tierscope_fleet', 'tierscope_pieces')"
+            " OR nspname LIKE 'tierscope_node%'"
+        ).fetchall()
+    assert (left, asked(fleet, urls[0])) == ([], 0)
+    assert {**dumped(fleet), "marks": []} == {**before, "marks": []}
+    with pytest.raises(Unprocessable, match="one database server"):
+        Removal(fleet).remove("n1", actor="test")
+    drain(fleet)
+    upgrade_all(fleet.url)
+    before = dumped(fleet)
+    assert NodeChanges(fleet).add("n2", urls[1], actor="test").number == 3
+    assert dumped(fleet) == before, "hosts with numbers of the nodes that left are the coordinator's"
+    host = enrol(fleet, name="new")
+    assert host.identity.id >> 40 == 3
+    assert store(fleet, host, [batches.full_batch(host_id=host.id, seq=0)])
+    Moves(fleet).drain("coordinator", actor="test")
+    assert [state.hosts for state in NodeChanges(fleet).list()] == [0, 4]
+
+
+def test_what_cannot_leave_says_why(fleet: Database) -> None:
+    host = [enrol(fleet, name=f"h{number}") for number in range(3)][1]
+    removal = Removal(fleet)
+    with pytest.raises(Unprocessable, match="the coordinator holds what is of the whole fleet"):
+        removal.remove("coordinator", actor="test")
+    with pytest.raises(Conflict, match="node n1 takes hosts") as refused:
+        removal.remove("n1", actor="test")
+    assert "nodes drain n1" in (refused.value.next_step or "")
+    with Turn(fleet, Nodes(fleet)).alone(), pytest.raises(Conflict, match="somebody else moves hosts"):
+        removal.remove("n1", actor="test")
+    with pytest.raises(Conflict, match="node n1 answers: nothing of it is lost"):
+        removal.account("n1")
+    with fleet.own_rows.write() as transaction:
+        transaction.driver.execute("UPDATE nodes SET draining = true WHERE name = 'n1'")
+    with pytest.raises(Conflict, match="node n1 has 1 hosts"):
+        removal.remove("n1", actor="test")
+    with Nodes(fleet).own(1).write() as own:
+        own.driver.execute(
+            "INSERT INTO objects (key, kind, host_id, service_id, ts, size_bytes, created_at, forgotten_at)"
+            " VALUES ('k', 'traces', 1, 1, now(), 1, now(), now())"
+        )
+    with pytest.raises(Conflict, match="1 objects of node n1 are not deleted"):
+        removal.remove("n1", actor="test")
+    Purges(fleet).start("host", host.id, confirm=host.identity.name, actor="test")
+    with pytest.raises(Conflict, match="are being removed"):
+        removal.remove("n1", actor="test")
+    assert names(fleet) == ["coordinator", "n1", "n2"]
+
+
+def test_a_node_that_is_gone_for_ever_is_given_up_with_an_account(fleet: Database, template: Template) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(4)]
+    Moves(fleet).move([hosts[1].id], "n2", actor="test")
+    Moves(fleet).move([hosts[2].id, hosts[3].id], "n1", actor="test")
+
+    def tierscope(*words: str) -> tuple[int, str, str]:
+        ended = call("nodes", *words, env=os.environ | {"TIERSCOPE_DATABASE_URL": fleet.url})
+        return ended.status, ended.stdout, ended.stderr
+
+    with node_away(template, fleet, 1):
+        with pytest.raises(Conflict, match="node n1 is away since"):
+            Removal(fleet).remove("n1", actor="test")
+        status, told, problem = tierscope("remove", "n1", "--lost")
+        assert (status, "2 hosts would be given up" in problem, "add --yes" in problem) == (2, True, True)
+        for host in hosts[2:]:
+            assert f"{host.id}  {host.identity.name}  lost from " in told
+        assert names(fleet) == ["coordinator", "n1", "n2"]
+        status, told, _ = tierscope("remove", "n1", "--lost", "--yes", "--json")
+        assert status == 0
+        assert [host["public_id"] for host in json.loads(told)["lost"]["hosts"]] == [host.id for host in hosts[2:]]
+        assert names(fleet) == ["coordinator", "n2"]
+        with fleet.read() as session:
+            shown = [row[0] for row in session.driver.execute("SELECT public_id FROM hosts ORDER BY name")]
+            lost = session.driver.execute("SELECT count(*) FROM audit WHERE action = 'host.lose'").fetchone()
+        assert (shown, lost) == ([host.id for host in hosts[:2]], (2,))
+    with node_away(template, fleet, 2):
+        assert [host.public_id for host in Removal(fleet).account("n2").hosts] == [hosts[1].id], "each is told once"
+    assert tierscope("remove", "n2", "--yes")[0] == 2
+
+
+def test_a_command_takes_a_node_out(fleet: Database) -> None:
+    Moves(fleet).drain("n1", actor="test")
+    ended = call("nodes", "remove", "n1", env=os.environ | {"TIERSCOPE_DATABASE_URL": fleet.url})
+    assert (ended.status, "no part of the fleet" in ended.stdout, "is left as it is (" in ended.stdout) == (
+        0,
+        True,
+        True,
+    )
+    assert "Drop it" in ended.stdout
