@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Table
 
 from fixtures.servers import Template
@@ -14,6 +15,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
 from tierscope.storage.nodes.foreign import hide_fleet
 from tierscope.storage.nodes.placement import KEYS
+from tierscope.storage.nodes.rows import DataNode
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.watch import NodeWatch
@@ -22,17 +24,43 @@ from tierscope.usecases.operate.retention import KeepPartitions
 
 @contextmanager
 def several_servers(template: Template, mode: str, *names: str) -> Iterator[Database]:
-    """A coordinator with nodes of these names, each in a database of its own, dropped afterwards."""
-    made = [template.make_database(schema=True, mode=mode)]
+    """A coordinator with nodes of these names, each in a database of its own, dropped afterwards.
+
+    To add a server takes seconds, to copy its database tenths of one: fleets of the same names are made once.
+    """
+    if names not in template.fleets:
+        template.fleets[names] = _add_servers(template, mode, names)
+    copies = [template.copy_database(name) for name in template.fleets[names]]
     try:
-        with closing(Database(template.cluster.url(made[0]))) as database:
-            for name in names:
-                made.append(template.make_database(schema=False, mode=mode))
-                NodeChanges(database).add(name, template.cluster.url(made[-1]), actor="test", storage=mode)  # type: ignore[arg-type]
+        urls = [template.cluster.url(name) for name in copies]
+        _lead_to(urls)
+        with closing(Database(urls[0])) as database:
             yield database
     finally:
-        for name in made:
+        for name in copies:
             template.drop_database(name)
+
+
+def _add_servers(template: Template, mode: str, names: tuple[str, ...]) -> list[str]:
+    """Names of the databases of a new fleet, to which nobody connects."""
+    made = [template.make_database(schema=True, mode=mode)]
+    with closing(Database(template.cluster.url(made[0]))) as database:
+        for name in names:
+            made.append(template.make_database(schema=False, mode=mode))
+            NodeChanges(database).add(name, template.cluster.url(made[-1]), actor="test", storage=mode)  # type: ignore[arg-type]
+    for name in made:
+        template.close_database(name)
+    return made
+
+
+def _lead_to(urls: Sequence[str]) -> None:
+    """Let a copied coordinator show the copies of its nodes: addresses of all servers, its own first."""
+    with psycopg.connect(libpq_url(urls[0])) as connection:
+        for number, url in enumerate(urls):
+            server = sql.Identifier(DataNode(number, "", url).server)
+            database = sql.Literal(conninfo_to_dict(libpq_url(url))["dbname"])
+            connection.execute(sql.SQL("ALTER SERVER {} OPTIONS (SET dbname {})").format(server, database))
+            connection.execute("UPDATE public.nodes SET url = %s WHERE number = %s", (url, number))
 
 
 def gathered(template: Template, database: Database) -> str:
@@ -43,10 +71,9 @@ def gathered(template: Template, database: Database) -> str:
         name = session.connection.engine.url.database or ""
     assert len(urls) == len(nodes)
     database.close()
-    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-    template.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    template.close_database(name)
     copy = template.copy_database(name)
-    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    template.open_database(name)
     url = template.cluster.url(copy)
     with closing(Database(url)) as together, together.own_rows.write() as transaction:
         hide_fleet(transaction)
@@ -69,14 +96,13 @@ def node_away(template: Template, database: Database, number: int) -> Iterator[N
     with database.own_rows.read() as session:
         statement = "SELECT url FROM nodes WHERE number = %s"
         (url,) = session.driver.execute(statement, [number]).fetchone() or ("",)
-    name = psycopg.conninfo.conninfo_to_dict(libpq_url(url))["dbname"]
-    template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    name = str(conninfo_to_dict(libpq_url(url))["dbname"])
+    template.close_database(name)
     try:
-        template.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         assert (watch.look(), len(watch.look())) == ([], 1)
         yield watch
     finally:
-        template.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        template.open_database(name)
         watch.look()
 
 

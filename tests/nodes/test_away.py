@@ -17,7 +17,7 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol
 from factories.services import batch_headers, running
 from factories.waiting import until
-from fixtures.servers import running_cluster
+from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database
 from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.core.settings import Settings
@@ -63,15 +63,25 @@ class Fleet:
         return {item["id"] for item in answer.json()["items"]}
 
 
+@pytest.fixture(scope="module")
+def node() -> Iterator[Template]:
+    """A server with a database for each fleet; who stops it starts it again."""
+    with running_cluster("native", durable=True) as cluster:
+        yield Template(cluster)
+
+
 @pytest.fixture
-def fleet(database_url: str) -> Iterator[Fleet]:
-    with running_cluster("native", durable=True) as node, closing(Database(database_url)) as database:
-        NodeChanges(database).add("n1", node.url(), actor="test", storage="native")
+def fleet(database_url: str, node: Template) -> Iterator[Fleet]:
+    if node.cluster.server is None:
+        node.cluster.start()
+    url = node.cluster.url(node.make_database(schema=True, mode="native"))
+    with closing(Database(database_url)) as database:
+        NodeChanges(database).add("n1", url, actor="test", storage="native")
         here, there = enrol(database, name="here"), enrol(database, name="there")
         with running(Settings(database_url=database_url)) as (app, client):
             watch: NodeWatch = app.state.use_cases.node_watch
             watch.look()
-            yield Fleet(database, client, watch, node, here, there)
+            yield Fleet(database, client, watch, node.cluster, here, there)
 
 
 def test_new_hosts_are_spread_and_found_by_their_numbers(fleet: Fleet) -> None:
