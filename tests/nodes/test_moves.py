@@ -23,7 +23,7 @@ from cli.commands import call
 from factories import batches
 from factories.derived import drain, to_ns
 from factories.installations import Enrolled, enrol, store
-from factories.node_fleets import dumped, several_servers
+from factories.node_fleets import dumped, node_away, several_servers
 from factories.populated import populate
 from factories.waiting import until
 from fixtures.servers import Template
@@ -41,6 +41,7 @@ from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.turn import Turn
+from tierscope.usecases.objects.by_node import keep_objects
 from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
@@ -352,7 +353,7 @@ def test_hosts_take_batches_again_when_a_move_fails(fleet: Database, monkeypatch
 
 
 @native
-def test_objects_of_a_host_go_with_it(fleet: Database, tmp_path: Path) -> None:
+def test_objects_of_a_host_go_with_it(fleet: Database, template: Template, tmp_path: Path) -> None:
     objects = DirectoryStore(tmp_path / "objects")
     with closing(Database(fleet.url, objects=objects)) as database:
         host = [enrol(database, name=f"h{number}") for number in range(2)][1]
@@ -380,6 +381,19 @@ def test_objects_of_a_host_go_with_it(fleet: Database, tmp_path: Path) -> None:
         nodes.forget()
         for number in nodes.numbers():
             assert MoveObjects(nodes.own(number), objects, utc_now).run(full=True).deleted == 0
+        assert (pages(), [found.key for found in objects.list("")]) == (before, keys)
+        stray = f"traces/day={hour:%Y-%m-%d}/stray"
+        objects.put(stray, b"of a database that was restored to before it")
+
+        def swept() -> int:
+            return keep_objects(nodes, objects, lambda: hour + timedelta(days=2))
+
+        with Turn(database, nodes).alone():
+            assert swept() == 0, "objects of hosts that move change lists"
+        with node_away(template, database, 1):
+            assert swept() == 0, "a node that is away may list it"
+        assert sorted(found.key for found in objects.list("")) == sorted([*keys, stray])
+        assert swept() == 1, "what no node lists"
         assert (pages(), [found.key for found in objects.list("")]) == (before, keys)
         Purges(database).start("host", host.id, confirm=host.identity.name, actor="test")
         PurgeWork(nodes, utc_now).run(at_most=timedelta(hours=1))

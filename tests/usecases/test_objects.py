@@ -35,7 +35,7 @@ from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.storage.curve.page_samples import list_samples, read_samples
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
 from tierscope.usecases.nodes.fleet import Nodes
-from tierscope.usecases.objects.mover import PUT_WITHIN, MoveObjects
+from tierscope.usecases.objects.mover import PUT_WITHIN, MoveObjects, sweep
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 from tierscope.usecases.operate.retention import KeepPartitions
@@ -320,7 +320,7 @@ def test_what_lies_there_unlisted_is_swept(database: Database, objects: ObjectSt
     kept = keys(objects)
     day = f"{start_of_data():%Y-%m-%d}"
     objects.put(f"traces/day={day}/service=s/host=h/00-strange.parquet", b"of a database that was restored")
-    assert mover(database, objects).sweep("traces", start_of_data()) == 1
+    assert sweep([database], objects, "traces", start_of_data()) == 1
     assert keys(objects) == kept
 
 

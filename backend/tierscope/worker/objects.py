@@ -5,6 +5,7 @@ from celery import shared_task
 from tierscope.core.clock import utc_now
 from tierscope.core.objects.open import open_store
 from tierscope.core.settings import Settings
+from tierscope.usecases.objects.by_node import keep_objects
 from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.worker.resources import worker_nodes
 
@@ -20,9 +21,6 @@ def move() -> int:
 
 @shared_task(name="objects.keep")
 def keep() -> int:
-    """The same for all hours that are kept, and delete what lies there unlisted; how many of those.
-
-    Nothing where a fleet is on several servers: each would take what others have listed for unlisted.
-    """
-    store, nodes = open_store(Settings()), worker_nodes()
-    return 0 if store is None or len(nodes.numbers()) > 1 else MoveObjects(nodes.own(0), store, utc_now).keep()
+    """The same for all hours that are kept, and delete what lies there unlisted; how many of those."""
+    store = open_store(Settings())
+    return 0 if store is None else keep_objects(worker_nodes(), store, utc_now)

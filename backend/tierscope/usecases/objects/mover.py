@@ -4,6 +4,7 @@ An object is put before its rows refer to it, and deleted after none does: whate
 object too many, which the list of objects knows, and never one too few.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -72,12 +73,6 @@ class MoveObjects:
             deleted += gone
         return Moved(count, size, deleted)
 
-    def keep(self) -> int:
-        """A full run; then what lies unlisted of the day before yesterday, as after a restore of the database."""
-        self.run(full=True)
-        day = self._clock() - timedelta(days=2)
-        return sum(self.sweep(kind, day) for kind in KINDS)
-
     def bring_back(self) -> int:
         """Move the bodies of all objects into their rows again, and give the objects up; how many there were."""
         count = 0
@@ -92,19 +87,6 @@ class MoveObjects:
             count += 1
         self._delete()
         return count
-
-    def sweep(self, kind: ObjectKind, day: datetime) -> int:
-        """Delete objects of a day that are not on the list: those of a database that was restored to before them."""
-        gone = 0
-        found = [item.key for item in self._store.list(f"{kind}/day={day:%Y-%m-%d}/")]
-        for first in range(0, len(found), DELETED_AT_ONCE):
-            some = found[first : first + DELETED_AT_ONCE]
-            with self._database.read() as session:
-                known = stored.listed(session, some)
-            unknown = [key for key in some if key not in known]
-            self._store.delete(unknown)
-            gone += len(unknown)
-        return gone
 
     def _due(self, kind: ObjectKind, *, full: bool) -> list[DueHour]:
         end = hour_of(self._clock() - GRACE)
@@ -136,6 +118,25 @@ class MoveObjects:
                 self._store.delete(keys)
                 stored.take_off(transaction, keys)
         return len(keys)
+
+
+def sweep(servers: Sequence[Database], store: ObjectStore, kind: ObjectKind, day: datetime) -> int:
+    """Delete objects of a day that no server lists: those of a database that was restored to before them.
+
+    Raises:
+        Unavailable: the store or a server cannot be reached; what none of them lists is still there.
+    """
+    gone = 0
+    found = [item.key for item in store.list(f"{kind}/day={day:%Y-%m-%d}/")]
+    for first in range(0, len(found), DELETED_AT_ONCE):
+        unknown = found[first : first + DELETED_AT_ONCE]
+        for server in servers:
+            with server.read() as session:
+                known = stored.listed(session, unknown)
+            unknown = [key for key in unknown if key not in known]
+        store.delete(unknown)
+        gone += len(unknown)
+    return gone
 
 
 class _ChangedError(Exception):
