@@ -35,11 +35,11 @@ SERVERS = 4
 HOSTS, DAYS = 100_000, 7
 WHOLE_HOSTS = 100
 """Hosts of each server with ledgers and hours of all days."""
-RECENT = timedelta(minutes=20)
+RECENT = timedelta(minutes=10)
 ROUNDS = 8
 MOST_WAIT_SECONDS = 60
 _SETTINGS = {
-    "max_wal_size": "2GB",
+    "max_wal_size": "256MB",
     "shared_buffers": "256MB",
     "max_connections": "100",
     "fsync": "off",

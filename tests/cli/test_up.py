@@ -178,6 +178,12 @@ def test_commands_without_an_instance_say_what_to_do(fresh: Tierscope) -> None:
     assert "tierscope up" in done.stderr
 
 
+def test_servers_of_the_demo_are_not_started_for_real_data(fresh: Tierscope) -> None:
+    done = call("up", "--nodes", "3", env=fresh.env)
+    assert done.status == 2
+    assert "add --demo; `tierscope nodes add`" in done.stderr
+
+
 def test_a_wrong_setting_is_named_as_bad_usage(fresh: Tierscope) -> None:
     done = call("config", env={**fresh.env, "TIERSCOPE_PORT": "lots"})
     assert done.status == 2

@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 
 from tierscope.cli.base.instance import Instance, find_instance
+from tierscope.cli.instance.nodes import node_places
 from tierscope.core.embedded.process import ProcessId, identify, is_running, list_with_cwd, stop
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.settings import Settings
 
+DATABASES = ("database", "node-")
+"""How names of components begin that are PostgreSQL."""
 _SUPERVISOR_SECONDS = 90.0
 _ORPHAN_SECONDS = 20.0
 
@@ -46,10 +49,11 @@ def stop_orphans(instance: Instance, state: InstanceState | None) -> bool:
     orphans: list[tuple[ProcessId, signal.Signals]] = []
     for name, component in reversed(list((state.components if state else {}).items())):
         if component.process is not None and is_running(component.process):
-            orphans.append((component.process, signal.SIGINT if name == "database" else signal.SIGTERM))
+            orphans.append((component.process, signal.SIGINT if name.startswith(DATABASES) else signal.SIGTERM))
     for process, number in orphans:
         stop(process, with_signal=number, grace_seconds=_ORPHAN_SECONDS)
-    backends = [identify(pid) for pid in list_with_cwd(instance.places.database)]
+    clusters = [instance.places, *node_places(instance).values()]
+    backends = [identify(pid) for places in clusters for pid in list_with_cwd(places.database)]
     for backend in backends:
         if backend is not None:
             stop(backend, with_signal=signal.SIGTERM, grace_seconds=_ORPHAN_SECONDS)

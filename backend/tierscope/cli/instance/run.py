@@ -21,6 +21,7 @@ from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
 from tierscope.cli.instance.fleet import FleetLog, enter_decisions, make_fleet
 from tierscope.cli.instance.heat import ask_sources, kept_programs, say_sources
+from tierscope.cli.instance.nodes import add_nodes, open_nodes
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -58,6 +59,8 @@ class Options:
 
     port: int
     agent: bool = True
+    nodes: int = 0
+    """Further database servers of the demo, at least; those that were made before start too."""
     private: bool = False
     """Whether what is said goes to a terminal, and into no file."""
 
@@ -171,10 +174,23 @@ class InstanceRun:
             self.publish("setting-up")
             self.supervisor.add("database", cluster)
             self.instance.write_database_url(cluster.url(), account=self.account)
+        nodes = self._start_nodes() if self.instance.demo else {}
         self.publish("setting-up")
         self.say("database: bringing the schema up to date")
         storage = "auto" if self.instance.demo else self.settings.storage
         self.state.storage = upgrade_all(self.instance.read_database_url(), storage=storage)
+        if nodes:
+            for name in add_nodes(self.instance.read_database_url(), nodes):
+                self.say(f"node {name}: takes hosts")
+
+    def _start_nodes(self) -> dict[str, str]:
+        """Start the demo's further database servers; their addresses by name."""
+        urls = {}
+        for name, cluster in open_nodes(self.instance, self.account, self.options.nodes):
+            self.supervisor.add(f"node-{name}", cluster)
+            self.say(f"node {name}: PostgreSQL on the socket in {cluster.places.database_socket_dir}")
+            urls[name] = cluster.url()
+        return urls
 
     def _start_queue(self) -> None:
         configured = None if self.instance.demo else self.settings.redis_url

@@ -19,6 +19,7 @@ from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.down import stop_orphans
 from tierscope.cli.instance.heat import keep_programs, program_of
+from tierscope.cli.instance.nodes import MOST_NODES, node_places
 from tierscope.cli.instance.status import describe, unhealthy
 from tierscope.cli.instance.workloads import check_workloads, keep_workloads, kept_workloads
 from tierscope.core.embedded.account import choose_account
@@ -41,6 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
+    *,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when all is healthy; keep running.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Show a simulated fleet, apart from real data.")] = False,
     no_agent: Annotated[bool, typer.Option("--no-agent", help="Do not measure this host.")] = False,
@@ -62,6 +64,14 @@ def up(
             " is there keeps its own.",
         ),
     ] = None,
+    nodes: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=MOST_NODES,
+            help="With --demo: spread its hosts over so many database servers more, all on this machine.",
+        ),
+    ] = 0,
     no_heat: Annotated[bool, typer.Option("--no-heat", help="Forget the programs that --heat named before.")] = False,
 ) -> None:
     """Start database, queue, API, worker and an agent on this host, and look after them until Ctrl-C or `down`."""
@@ -73,6 +83,12 @@ def up(
         )
     if workload and not demo:
         fail("--workload needs the simulated fleet", next_step="add --demo", status=BAD_USAGE)
+    if nodes and not demo:
+        fail(
+            "--nodes starts servers of the simulated fleet alone",
+            next_step="add --demo; `tierscope nodes add` adds servers of your own",
+            status=BAD_USAGE,
+        )
     workloads = check_workloads(workload or [])
     programs = [program_of(text) for text in heat or []]
     settings = Settings()
@@ -84,6 +100,8 @@ def up(
             fail(
                 "its fleet is there already, with other workloads", next_step="`tierscope down --demo`, then this again"
             )
+        if nodes > len(node_places(instance)):
+            fail("it runs on fewer database servers", next_step="`tierscope down --demo`, then this again")
         if heat or no_heat:
             fail("it goes on with the programs that it started with", next_step="`tierscope down`, then this again")
         return
@@ -95,7 +113,7 @@ def up(
         keep_programs(instance, programs)
     os.umask(0o077)
     private = sys.stdout.isatty()
-    options = Options(port=settings.port if port is None else port, agent=not no_agent, private=private)
+    options = Options(port=settings.port if port is None else port, agent=not no_agent, nodes=nodes, private=private)
     if detach:
         _detach(instance, options, wait=not no_wait)
         return
@@ -118,6 +136,7 @@ def _detach(instance: Instance, options: Options, *, wait: bool) -> None:
     command = [sys.executable, "-m", "tierscope.cli", "up", "--port", str(options.port)]
     command += ["--demo"] if instance.demo else []
     command += [] if options.agent else ["--no-agent"]
+    command += ["--nodes", str(options.nodes)] if options.nodes else []
     with os.fdopen(open_log(instance.log), "ab") as log:
         log.truncate(0)
         supervisor = subprocess.Popen(  # noqa: S603 - our own command
