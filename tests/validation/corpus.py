@@ -18,6 +18,7 @@ from validation.recordings import (
     is_one_tier,
     knobs_of,
     machine_of,
+    reclaim_of,
     seconds,
 )
 
@@ -57,6 +58,7 @@ def read(name: str) -> Recording:
         machine=machine_of(files, log, load),
         log=log,
         counters=counters_of(files),
+        reclaim=reclaim_of(files),
     )
 
 

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.simulate import Machine, Outcome, TraceColumns, compile_trace, make_policy, replay
-from validation.recordings import BALANCING, PAGES_PER_MIB, SCANNER, Load, Recording
+from tierscope.domain.simulate import Machine, Outcome, TraceColumns, compile_trace, make_policy, parse_settings, replay
+from validation.recordings import BALANCING, PAGES_PER_MIB, SCANNER, Load, Reclaim, Recording
 from validation.tables import Row, verdict
 
 Ints = npt.NDArray[np.int64]
@@ -28,6 +28,10 @@ SCAN_PERIOD_MAX_MS, SCAN_PASS_MIN_S = 60_000, 1.0
 
 DEMOTION_UNIT_S = 500e-6
 """What the emulated kswapd takes to demote 4 KiB. Chosen on that half of the corpus which rules may be made on."""
+LISTS_DEMOTION_UNIT_S, LOOK_S = 350e-6, 80e-6
+"""The same where it looks at pages, and what a look takes. Chosen on that half, of five pairs."""
+KERNEL_PAGE_RATIO = 1 / 512
+"""A page of page tables maps so many."""
 KERNEL_SWITCHES = {
     "allocation_demotes": 1.0,
     "promotion_needs_free": 1.0,
@@ -157,12 +161,36 @@ def _replay(recording: Recording, one_in: int, seed: int) -> Outcome:
     trace = compile_trace(columns(recording, one_in, seed))
     policy = make_policy("numa_balancing" if recording.balancing and not recording.one_tier else "first_touch")
     if recording.balancing == TIERING and recording.demotion and not recording.one_tier:
-        policy = make_policy("hot_page_selection_auto", {**KERNEL_SWITCHES, **recording.settings})
+        settings = {**KERNEL_SWITCHES, **recording.settings, **_list_settings(recording.reclaim)}
+        policy = make_policy("hot_page_selection_auto", settings)
     group = [
         replace(event, reclaim_pages=event.reclaim_pages // one_in, high_pages=_part(event.high_pages, one_in))
         for event in recording.group
     ]
-    return replay(trace, policy, _smaller(_lab_machine(recording), one_in), interval_s=1.0, group=group)
+    machine = _smaller(_lab_machine(recording), one_in)
+    armed = armed_pages(recording, one_in) if policy.kind.loop == "hot_page_selection" else []
+    return replay(trace, policy, machine, interval_s=1.0, group=group, armed_pages=armed)
+
+
+def _list_settings(reclaim: Reclaim | None) -> dict[str, float]:
+    """Lists as the kernel has them, which find files that were read once by themselves."""
+    if reclaim is None:
+        return {}
+    lists = parse_settings([f"lru={reclaim.lru}"])
+    return {**lists, "cache_trim_mode": 0.0, "allocation_demotes": float(reclaim.is_slow_movable)}
+
+
+def armed_pages(recording: Recording, one_in: int) -> list[int]:
+    """Pages that the scanner armed in each second of the replay, spread evenly between snapshots."""
+    if recording.reclaim is None:
+        return []
+    begin = int(np.ceil(recording.load.fill_s))
+    seconds = begin + int(_seconds(recording)[-1]) + 1
+    edges = recording.log[0].at - 1 - begin + np.arange(seconds + 1)
+    times, counts = zip(*recording.reclaim.armed, strict=True)
+    total = np.rint(np.interp(edges, times, counts) / one_in).astype(np.int64)
+    found: list[int] = np.diff(total, prepend=0)[1:].tolist()
+    return found
 
 
 def _part(pages: int | None, one_in: int) -> int | None:
@@ -172,6 +200,14 @@ def _part(pages: int | None, one_in: int) -> int | None:
 def _lab_machine(recording: Recording) -> Machine:
     """The machine with what the emulation makes slow, and a scanner that adapts where its passes were not counted."""
     machine = replace(recording.machine, demotion_unit_s=DEMOTION_UNIT_S)
+    if recording.reclaim is not None:
+        machine = replace(
+            machine,
+            demotion_unit_s=LISTS_DEMOTION_UNIT_S,
+            look_s=LOOK_S,
+            slow_zone_watermarks=recording.reclaim.slow_watermarks,
+            kernel_page_ratio=KERNEL_PAGE_RATIO,
+        )
     if machine.scan_pass_s is not None or BALANCING not in recording.knobs:
         return machine
     longest = float(recording.knobs.get(f"{SCANNER}/scan_period_max_ms", SCAN_PERIOD_MAX_MS)) / 1000
@@ -187,6 +223,7 @@ def _smaller(machine: Machine, one_in: int) -> Machine:
         slow_pages=machine.slow_pages // one_in,
         swap_pages=machine.swap_pages // one_in,
         zone_watermarks=(marks[0] // one_in, marks[1] // one_in, marks[2] // one_in),
+        slow_zone_watermarks=(machine.slow_zone_watermarks[0] // one_in, machine.slow_zone_watermarks[1] // one_in),
         sampled_ratio=1 / one_in,
     )
 

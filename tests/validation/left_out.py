@@ -1,6 +1,7 @@
-"""The half of the corpus that no rule was made on, replayed with three seeds, and why rows fail."""
+"""Both halves of the corpus, of which rules were made on one, replayed with three seeds, and why rows fail."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from statistics import mean
 
@@ -14,12 +15,14 @@ HEADER: Row = ("recording", "promotions", "demotions", "moves", "local", "points
 CAUSES: Mapping[str, str] = {
     "-cxl-": "Emulated CXL memory: each copy of a page takes milliseconds of the real machine, while a demotion here "
     "takes what it takes in the other layouts.",
-    "6.1-nvdimm-small": "Kernel 6.1 has classic lists and no generations; victims are chosen here by last access on "
-    "every kernel.",
-    "huge-pages": "In huge pages every page is used in every second, so that within it nothing tells hot pages of DRAM "
-    "from cold ones: victims are taken in turn, the kernel looks more often than once a second.",
-    "-default": "Default scanner: passes grow here after each one that promoted; the kernel rests longer than that, "
-    "most of all where the hot set does not fit.",
+    "nvdimm-small-huge-pages": "A part of the load's memory came in base pages here (`thp_fault_fallback`), and many "
+    "huge ones found no room in one piece (`thp_migration_fail`); all of it is replayed in huge pages.",
+    "huge-pages": "The time of a look and of a demotion, which decide which huge page is found unused, were chosen for "
+    "all loads together.",
+    "flood": "Demotions of files are cheaper than those of mapped pages, which the replay does not tell apart: kswapd "
+    "falls behind, and hot pages find less room.",
+    "-default": "Default scanner: it arms many pages at once, which the replay spreads over the time between two "
+    "snapshots.",
 }
 """What may be the cause where a row fails, by what its name has; the first that fits."""
 
@@ -89,9 +92,15 @@ def replay(name: str) -> Replayed:
     return Replayed(name, tuple(compare(recording, seed=seed) for seed in SEEDS))
 
 
-def names() -> list[str]:
-    """Those that are left out."""
-    return [name for name in corpus.names() if corpus.is_left_out(name)]
+def replay_all(recordings: Sequence[str]) -> list[Replayed]:
+    """All of these, on every core."""
+    with ProcessPoolExecutor() as cores:
+        return list(cores.map(replay, recordings))
+
+
+def names(*, left_out: bool = True) -> list[str]:
+    """Those that are left out, or those that rules were made on."""
+    return [name for name in corpus.names() if corpus.is_left_out(name) == left_out]
 
 
 def section(replayed: Sequence[Replayed]) -> str:

@@ -50,7 +50,7 @@ _SETTINGS = {
 MANY_PASSES = 4
 WANTED = re.compile(
     r"(events\.log|workload\.log|meta\.json|\d+/proc/(vmstat|zoneinfo|\d+/sched)|\d+/sys/fs/cgroup/load/memory\.current"
-    r"|\d+/sys/devices/system/node/node[01]/meminfo|\d+/sys/devices/virtual/memory_tiering/\w+/nodelist)$"
+    r"|\d+/sys/devices/system/node/node[01]/meminfo|\d+/sys/devices/virtual/memory_tiering/\w+/nodelist|\d+/sys/kernel/mm/lru_gen/enabled)$"
 )
 _GROUP = re.compile(r"^(\d+) (?:at /\S*/)?memory\.(reclaim|high)[ =](\d+)M$", re.MULTILINE)
 _SET = re.compile(r"^\d+ set (/\S+)=(\S+)", re.MULTILINE)
@@ -98,11 +98,26 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
+class Reclaim:
+    """What a recording says of its kernel's lists and scanner.
+
+    `lru`: as the policy's setting names it. `slow_watermarks`: low and high of node 1, pages. `is_slow_movable`: all of
+    node 1 is, so that the kernel's own pages come from node 0. `armed`: `numa_pte_updates` by Unix time.
+    """
+
+    lru: str
+    slow_watermarks: tuple[int, int]
+    is_slow_movable: bool
+    armed: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """One recording. `log` has a row for each second that the load had; `counters` count over the whole run.
 
     `knobs`: values that were set, by the full path of their file. `one_tier`: the kernel took both nodes for one tier.
-    `group`: what was asked of the load's cgroup, in seconds after the load began to fill its memory.
+    `group`: what was asked of the load's cgroup, in seconds after the load began to fill its memory. `reclaim`: None is
+    a replay that knows last accesses and finds the scanner's passes by a rule.
     """
 
     name: str
@@ -113,6 +128,7 @@ class Recording:
     machine: Machine
     log: tuple[Second, ...]
     counters: Mapping[str, int]
+    reclaim: Reclaim | None = None
 
     @property
     def balancing(self) -> int:
@@ -263,6 +279,27 @@ def _watermarks(zoneinfo: str) -> tuple[int, int, int]:
             sums[words[0]] += int(words[1])
     low, high = sums["low"], sums["high"]
     return low, high, sums["promo"] or 2 * high - low
+
+
+def reclaim_of(files: Mapping[str, str]) -> Reclaim:
+    """The kernel's lists, the slower node's zones, and what the scanner armed."""
+    settled = _settled(files)
+    zones = files[f"{settled}/proc/zoneinfo"].partition("Node 1,")[2]
+    low, high = (
+        sum(int(pages) for pages in re.findall(rf"^ +{name} +(\d+)", zones, re.MULTILINE)) for name in ("low", "high")
+    )
+    managed = re.findall(r"zone +(\w+)[^N]*?managed +(\d+)", "Node 1," + zones)
+    armed = (
+        (time, re.search(r"^numa_pte_updates (\d+)", files[f"{time}/proc/vmstat"], re.MULTILINE))
+        for time in _times(files)
+    )
+    generations = files.get(f"{settled}/sys/kernel/mm/lru_gen/enabled", "0")
+    return Reclaim(
+        lru="mglru" if int(generations, 16) else "classic",
+        slow_watermarks=(low, high),
+        is_slow_movable=all(zone == "Movable" for zone, pages in managed if int(pages)),
+        armed=tuple((time, int(found[1])) for time, found in armed if found),
+    )
 
 
 def _scan_pass_s(files: Mapping[str, str], begin: float) -> float | None:

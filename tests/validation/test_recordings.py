@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
 from validation import corpus
-from validation.kernel_lab import FILE, columns
+from validation.kernel_lab import FILE, armed_pages, columns
 from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of
 
 EVENTS = """1795223405 set /sys/kernel/mm/transparent_hugepage/enabled=always rc=0
@@ -49,3 +49,17 @@ def test_huge_pages_are_hot_as_a_whole_and_files_that_are_read_beside_come_once(
     expected = sum(row.flood_mib for row in flooded.log) * PAGES_PER_MIB / 4
     assert len(files) == pytest.approx(expected, rel=0.01)
     assert np.isin(found.row_page, files).sum() == len(files)
+
+
+def test_lists_zones_and_the_scanner_are_read_as_the_kernel_had_them() -> None:
+    classic = corpus.read("6.1-nvdimm-small-moves-slower-default").reclaim
+    generations = corpus.read("6.12-hmat-small-moves-slower-fast")
+    assert classic is not None
+    assert generations.reclaim is not None
+    assert (classic.lru, classic.is_slow_movable) == ("classic", True)
+    assert (generations.reclaim.lru, generations.reclaim.is_slow_movable) == ("mglru", False)
+    low, high = generations.reclaim.slow_watermarks
+    assert 0 < low < high
+    armed = armed_pages(generations, 4)
+    assert min(armed) >= 0
+    assert sum(armed) == pytest.approx(generations.counters["numa_pte_updates"] / 4, rel=0.02)

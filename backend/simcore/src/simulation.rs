@@ -308,6 +308,9 @@ impl Settings<'_> {
                 page_s: self.number("demotion_page_s")?,
                 unit_s: self.number("demotion_unit_s")?,
                 look_s: self.number("look_s")?,
+                slow_low_units: self.count("slow_watermark_low_units")?,
+                slow_high_units: self.count("slow_watermark_high_units")?,
+                kernel_page_units: self.count("kernel_page_units")?,
             })
         } else {
             None

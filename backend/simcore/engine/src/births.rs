@@ -42,6 +42,9 @@ impl State<'_> {
         } else {
             Tier::Dram
         };
+        if first == Tier::Slow {
+            self.keep_slow_free();
+        }
         let found = [first, second]
             .into_iter()
             .find(|&tier| self.free(tier) >= units);

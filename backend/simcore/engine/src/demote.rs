@@ -105,6 +105,7 @@ impl State<'_> {
 
     /// `with_current`: a page of this interval may be evicted where the slower tier is full.
     pub(crate) fn demote_or_evict(&mut self, victim: Victim, with_current: bool) -> bool {
+        self.keep_slow_free();
         if self.free(Tier::Slow) >= self.trace.size(victim.page) as i64 {
             self.lower(victim);
             return true;

@@ -37,8 +37,8 @@ pub(crate) struct Moment {
 pub(crate) enum Look {
     /// There is nothing to look at.
     Empty,
-    /// A page of so many units stays, on this list or another.
-    Passed(u64),
+    /// A page stays, on this list or another.
+    Passed,
     /// It was not used since the last look: it may go.
     Victim(u32),
 }
@@ -171,7 +171,7 @@ impl KernelLru {
             self.test_and_clear(page, seen);
             let units = seen.trace.size(page);
             self.lists.put(page, units, inactive);
-            return Look::Passed(units);
+            return Look::Passed;
         }
         let Some(page) = self.lists.tail(inactive) else {
             return Look::Empty;
@@ -190,7 +190,7 @@ impl KernelLru {
         }
         self.lists
             .put(page, units, if goes_up { active } else { inactive });
-        Look::Passed(units)
+        Look::Passed
     }
 
     /// Whose list is scanned next: in proportion of its size and inverse to what putting pages back cost.
@@ -242,7 +242,7 @@ impl KernelLru {
         };
         let Some(page) = order.into_iter().find_map(|list| self.lists.tail(list)) else {
             self.oldest += 1;
-            return Look::Passed(0);
+            return Look::Passed;
         };
         let was_used = self.test_and_clear(page, seen);
         if !was_used && !seen.pages[page as usize].is(PROMOTED) {
@@ -254,7 +254,7 @@ impl KernelLru {
             units,
             list_of(type_of(page, seen.trace), self.youngest),
         );
-        Look::Passed(units)
+        Look::Passed
     }
 
     /// `should_run_aging`: fewer than three generations, or three of which the oldest is small or the youngest large.
@@ -401,10 +401,10 @@ mod tests {
     #[test]
     fn classic_lists_give_a_used_page_a_second_chance_and_then_make_it_active() {
         let mut case = Case::new(Lru::Classic, &[0, 1]);
-        assert_eq!([case.look(0), case.look(0)], [Look::Passed(1); 2]);
+        assert_eq!([case.look(0), case.look(0)], [Look::Passed; 2]);
         case.touch(0, 1);
         // Page 0 was used at two looks in a row: it is active. Page 1 was not used since: it goes.
-        assert_eq!(case.look(1), Look::Passed(1));
+        assert_eq!(case.look(1), Look::Passed);
         assert_eq!(case.lru.lists.of(0), Some(list_of(ANON, 1)));
         assert_eq!(case.look(1), Look::Victim(1));
     }
@@ -420,7 +420,7 @@ mod tests {
         case.act(1, |lru, _| lru.remove(1, 1));
         // One active page and no inactive one: used or not, it goes down, and has its chance there.
         case.touch(0, 2);
-        assert_eq!(case.look(2), Look::Passed(1));
+        assert_eq!(case.look(2), Look::Passed);
         assert_eq!(case.lru.lists.of(0), Some(list_of(ANON, 0)));
         assert_eq!(case.look(2), Look::Victim(0));
     }

@@ -3,7 +3,7 @@
 use crate::kernel_lru::{KernelLru, Look};
 use crate::page::Tier;
 use crate::params::{Kswapd, Policy};
-use crate::state::{Awake, State};
+use crate::state::State;
 
 impl Kswapd {
     /// Seconds to demote a page of so many units.
@@ -15,7 +15,7 @@ impl Kswapd {
 impl State<'_> {
     /// Wakes it (`wakeup_kswapd`): an allocation found too little free, or a promotion.
     pub(crate) fn wake_kswapd(&mut self) {
-        self.kswapd.is_awake = self.params.kswapd.is_some();
+        self.kswapd.is_on = self.params.kswapd.is_some();
     }
 
     /// Wakes it where an allocation of so many units finds no more than the low watermark.
@@ -23,11 +23,39 @@ impl State<'_> {
     /// Those of the service go to the slower tier while that has room, and wake nobody then (`get_page_from_freelist`).
     pub(crate) fn wake_for_allocation(&mut self, units: i64) {
         if let Policy::HotPageSelection(hot) = self.params.policy
-            && (hot.allocation_demotes || self.free(Tier::Slow) < units)
+            && ((hot.allocation_demotes && self.needs_kernel_page(units))
+                || self.free(Tier::Slow) < units)
             && self.is_low()
         {
             self.wake_kswapd();
         }
+    }
+
+    /// Whether the kernel needs a page for itself now that so many units are allocated, which must come from DRAM.
+    fn needs_kernel_page(&mut self, units: i64) -> bool {
+        let every = self
+            .params
+            .kswapd
+            .map_or(0, |kswapd| kswapd.kernel_page_units);
+        self.kswapd.allocated_units += units as u64;
+        let needs = self.kswapd.allocated_units >= every;
+        if needs {
+            self.kswapd.allocated_units = 0;
+        }
+        needs
+    }
+
+    /// Drops files of the slower tier where little of it is free, as its own kswapd does, so that demotion finds room.
+    pub(crate) fn keep_slow_free(&mut self) {
+        let Some(kswapd) = self.params.kswapd else {
+            return;
+        };
+        if self.free(Tier::Slow) > kswapd.slow_low_units as i64 {
+            return;
+        }
+        while self.free(Tier::Slow) < kswapd.slow_high_units as i64
+            && self.evict_next(Tier::Slow, false)
+        {}
     }
 
     pub(crate) fn is_low(&self) -> bool {
@@ -36,7 +64,7 @@ impl State<'_> {
 
     /// Lets it work for so long (`balance_pgdat`): up to the promo watermark, which is that of tiering mode.
     pub(crate) fn run_kswapd(&mut self, seconds: f64, with_current: bool) {
-        let (Some(kswapd), true) = (self.params.kswapd, self.kswapd.is_awake) else {
+        let (Some(kswapd), true) = (self.params.kswapd, self.kswapd.is_on) else {
             return;
         };
         self.kswapd.seconds += seconds;
@@ -57,7 +85,7 @@ impl State<'_> {
                 break;
             }
         }
-        self.kswapd = Awake::default();
+        self.kswapd.sleep();
     }
 
     /// The same with the kernel's lists: each look takes its time, and pages go on being used meanwhile.
@@ -77,19 +105,19 @@ impl State<'_> {
                 Some(Look::Victim(page)) => {
                     passed = 0;
                     let units = self.trace.size(page);
-                    self.kswapd.seconds -= kswapd.cost_s(units) + kswapd.look_s * units as f64;
+                    self.kswapd.seconds -= kswapd.cost_s(units) + kswapd.look_s;
                     if !self.demote_or_evict(self.victim_of(page), with_current) {
                         break;
                     }
                 }
-                Some(Look::Passed(units)) => {
+                Some(Look::Passed) => {
                     passed += 1;
-                    self.kswapd.seconds -= kswapd.look_s * units as f64;
+                    self.kswapd.seconds -= kswapd.look_s;
                 }
                 _ => break,
             }
         }
         self.part = until;
-        self.kswapd = Awake::default();
+        self.kswapd.sleep();
     }
 }

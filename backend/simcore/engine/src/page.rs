@@ -79,6 +79,11 @@ impl Page {
         self.is(ACTIVE) && now - self.last < INACTIVE_AFTER
     }
 
+    /// Whether it was touched in an interval after its first.
+    pub(crate) fn is_used_again(&self) -> bool {
+        self.is(ACTIVE) || self.history > 1
+    }
+
     /// Whether the scanner, which came in that interval, left it armed: it was neither used nor moved since.
     pub(crate) fn is_armed(&self, scanned: u32) -> bool {
         scanned != NEVER && scanned > self.last && (self.demoted == NEVER || scanned > self.demoted)

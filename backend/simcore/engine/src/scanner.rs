@@ -1,6 +1,6 @@
 //! The scanner that arms hint faults (`task_numa_work`): how far it came in its pass, and when it came to each page.
 
-use crate::page::{NEVER, Page, Tier};
+use crate::page::{Kind, NEVER, Page, Tier};
 use crate::params::Scan;
 use crate::trace::Trace;
 
@@ -65,6 +65,8 @@ impl Scanner {
     }
 
     /// Arms so many units of the slower tier that are not armed, from where it stands on, as a recorded kernel did.
+    ///
+    /// Files that were read once are taken for unmapped: the scanner comes to mapped memory alone.
     pub(crate) fn arm(&mut self, units: u64, now: u32, trace: &Trace, pages: &[Page]) {
         let (mut left, count) = (units, pages.len());
         for _ in 0..count {
@@ -74,7 +76,10 @@ impl Scanner {
             let at = self.hand;
             self.hand = (at + 1) % count;
             let page = &pages[at];
-            if page.tier == Tier::Slow && !page.is_armed(self.visited[at]) {
+            if page.tier == Tier::Slow
+                && !page.is_armed(self.visited[at])
+                && (trace.kind(at as u32) != Kind::File as usize || page.is_used_again())
+            {
                 self.visited[at] = now;
                 left = left.saturating_sub(trace.size(at as u32));
             }
@@ -183,6 +188,37 @@ mod tests {
         // Page 0 was used since, which takes its fault; 2 is still armed.
         pages[0].touch(2);
         assert_eq!(arm(9, 3, &pages), [0, 3, 4]);
+    }
+
+    #[test]
+    fn files_that_were_read_once_are_not_armed() {
+        let described = crate::trace::Pages {
+            kinds: &[1; 2],
+            units: &[1; 2],
+            first: &[0; 2],
+            last: &[9; 2],
+            tenants: &[],
+        };
+        let rows = crate::trace::Rows {
+            interval: &[],
+            page: &[],
+            accesses: &[],
+            written: &[],
+        };
+        let trace = Trace::new(10, described, rows).unwrap();
+        let mut pages = [Page {
+            tier: Tier::Slow,
+            ..Page::UNBORN
+        }; 2];
+        pages.iter_mut().for_each(|page| page.touch(0));
+        pages[1].touch(1);
+        let scan = Scan {
+            pass_intervals: f64::INFINITY,
+            ..Scan::EVERY_INTERVAL
+        };
+        let mut scanner = Scanner::new(scan, 2);
+        scanner.arm(9, 2, &trace, &pages);
+        assert_eq!(scanner.visited, [NEVER, 2]);
     }
 
     #[test]

@@ -19,8 +19,17 @@ pub(crate) struct Lowered {
 /// Whether kswapd is awake, and the time that it has not spent yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Awake {
-    pub is_awake: bool,
+    pub is_on: bool,
     pub seconds: f64,
+    /// Units allocated since the kernel last needed a page for itself.
+    pub allocated_units: u64,
+}
+
+impl Awake {
+    /// It has done what it was woken for.
+    pub(crate) fn sleep(&mut self) {
+        (self.is_on, self.seconds) = (false, 0.0);
+    }
 }
 
 /// All of a simulation that changes.

@@ -49,6 +49,8 @@ pub(crate) struct Simple<'a> {
     /// Whether kswapd is awake, and what it has left of its time.
     awake: bool,
     kswapd_s: f64,
+    /// Pages allocated since the kernel needed one for itself.
+    allocated: u64,
     high_units: Option<u64>,
     /// By tenant; the last for pages of one service.
     hands: [usize; 3],
@@ -116,6 +118,7 @@ impl Simple<'_> {
     }
 
     fn lower_this(&mut self, next: usize, with_current: bool) -> Option<bool> {
+        self.keep_slow_free();
         if self.free(At::Slow) < 1 {
             let dropped = self
                 .victims(At::Dram, with_current, true)
@@ -209,9 +212,35 @@ impl Simple<'_> {
         total
     }
 
+    fn needs_kernel_page(&mut self) -> bool {
+        self.allocated += 1;
+        let every = self
+            .params
+            .kswapd
+            .map_or(0, |kswapd| kswapd.kernel_page_units);
+        let needs = self.allocated >= every;
+        self.allocated = if needs { 0 } else { self.allocated };
+        needs
+    }
+
+    /// Drops files of the slower tier up to its high watermark, where no more than low is free.
+    fn keep_slow_free(&mut self) {
+        let Some(kswapd) = self.params.kswapd else {
+            return;
+        };
+        if self.free(At::Slow) > kswapd.slow_low_units as i64 {
+            return;
+        }
+        while self.free(At::Slow) < kswapd.slow_high_units as i64
+            && let Some(&victim) = self.victims(At::Slow, false, true).first()
+        {
+            self.set(victim, At::Dropped);
+        }
+    }
+
     fn room(&mut self, page: usize) -> Option<At> {
         if let Policy::HotPageSelection(hot) = self.policy
-            && (hot.allocation_demotes || self.free(At::Slow) < 1)
+            && ((hot.allocation_demotes && self.needs_kernel_page()) || self.free(At::Slow) < 1)
             && self.free(At::Dram) <= self.memory.watermarks.low as i64
         {
             self.awake = self.params.kswapd.is_some();
@@ -246,6 +275,9 @@ impl Simple<'_> {
             first = At::Slow;
         }
         self.turn += 1;
+        if first == At::Slow {
+            self.keep_slow_free();
+        }
         let second = if first == At::Dram {
             At::Slow
         } else {
@@ -654,6 +686,7 @@ proptest! {
             promoted_in_pass: false,
             awake: false,
             kswapd_s: 0.0,
+            allocated: 0,
             high_units: None,
             hands: [0; 3],
             lowered: [0; 2],

@@ -27,7 +27,9 @@ class Machine:
     `scan_pass_max_s` it takes `scan_pass_growth` times as long after each pass in which pages were promoted; None keeps
     its pace.
     `demotion_page_s`, `demotion_unit_s`: what a demotion takes of kswapd's time, for the page and for each base page.
-    `look_s`: what a look at a page takes, where the policy's `lru` looks at pages.
+    `look_s`: what a look at a page takes, where the policy's `lru` looks at pages. `slow_zone_watermarks`: low and high
+    of the slower tier; where no more than low is free, files there are dropped up to high. `kernel_page_ratio`: pages
+    that the kernel needs for itself, by allocated page; they come from DRAM alone, and wake kswapd where that is low.
     """
 
     dram_pages: int
@@ -45,6 +47,8 @@ class Machine:
     demotion_page_s: float = 0.0
     demotion_unit_s: float = 0.0
     look_s: float = 0.0
+    slow_zone_watermarks: tuple[int, int] = (0, 0)
+    kernel_page_ratio: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what no machine has.
@@ -61,18 +65,25 @@ class Machine:
         marks = self.zone_watermarks
         if marks is not None and not 0 <= marks[0] <= marks[1] <= marks[2] <= self.dram_pages:
             raise ValueError("watermarks must be low <= high <= promo, and at most all of DRAM")
+        self._check_reclaim()
         if self.scan_pass_s is not None and not 0 < self.scan_pass_s < float("inf"):
             raise ValueError("scan_pass_s must be a number of seconds above 0")
         if self.scan_pass_max_s is not None and not 0 < self.scan_pass_max_s < float("inf"):
             raise ValueError("scan_pass_max_s must be a number of seconds above 0")
         if not 1 <= self.scan_pass_growth <= 16:  # noqa: PLR2004 - the kernel doubles it at most
             raise ValueError("scan_pass_growth must be 1..16")
-        if not 0 <= min(self.demotion_page_s, self.demotion_unit_s, self.look_s) < float("inf"):
-            raise ValueError("a demotion and a look take 0 or more seconds")
         if not 0 < self.scan_size_mb <= 1e6:  # noqa: PLR2004 - a terabyte at once
             raise ValueError("scan_size_mb must be above 0 and at most 1000000")
         if not 0.0 < self.sampled_ratio <= 1.0:
             raise ValueError("sampled_ratio must be above 0 and at most 1")
+
+    def _check_reclaim(self) -> None:
+        if not 0 <= min(self.demotion_page_s, self.demotion_unit_s, self.look_s) < float("inf"):
+            raise ValueError("a demotion and a look take 0 or more seconds")
+        if not 0 <= self.slow_zone_watermarks[0] <= self.slow_zone_watermarks[1] <= self.slow_pages:
+            raise ValueError("slow_zone_watermarks must be low <= high, and at most all of the slower tier")
+        if not 0 < self.kernel_page_ratio <= 1:
+            raise ValueError("kernel_page_ratio must be above 0 and at most 1")
 
     @property
     def watermarks(self) -> tuple[int, int, int]:

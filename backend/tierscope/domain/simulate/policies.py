@@ -160,7 +160,10 @@ class Policy:
         ratio = self.settings.get("swap_ratio")
         swap_pages = machine.swap_pages if ratio is None or machine.swap_pages else int(ratio * peak_pages)
         slow_pages = machine.slow_pages if kind.has_slow_tier else 0
-        return replace(machine, slow_pages=slow_pages, swap=swap, swap_pages=swap_pages)
+        slow_marks = machine.slow_zone_watermarks if slow_pages else (0, 0)
+        return replace(
+            machine, slow_pages=slow_pages, slow_zone_watermarks=slow_marks, swap=swap, swap_pages=swap_pages
+        )
 
     def loop_settings(self, machine: Machine, *, interval_s: float, fault_s: float) -> dict[str, float]:
         """What the compiled loop needs, in its own units: pages and seconds."""
@@ -193,6 +196,9 @@ class Policy:
             "demotion_page_s": machine.demotion_page_s / machine.sampled_ratio,
             "demotion_unit_s": machine.demotion_unit_s / machine.sampled_ratio,
             "look_s": machine.look_s / machine.sampled_ratio,
+            "slow_watermark_low_units": machine.slow_zone_watermarks[0],
+            "slow_watermark_high_units": machine.slow_zone_watermarks[1],
+            "kernel_page_units": round(1 / machine.kernel_page_ratio * machine.sampled_ratio),
             "lru": of(_LRU.name, _LRU.default),
             "cache_trim_mode": of("cache_trim_mode", 0),
             "reserve_units": int(of("reserve_ratio", 0) * machine.dram_pages),

@@ -186,14 +186,18 @@ pub(crate) fn scans() -> impl Strategy<Value = Scan> {
 
 /// Reclaim at the end of intervals, or within them at some speed.
 pub(crate) fn kswapds() -> impl Strategy<Value = Option<Kswapd>> {
-    let costs = (0_u32..20, 0_u32..20, 0_u32..9).prop_map(|(page, unit, look)| {
+    let costs = (0_u32..20, 0_u32..20, 0_u32..9, 0_u64..3, 0_u64..4, 0_u64..5);
+    let some = costs.prop_map(|(page, unit, look, low, above, kernel_page_units)| {
         Some(Kswapd {
+            slow_low_units: low,
+            slow_high_units: low + above,
+            kernel_page_units,
             page_s: f64::from(page),
             unit_s: f64::from(unit),
             look_s: f64::from(look),
         })
     });
-    prop_oneof![Just(None), costs]
+    prop_oneof![Just(None), some]
 }
 
 /// Any way to find victims.
