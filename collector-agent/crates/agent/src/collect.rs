@@ -83,6 +83,7 @@ pub struct Collector {
     rescan: Backoff,
     walk: Timer,
     zoneinfo: Timer,
+    schemes: Timer,
     group_files: Timer,
     rounds: Rounds,
     slow: Slow,
@@ -108,6 +109,7 @@ impl Collector {
             rescan: Backoff::new(config.rescan),
             walk: Timer::default(),
             zoneinfo: Timer::default(),
+            schemes: Timer::default(),
             group_files: Timer::default(),
             rounds: Rounds::default(),
             slow: Slow::default(),
@@ -158,8 +160,10 @@ impl Collector {
         self.frame.begin();
         host::read_host(&mut self.reader, &mut self.frame, &mut notes);
         host::read_nodes(&mut self.reader, &mut self.frame, &mut notes, &self.nodes);
-        self.damos
-            .read(&mut self.reader, &mut self.frame, &mut notes, now_ns);
+        if self.schemes.take(now_ns, self.config.schemes_min_ns) {
+            self.damos
+                .read(&mut self.reader, &mut self.frame, &mut notes, now_ns);
+        }
         if self.zoneinfo.take(now_ns, self.config.zoneinfo_min_ns) {
             host::read_zones(&mut self.reader, &mut self.frame, &mut notes);
         }

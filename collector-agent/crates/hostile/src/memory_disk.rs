@@ -63,6 +63,10 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn overwrite_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.overwrite(path, bytes)
+    }
+
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.put(path, bytes);
         Ok(())

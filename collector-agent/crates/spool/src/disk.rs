@@ -23,6 +23,10 @@ pub trait Disk: Send {
     /// After a failure or a crash any prefix of `bytes` may be there, followed by what was there before.
     fn overwrite(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
+    /// The same without waiting until they are durable: a power cut may leave any prefix of `bytes`, the end of a process
+    /// leaves all of them. A later [`Disk::overwrite`] of the file makes its content durable.
+    fn overwrite_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
     /// Replaces the whole file, durably: after a crash it has either the old content or the new one.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
@@ -107,6 +111,10 @@ impl Disk for OsDisk {
         file.write_all(bytes)?;
         file.sync_data()?;
         if created { sync_parent(path) } else { Ok(()) }
+    }
+
+    fn overwrite_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        open_for_writing(path)?.0.write_all(bytes)
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {

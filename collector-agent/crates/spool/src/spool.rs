@@ -246,10 +246,15 @@ impl Spool {
         }
     }
 
-    /// Marks a record as stored by the service: it and all before it are done with.
+    /// Marks a record as stored by the service: it and all before it are done with. A power cut may bring back those of
+    /// the newest segments, which the service then knows already; nothing else does.
     pub fn acknowledge(&mut self, record: &Record) -> Result<()> {
         self.state.sent_bytes += record.payload.len() as u64;
-        self.advance(record.seq)
+        let finished = self.finish_below(record.seq + 1);
+        if finished.is_empty() {
+            return self.state_file.note(&*self.disk, &self.state);
+        }
+        self.save_and_remove(finished)
     }
 
     /// Sets a record aside that the service refuses for good, so that it does not block the queue.
@@ -266,7 +271,13 @@ impl Spool {
     }
 
     fn advance(&mut self, seq: u64) -> Result<()> {
-        self.state.acked_below = self.state.acked_below.max(seq + 1);
+        let finished = self.finish_below(seq + 1);
+        self.save_and_remove(finished)
+    }
+
+    /// Takes note that nothing below `limit` waits any more. Gives the segments that are finished.
+    fn finish_below(&mut self, limit: u64) -> Vec<PathBuf> {
+        self.state.acked_below = self.state.acked_below.max(limit);
         let mut finished = Vec::new();
         while self
             .segments
@@ -279,6 +290,11 @@ impl Spool {
             }
         }
         self.growing &= !self.segments.is_empty();
+        finished
+    }
+
+    /// Removes finished segments, once it is durable that they are: their numbers must not be given out again.
+    fn save_and_remove(&mut self, finished: Vec<PathBuf>) -> Result<()> {
         self.save()?;
         for path in finished {
             // Nothing is lost when this fails: the next start tries again.

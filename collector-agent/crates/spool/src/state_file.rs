@@ -1,6 +1,7 @@
 //! Where the state lies on disk: two files that are written in turn, so that one of them is whole at any time.
 //!
-//! They keep their length, so that making a change durable costs one write of the disk and touches no directory.
+//! They keep their length, so that making a change durable costs one write of the disk and touches no directory. What may
+//! be lost is written unsynced, into the file that is not the newest durable one.
 
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,7 @@ impl StateFile {
             state: None,
             damaged: false,
         };
+        let mut newest = None;
         for (index, path) in file.paths.iter().enumerate() {
             let bytes = match disk.read(path, 0, MAX_BYTES) {
                 Ok(bytes) => bytes,
@@ -49,12 +51,26 @@ impl StateFile {
                     file.generation = generation;
                     file.next = 1 - index;
                     saved.state = Some(state);
+                    newest = Some((path.clone(), bytes));
                 }
                 Some(_) => {}
                 None => saved.damaged = true,
             }
         }
+        // It may have been written unsynced; the next write goes over the other one, which is then the durable one.
+        if let Some((path, bytes)) = newest {
+            disk.overwrite(&path, &bytes).map_err(failed("writing", &path))?;
+        }
         Ok((file, saved))
+    }
+
+    /// Writes the state down for the end of this process. After a power cut it may be the newest durable one instead.
+    pub(crate) fn note(&mut self, disk: &dyn Disk, state: &State) -> Result<()> {
+        let path = &self.paths[self.next];
+        disk.overwrite_unsynced(path, &state.encode(self.generation + 1))
+            .map_err(failed("writing", path))?;
+        self.generation += 1;
+        Ok(())
     }
 
     /// Writes the state durably. After a failure the one before it, or this one, is on disk.

@@ -18,6 +18,8 @@ pub struct CollectorConfig {
     pub zoneinfo_min_ns: i64,
     /// Shortest time between two readings of control groups, whose counters the kernel sums over CPUs for it.
     pub groups_min_ns: i64,
+    /// Shortest time between two readings of what DAMON's schemes did: some ten small files each.
+    pub schemes_min_ns: i64,
     /// Sources that are read more rarely still.
     pub slow: SlowCadences,
     /// Files of single processes; `None` leaves them out.
@@ -61,6 +63,7 @@ impl Default for CollectorConfig {
             rescan: Rescan::default(),
             zoneinfo_min_ns: 5 * SECOND_NS,
             groups_min_ns: 10 * SECOND_NS,
+            schemes_min_ns: 10 * SECOND_NS,
             slow: SlowCadences::default(),
             process_files: Some(ProcessFiles::default()),
             services: true,
@@ -81,6 +84,7 @@ impl CollectorConfig {
             rescan: Rescan::ALWAYS,
             zoneinfo_min_ns: 0,
             groups_min_ns: 0,
+            schemes_min_ns: 0,
             slow: SlowCadences::ALWAYS,
             process_files: Some(process_files),
             ..Self::default()

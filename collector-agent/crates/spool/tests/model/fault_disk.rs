@@ -48,6 +48,10 @@ struct Inner {
     dark: bool,
     /// Undone, unless the same file was written as a whole or cut before it since.
     unsure: Option<Unsure>,
+    /// Files as a power cut leaves them that were written unsynced since their last durable write.
+    unsynced: BTreeMap<PathBuf, Vec<u8>>,
+    /// Whether a write that failed went over one of these.
+    unsynced_gone: bool,
 }
 
 /// Clones share the content: the spool is dropped and opened again on the same disk.
@@ -79,6 +83,8 @@ impl FaultDisk {
             fault: Fault::None,
             dark: false,
             unsure: None,
+            unsynced: BTreeMap::new(),
+            unsynced_gone: false,
         })))
     }
 
@@ -86,8 +92,8 @@ impl FaultDisk {
         self.0.lock().expect("not poisoned").fault = fault;
     }
 
-    /// The power is back. `restore` says whether removed files are there again.
-    pub(crate) fn power_on(&self, restore: bool) {
+    /// The power is back. `restore` says whether removed files are there again. Says whether what was written unsynced may be gone.
+    pub(crate) fn power_on(&self, restore: bool) -> bool {
         let mut inner = self.0.lock().expect("not poisoned");
         let was_dark = std::mem::take(&mut inner.dark);
         inner.fault = Fault::None;
@@ -97,12 +103,17 @@ impl FaultDisk {
         {
             inner.content.files.insert(unsure.path, unsure.left);
         }
+        if was_dark {
+            let unsynced = std::mem::take(&mut inner.unsynced);
+            inner.content.files.extend(unsynced);
+        }
         let removed = std::mem::take(&mut inner.content.removed);
         if restore {
             for (path, bytes) in removed {
                 inner.content.files.entry(path).or_insert(bytes);
             }
         }
+        was_dark | std::mem::take(&mut inner.unsynced_gone)
     }
 
     /// Flips one bit of one segment. Says whether there was one.
@@ -268,6 +279,8 @@ impl Disk for FaultDisk {
         match effect {
             Effect::Part(kept, kind) => {
                 *file = over(share(bytes, kept), file);
+                // Nothing but its beginning is left of what was written unsynced there.
+                inner.unsynced_gone |= inner.unsynced.contains_key(path);
                 inner.settle(path, 0, &[]);
                 Err(io::Error::from(kind))
             }
@@ -280,9 +293,33 @@ impl Disk for FaultDisk {
             _ => {
                 *file = over(bytes, file);
                 inner.settle(path, 0, bytes);
+                inner.unsynced.remove(path);
                 Ok(())
             }
         }
+    }
+
+    fn overwrite_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut inner = self.0.lock().expect("not poisoned");
+        let effect = inner.effect(Operation::Write);
+        if matches!(effect, Effect::Nothing) {
+            return inner.check_power();
+        }
+        // What a power cut leaves of it differs from write to write.
+        let left_share = bytes.iter().copied().fold(0, u8::wrapping_add);
+        let file = inner.content.files.entry(path.to_owned()).or_default();
+        let over = |new: &[u8], old: &[u8]| [new, old.get(new.len()..).unwrap_or_default()].concat();
+        let left = over(share(bytes, left_share), file);
+        let outcome = if let Effect::Part(kept, kind) = effect {
+            *file = over(share(bytes, kept), file);
+            Err(io::Error::from(kind))
+        } else {
+            *file = over(bytes, file);
+            Ok(())
+        };
+        inner.unsynced_gone |= outcome.is_err() && inner.unsynced.contains_key(path);
+        inner.unsynced.insert(path.to_owned(), left);
+        outcome
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
