@@ -250,3 +250,9 @@ def play_swap_traffic(
     Also `asked_ns`, what the measured passes take on a device that keeps up, and `is_settled`. Raises as
     `run_swap_device` does.
     """
+
+def grouped_rows(groups: list[list[int]], fields: list[tuple[str, object]]) -> bytes:
+    """Rows for COPY that each take some entries of columns. Raises ValueError where a column has too few entries."""
+
+def int8_matrix_rows(leading: list[Ints | npt.NDArray[np.int16] | None], values: Ints, present: Bools | None) -> bytes:
+    """Rows for COPY: fixed fields, then one bigint[] each. Raises ValueError where lengths differ."""

@@ -25,7 +25,7 @@ from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.partitions import drop_old, ensure_partitions
 from tierscope.storage.curve import reuse_intervals
-from tierscope.storage.ingest.heat_rows import gap_row
+from tierscope.storage.ingest.heat_rows import gap_rows
 from tierscope.storage.ledger.days import Moves, copy_moves, pack_days, unpack_days
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.rows import first_after, read_ledger, read_newest, recorded_seconds, sum_flows
@@ -218,7 +218,8 @@ def gap_blocks(draw: st.DrawFn) -> tuple[int, int, GapBlock]:
 
 def store_gaps(transaction: WriteTransaction, drawn: list[tuple[int, int, GapBlock]]) -> None:
     rows = [
-        gap_row(host, service, block.end_wall_ns, block, range(len(block.groups))) for host, service, block in drawn
+        gap_rows(host, block.end_wall_ns, block, {service: list(range(len(block.groups)))})
+        for host, service, block in drawn
     ]
     copy.copy_rows(transaction, "gaps", gaps.columns.keys(), rows)
 

@@ -38,6 +38,55 @@ def test_rows_with_missing_elements_arrive_as_they_are(database: Database, data:
     assert found == [(place, None, place, row) for place, row in enumerate(wanted)]
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), entries=st.integers(1, 6), width=st.integers(1, 4))
+def test_rows_of_some_entries_each_arrive_as_they_are(
+    database: Database, data: st.DataObject, entries: int, width: int
+) -> None:
+    def drawn(low: int, high: int, columns: int) -> np.ndarray:
+        size = entries * columns
+        values = data.draw(st.lists(st.integers(low, high), min_size=size, max_size=size))
+        return np.array(values, dtype=np.int64).reshape(entries, columns)
+
+    small, middle, large = (
+        drawn(-(1 << 15), 32_767, 1),
+        drawn(-(1 << 31), (1 << 31) - 1, 1),
+        drawn(-(1 << 63), 1, width),
+    )
+    words = data.draw(
+        st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=entries, max_size=entries)
+    )
+    groups = data.draw(st.lists(st.lists(st.integers(0, entries - 1), max_size=5), min_size=1, max_size=4))
+    encoded = copy.grouped_rows(
+        groups,
+        [
+            ("each", [copy.int8(place) for place in range(len(groups))]),
+            ("same", copy.NULL),
+            ("int2", small),
+            ("int4", middle[:, 0]),
+            ("int8", large),
+            ("text", words),
+        ],
+    )
+    with database.write() as transaction:
+        transaction.execute(text("CREATE TEMP TABLE t (a int8, b text, c int2[], d int4[], e int8[], f text[])"))
+        copy.copy_rows(transaction, "t", tuple("abcdef"), [encoded])
+        found = [tuple(row) for row in transaction.execute(text("SELECT * FROM t ORDER BY a"))]
+        transaction.execute(text("DROP TABLE t"))
+    columns = (small, middle, large)
+    assert found == [
+        (place, None, *(values[group].ravel().tolist() for values in columns), [words[at] for at in group])
+        for place, group in enumerate(groups)
+    ]
+
+
+def test_a_place_beyond_a_column_is_refused() -> None:
+    with pytest.raises(ValueError, match="fewer entries"):
+        copy.grouped_rows([[0, 3]], [("int8", np.zeros((3, 2), dtype=np.int64))])
+    with pytest.raises(ValueError, match="fewer entries"):
+        copy.grouped_rows([[1]], [("text", ["a"])])
+
+
 def test_every_kind_of_field_arrives_as_it_is(database: Database) -> None:
     numbers = np.array([3, -1, 1 << 20], dtype=np.int64)
     empty = np.zeros(0, dtype=np.int64)

@@ -1,6 +1,8 @@
-//! Python bindings of the page fold, records of damo, the simulator's inner loop, swap devices, and samples of Prometheus.
+//! Python bindings of the page fold, records of damo, the simulator's inner loop, swap devices, and samples of Prometheus;
+//! rows of live tables for binary COPY.
 
 mod damo;
+mod live_rows;
 mod sampled_trace;
 mod samples;
 mod settings;
@@ -16,6 +18,8 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<damo::DamoRecord>()?;
     module.add_function(wrap_pyfunction!(damo::looks_like_damo, module)?)?;
     module.add_function(wrap_pyfunction!(damo::read_damo, module)?)?;
+    module.add_function(wrap_pyfunction!(live_rows::grouped_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(live_rows::int8_matrix_rows, module)?)?;
     module.add_class::<sampled_trace::PageTrace>()?;
     module.add_class::<sampled_trace::SampledFold>()?;
     module.add_class::<simulation::SimulationTrace>()?;

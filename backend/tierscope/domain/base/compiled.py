@@ -1,4 +1,4 @@
-"""The compiled core (`tierscope_simcore`), which the rest of the product runs without."""
+"""The compiled core (`tierscope_simcore`). Only storing batches and what names it needs it."""
 
 from types import ModuleType
 

@@ -1,5 +1,7 @@
 """Binary COPY: rows as PostgreSQL reads them, built from arrays without a Python object per value.
 
+Rows of counters and heat, which every batch has many of, are made by the compiled core.
+
 Layout of a stream: signature, then per row the number of fields (int16) and each field as its length (int32, -1 = null)
 and its bytes, then int16 -1. All integers are big-endian. An array field is: dimensions, has-null flag, element type,
 length, lower bound (int32 each), then every element as length and bytes.
@@ -8,13 +10,15 @@ length, lower bound (int32 each), then every element as length and bytes.
 import json
 import struct
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from types import ModuleType
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.database import WriteTransaction
+from tierscope.domain.base.compiled import compiled_core
 
 Int64 = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
@@ -122,37 +126,31 @@ def row(fields: Sequence[bytes]) -> bytes:
 def int8_matrix_rows(leading: Sequence[npt.NDArray[Any] | None], values: Int64, present: Bits | None) -> bytes:
     """Rows of fixed-size fields followed by one bigint[] each.
 
-    `leading`: one array (n,) per field, of dtype int64, int32 or int16 in native order; None = null in all rows.
-    `values`: (n, k); `present`: (n, k) or None = all. A missing element becomes null: its length is -1 and its eight
-    bytes are cut out of the finished matrix by one mask.
+    `leading`: one array (n,) per field, of dtype int64 or int16 in native order; None = null in all rows.
+    `values`: (n, k); `present`: (n, k) or None = all. A missing element becomes null.
     """
-    n, k = values.shape
-    dtype = _row_dtype(tuple(None if column is None else column.dtype.itemsize for column in leading), k)
-    rows = np.zeros(n, dtype=dtype)
-    rows["fields"] = len(leading) + 1
-    for place, column in enumerate(leading):
-        if column is None:
-            rows[f"l{place}"] = -1
-        else:
-            rows[f"l{place}"] = column.dtype.itemsize
-            rows[f"v{place}"] = column
-    rows["dimensions"] = 1
-    rows["type"] = _INT8
-    rows["length"] = k
-    rows["bound"] = 1
-    rows["elements"]["length"] = 8
-    rows["elements"]["value"] = values
-    if present is None or bool(present.all()):
-        rows["bytes"] = _ARRAY_HEADER_BYTES + 12 * k
-        return rows.tobytes()
-    missing = ~present
-    rows["bytes"] = _ARRAY_HEADER_BYTES + 12 * k - 8 * missing.sum(axis=1)
-    rows["nulls"] = missing.any(axis=1)
-    rows["elements"]["length"][missing] = -1
-    head_bytes = dtype.itemsize - 12 * k
-    keep = np.ones(n, dtype=[("head", "?", (head_bytes,)), ("elements", "?", (k, 12))])
-    keep["elements"][:, :, 4:] = present[:, :, None]
-    return rows.view(np.uint8)[keep.view(np.bool_)].tobytes()
+    rows: bytes = _core().int8_matrix_rows(list(leading), values, present)
+    return rows
+
+
+Field: TypeAlias = (
+    tuple[Literal["same"], bytes]
+    | tuple[Literal["each"], list[bytes]]
+    | tuple[Literal["int2", "int4", "int8"], Int64]
+    | tuple[Literal["text"], list[str]]
+)
+"""An encoded field of all rows or of each; or an array from the entries of each row: a column (m,) or (m, width)."""
+
+
+def grouped_rows(groups: list[list[int]], fields: list[Field]) -> bytes:
+    """Rows that each take some entries of columns with m entries: `groups` has the places of their entries."""
+    rows: bytes = _core().grouped_rows(groups, fields)
+    return rows
+
+
+@cache
+def _core() -> ModuleType:
+    return compiled_core("grouped_rows", "storing batches needs")
 
 
 def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str], rows: Iterable[bytes]) -> None:
@@ -178,19 +176,6 @@ def copy_rows(transaction: WriteTransaction, table: str, columns: Sequence[str],
 def _element(item: str) -> np.dtype[Any]:
     """An element of an array; making a type takes longer than packing a short array."""
     return np.dtype([("length", ">i4"), ("value", item)])
-
-
-@lru_cache(maxsize=256)
-def _row_dtype(widths: tuple[int | None, ...], k: int) -> np.dtype[Any]:
-    """A row of fields of so many bytes (None = null), then an array of `k`."""
-    fields: list[Any] = [("fields", ">i2")]
-    for place, width in enumerate(widths):
-        fields.append((f"l{place}", ">i4"))
-        if width is not None:
-            fields.append((f"v{place}", f">i{width}"))
-    fields += [(name, ">i4") for name in ("bytes", "dimensions", "nulls", "type", "length", "bound")]
-    fields.append(("elements", [("length", ">i4"), ("value", ">i8")], (k,)))
-    return np.dtype(fields)
 
 
 def _int_array(values: Int64 | None, oid: int, item: str) -> bytes:

@@ -18,7 +18,7 @@ from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.dirty_buckets import append_missing
 from tierscope.storage.base.live_rows import make_room
 from tierscope.storage.ingest.boots import HostState
-from tierscope.storage.ingest.heat_rows import gap_row, heat_row, tile_epoch_row, trace_row
+from tierscope.storage.ingest.heat_rows import gap_rows, heat_rows, tile_epoch_row, trace_row
 from tierscope.storage.ingest.incoming import Incoming, StoreLimits
 from tierscope.storage.ingest.registry import Registry
 
@@ -143,14 +143,15 @@ class Rows:
         for place in np.flatnonzero(placed.keep).tolist():
             service = self._registry.service(item.host.origin, block.services[place])
             groups[service, int(placed.wall_ns[place])].append(place)
-        for (service, end_ns), places in groups.items():
-            if service in refused:
-                tally.set_aside += len(places)
-                continue
-            self._parts["heat_live"].append(heat_row(item.host.id, service, end_ns, block, places))
+        for key in [key for key in groups if key[0] in refused]:
+            tally.set_aside += len(groups.pop(key))
+        if not groups:
+            return
+        self._parts["heat_live"].append(heat_rows(item.host.id, block, groups))
+        tally.rows["heat"] += len(groups)
+        for service, end_ns in groups:
             self._ends_us.append(end_ns // 1000)
             self.marks.add(("heat", item.host.id, service, bucket_start(end_ns // 1000, TEN_MINUTES_US)))
-            tally.rows["heat"] += 1
 
     def _add_gaps(self, item: Incoming, tally: Tally, refused: set[int]) -> None:
         for block in item.batch.gaps:
@@ -160,13 +161,13 @@ class Rows:
             groups: dict[int, list[int]] = defaultdict(list)
             for place, key in enumerate(block.services):
                 groups[self._registry.service(item.host.origin, key)].append(place)
-            for service, places in groups.items():
-                if service in refused:
-                    tally.set_aside += 1
-                    continue
-                self._parts["gaps"].append(gap_row(item.host.id, service, end_ns, block, places))
+            for service in groups.keys() & refused:
+                del groups[service]
+                tally.set_aside += 1
+            if groups:
+                self._parts["gaps"].append(gap_rows(item.host.id, end_ns, block, groups))
                 self._gap_days.add((item.host.id, from_us(bucket_start(end_ns // 1000, DAY_US))))
-                tally.rows["gaps"] += 1
+                tally.rows["gaps"] += len(groups)
 
     def _add_tiles(self, item: Incoming, tally: Tally, refused: set[int], epochs: dict[int, int]) -> None:
         for epoch in item.batch.tile_epochs:

@@ -1,4 +1,4 @@
-"""The compiled core that reads, packs and folds samples. Without it only remote write and its reads are missing."""
+"""The compiled core that reads, packs and folds samples. Without it nothing is stored."""
 
 from functools import cache
 from types import ModuleType
