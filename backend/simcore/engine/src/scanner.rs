@@ -210,7 +210,8 @@ mod tests {
             tier: Tier::Slow,
             ..Page::UNBORN
         }; 2];
-        pages.iter_mut().for_each(|page| page.touch(0));
+        pages[0].touch(0);
+        pages[1].touch(0);
         pages[1].touch(1);
         let scan = Scan {
             pass_intervals: f64::INFINITY,
