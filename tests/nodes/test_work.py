@@ -25,13 +25,14 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.alerts.rules import Rule, Scope
-from tierscope.domain.base.jobs import OF_THE_FLEET
+from tierscope.domain.base.jobs import JOBS, OF_THE_FLEET
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.operate.retention import KeepPartitions
 from tierscope.usecases.rebuild.by_node import AWAITED
+from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.statistics.update import UpdateFleetStatistics
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -173,6 +174,23 @@ def test_what_is_made_of_all_hosts_waits_for_a_node_that_is_away(template: Templ
     with fleet.read() as session:
         hosts = session.execute(text("SELECT DISTINCT promoted_known FROM fleet_moves")).scalars().all()
     assert hosts == [3], "its own buckets ask for those of the fleet again"
+
+
+def test_who_works_for_the_fleet_leaves_open_buckets_to_the_servers_of_their_hosts(fleet: Database) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]
+    for host in hosts:
+        send_counters(fleet, host, day_before(), range(1, 31))
+    of_hosts = tuple(job for job in JOBS if job not in OF_THE_FLEET)
+    Nodes(fleet).on_each(lambda own: DrainMarks(own, utc_now, jobs=of_hosts).run())
+    for host in hosts:
+        send_counters(fleet, host, utc_now() - timedelta(minutes=3), (1, 2), seq=1)
+    waiting = {kind for kind, _, _ in marks(fleet)}
+    assert waiting >= {"counters", "fleet_moves"}
+    done = DrainMarks(fleet, utc_now, jobs=OF_THE_FLEET).run()
+    assert done.failures == {}
+    assert done.buckets.keys() <= {job.kind for job in OF_THE_FLEET}
+    assert done.buckets["fleet_moves"] > 0
+    assert "counters" in {kind for kind, _, _ in marks(fleet)}
 
 
 def test_exports_and_plans_of_several_servers_are_those_of_one(

@@ -138,13 +138,13 @@ class DrainMarks:
         def extend(now: datetime) -> int:
             """Extend open buckets where that is due: between others too, whose closing may take minutes."""
             nonlocal extended_at
-            if extended_at is not None and now - extended_at < _EXTEND_EVERY:
+            if COUNTERS not in self._jobs or (extended_at is not None and now - extended_at < _EXTEND_EVERY):
                 return 0
             extended_at = now
             return self._extend_open(now, done, failed, sharing=sharing)
 
         while (now := self._clock()) < deadline:
-            extended = extend(now) if COUNTERS in self._jobs else 0
+            extended = extend(now)
             if not self._round(deadline, done, failed, between=extend) and not extended:
                 break
         return done
