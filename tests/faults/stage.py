@@ -77,7 +77,7 @@ def filled(folder: Path) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Stage:
-    """Everything that runs. `small` tells whether the database has a disk that can be filled."""
+    """Everything that runs. `small` tells whether the databases have disks that can be filled."""
 
     folder: Path
     small: bool
@@ -100,6 +100,11 @@ class Stage:
     def database_disk(self) -> Path:
         """The disk that the database is on."""
         return self.cluster.places.data
+
+    @property
+    def node_disk(self) -> Path:
+        """The disk that the second server is on."""
+        return self._second().places.data
 
     def golden_url(self) -> str:
         """The address of the undisturbed database."""
@@ -229,7 +234,10 @@ def staged(
         database = stack.enter_context(closing(Database(cluster.url())))
         node = None
         if two_servers:
-            node = stack.enter_context(running_cluster("native", durable=True))
+            small = stack.enter_context(small_disk(folder / "node-disk", DISK_MIB)) and small
+            node = stack.enter_context(
+                running_cluster("native", durable=True, settings=_DATABASE_SETTINGS, parent=str(folder / "node-disk"))
+            )
             NodeChanges(database).add("n1", node.url(), actor="faults", storage="native")
         env = {
             "TIERSCOPE_DATABASE_URL": cluster.url(),
