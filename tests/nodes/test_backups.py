@@ -19,12 +19,14 @@ from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
 from tierscope.core.database import Database
+from tierscope.core.errors import Conflict
 from tierscope.core.settings import Settings
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.backups import CutPart, consistent_cut
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.nodes.turn import Turn
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -224,6 +226,12 @@ def test_what_cannot_be_backed_up_or_restored_changes_nothing(
         assert (refused.status, "n1" in refused.stderr, copy.exists()) == (1, True, False)
     assert tierscope(template, fleet.url, tmp_path, "backup", str(copy)).status == 0
     before, whole = row_counts(fleet), copy.read_bytes()
+    with Turn(fleet, Nodes(fleet)).alone():
+        for command in (("backup", str(tmp_path / "second.backup")), ("restore", str(copy), "--replace")):
+            refused = tierscope(template, fleet.url, tmp_path, *command)
+            assert (refused.status, "hosts move between nodes now" in refused.stderr) == (1, True)
+    with consistent_cut(fleet), pytest.raises(Conflict, match="a backup is made or restored"):
+        Moves(fleet).drain("n1", actor="test")
     for share in (0.1, 0.5, 0.98):
         copy.write_bytes(whole[: int(len(whole) * share)])
         refused = tierscope(template, fleet.url, tmp_path, "restore", str(copy), "--replace")

@@ -64,13 +64,16 @@ def restore_archive(path: Path, tools: ClientTools, database: Database, given: l
     Returns the names of the nodes.
     """
     from tierscope.storage.base.restore import replaced_database
-    from tierscope.usecases.nodes.backups import adopt_nodes, check_targets
+    from tierscope.usecases.nodes.backups import adopt_nodes, check_targets, hosts_stay
 
     with ExitStack() as ended:
         archive = ended.enter_context(_opened(path))
         manifest = json.loads(archive.read(_MANIFEST))
         names = {int(node["number"]): str(node["name"]) for node in manifest["nodes"]}
         urls = _addresses(database, names, given)
+        # Hosts stay where they are until all servers are filled; the sessions of who holds them end with the databases.
+        staying = ended.enter_context(ExitStack())
+        staying.enter_context(hosts_stay(database))
         check_targets(database, names, urls)
         for node in manifest["nodes"]:  # the coordinator is entered first, so that it takes its place last
             number = int(node["number"])
@@ -85,6 +88,7 @@ def restore_archive(path: Path, tools: ClientTools, database: Database, given: l
                 tools.run(urls[number], command, reads=dump)
             if number == 0:
                 _show(tools, archive, urls, name, adopt_nodes)
+        staying.close()
     database.close()
     return list(names.values())
 

@@ -11,6 +11,7 @@ from tierscope.storage.base.facts import find_fact
 from tierscope.storage.base.partitions import Mode, storage_mode
 from tierscope.storage.nodes.cut import OpenSnapshot, hold_writes, open_snapshot
 from tierscope.storage.nodes.foreign import show_fleet
+from tierscope.storage.nodes.moving import try_move_lock
 from tierscope.storage.nodes.numbers import has_tables, which_database
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes, read_placement
 from tierscope.usecases.nodes.changes import NODE_FACT
@@ -38,14 +39,34 @@ class Cut:
 
 
 @contextmanager
+def hosts_stay(database: Database) -> Iterator[None]:
+    """Keeps hosts from being moved between nodes: views that show them come and go meanwhile.
+
+    Raises:
+        Conflict: they move now.
+    """
+    with database.own_rows.write() as holding:
+        if not try_move_lock(holding):
+            raise Conflict(
+                "hosts move between nodes now",
+                next_step="Wait until that has ended. A drain may be stopped: it goes on when run again.",
+            )
+        yield
+
+
+@contextmanager
 def consistent_cut(database: Database) -> Iterator[Cut]:
     """Takes a snapshot of each server, the coordinator's last: it knows all services that rows of nodes refer to.
 
+    No host moves before the block ends.
+
     Raises:
+        Conflict: hosts move now.
         Unavailable: a node does not answer, or others wrote for long, again and again.
     """
     nodes = Nodes(database)
     with ExitStack() as opened:
+        opened.enter_context(hosts_stay(database))
         listed, modes = nodes.listed()[::-1], {}
         snapshots = {}
         for node in listed:

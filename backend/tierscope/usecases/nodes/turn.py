@@ -31,13 +31,16 @@ class Turn:
 
         Raises:
             Unprocessable: there is one server.
-            Conflict: somebody else moves hosts.
+            Conflict: somebody else moves hosts, or a backup of the fleet is made or restored.
         """
         with self._database.write() as holding:
             if not read_nodes(holding):
                 raise Unprocessable("the fleet has one database server", next_step="Add one: `tierscope nodes add`.")
             if not try_move_lock(holding):
-                raise Conflict("somebody else moves hosts now", next_step="Wait until that has ended.")
+                raise Conflict(
+                    "somebody else moves hosts now, or a backup is made or restored",
+                    next_step="Wait until that has ended.",
+                )
             with self._database.own_rows.read() as session:
                 nodes, placement = read_nodes(session), read_placement(session)
             for node in nodes:
