@@ -18,11 +18,16 @@ from tierscope.usecases.operate.load_figures import BUSY_RATIO, FLEETS
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE_CORES = 16
 """Of the machines that a fleet is sized in."""
-CELL_DISK_BYTES = 16e12
-"""Most disk of one database."""
+NODE_DISK_BYTES = 16e12
+"""Most disk of one database server."""
 _CHUNK_DAYS = 0.25
 """Of `counters_live` and `heat_live`, the largest tables."""
-_HEAD = "| hosts | API | workers | their machines | database cores | cells | disk | standbys | largest chunk | basis |"
+_INDEX_BYTES, _WORKER_BYTES, _PROCESS_BYTES = 29_000, 60_000, 256 << 20
+"""Of memory: a host's indexes of live rows on its node, what a worker keeps of it, and a process as it starts."""
+_HEAD = (
+    "| hosts | API processes | workers | their machines | their memory | database cores | nodes | disk of a node |"
+    " memory of a node, at least | largest chunk | network |"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,14 @@ class Fleet:
     api_processes: int
     worker_processes: int
     service_machines: int
+    service_memory_bytes: float
     database_cores: float
-    cells: int
+    nodes: int
     disk_bytes: float
+    node_memory_bytes: float
     largest_chunk_bytes: float
+    network_bits_per_s: float | None
+    """Of what agents send; None where the load did not tell."""
     extrapolated: bool
 
 
@@ -47,17 +56,21 @@ def size(result: dict[str, Any], hosts: int) -> Fleet:
     stored = result["stored_bytes_per_host_day"]
     disk = next(entry["disk_bytes"] for entry in result["sizing"] if entry["hosts"] == hosts)
     api, worker = math.ceil(cores["api"]), math.ceil(cores["worker"])
-    cells = max(math.ceil(cores["database"] / MACHINE_CORES), math.ceil(disk / CELL_DISK_BYTES))
+    nodes = max(math.ceil(cores["database"] / MACHINE_CORES), math.ceil(disk / NODE_DISK_BYTES))
+    sent = result["loads"][-1]["fleet"].get("sent_bytes_per_host_day") if result["loads"] else None
     largest = max(stored["counters_live"], stored["heat_live"])
     return Fleet(
         hosts=hosts,
-        api_processes=max(api, cells),
-        worker_processes=max(worker, cells),
+        api_processes=api,
+        worker_processes=max(worker, nodes),
         service_machines=math.ceil((cores["api"] + cores["worker"]) / MACHINE_CORES),
+        service_memory_bytes=hosts * _WORKER_BYTES + (api + max(worker, nodes)) * _PROCESS_BYTES,
         database_cores=cores["database"],
-        cells=cells,
+        nodes=nodes,
         disk_bytes=disk,
-        largest_chunk_bytes=hosts / cells * largest * _CHUNK_DAYS,
+        node_memory_bytes=hosts / nodes * _INDEX_BYTES,
+        largest_chunk_bytes=hosts / nodes * largest * _CHUNK_DAYS,
+        network_bits_per_s=None if sent is None else hosts * sent * 8 / 86_400,
         extrapolated=hosts > (result["largest_held"] or 0),
     )
 
@@ -89,13 +102,21 @@ def _lines(result: dict[str, Any]) -> list[str]:
 
 
 def _line(fleet: Fleet) -> str:
-    basis = "*extrapolated*" if fleet.extrapolated else "measured"
-    disk = _bytes(fleet.disk_bytes)
-    return (
-        f"| {fleet.hosts:,} | {fleet.api_processes} | {fleet.worker_processes} | {fleet.service_machines} |"
-        f" {fleet.database_cores:.1f} | {fleet.cells} | {disk} | {fleet.cells} | {_bytes(fleet.largest_chunk_bytes)} |"
-        f" {basis} |"
-    )
+    network = "-" if fleet.network_bits_per_s is None else f"{fleet.network_bits_per_s / 1e6:,.1f} Mbit/s"
+    cells = [
+        str(fleet.api_processes),
+        str(fleet.worker_processes),
+        str(fleet.service_machines),
+        _bytes(fleet.service_memory_bytes),
+        f"{fleet.database_cores:.1f}",
+        str(fleet.nodes),
+        _bytes(fleet.disk_bytes / fleet.nodes),
+        _bytes(fleet.node_memory_bytes),
+        _bytes(fleet.largest_chunk_bytes),
+        network,
+    ]
+    told = [f"*{cell}*" if fleet.extrapolated and cell != "-" else cell for cell in cells]
+    return f"| {' | '.join([f'{fleet.hosts:,}', *told])} |"
 
 
 def _bytes(count: float) -> str:

@@ -58,11 +58,16 @@ def read_host_columns(
         "coalesce(r.ended_at, 'epoch')",
         f"ARRAY[{', '.join(floats)}]",
     )
-    some = "" if service_ids is None else f" AND h.id IN (SELECT host_id{_ON_HOSTS.format(_numbers(service_ids))})"
+    joined, some = "", ""
+    if service_ids is not None and len(service_ids) == 1:
+        # Nodes join by themselves; of hosts that are looked for among others they send all.
+        joined = f" JOIN host_services m ON m.host_id = h.id AND m.service_id = {_numbers(service_ids)}"
+    elif service_ids is not None:
+        some = f" AND h.id IN (SELECT host_id{_ON_HOSTS.format(_numbers(service_ids))})"
     # One row of arrays: a row for each host costs the connection more than the statement.
     query = (
         f"SELECT {', '.join(f'array_agg(c{at})' for at in range(len(selected)))} FROM (SELECT"  # noqa: S608
-        f" {', '.join(f'{cell} AS c{at}' for at, cell in enumerate(selected))} FROM hosts h"
+        f" {', '.join(f'{cell} AS c{at}' for at, cell in enumerate(selected))} FROM hosts h{joined}"
         f" LEFT JOIN host_recent r ON r.host_id = h.id WHERE h.revoked_at IS NULL{some} ORDER BY h.name, h.id) AS t"
     )
     return _columns(next(copy_out(session, query)), amounts)
