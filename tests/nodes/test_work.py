@@ -75,6 +75,7 @@ def test_rules_and_what_workers_make_of_the_fleet_are_the_same(template: Templat
     watched.evaluate(0.5)
     for number, host in enumerate(hosts):
         watched.send(host, keys, rows[number : number + 30])
+    hour_ended = utc_now() + timedelta(hours=1)  # points of capacity come of whole hours
     with ExitStack() as ended:
         name = gathered(template, fleet)
         ended.callback(template.drop_database, name)
@@ -84,7 +85,8 @@ def test_rules_and_what_workers_make_of_the_fleet_are_the_same(template: Templat
             side.start = watched.start
             side.evaluate(45)
             UpdateFleetStatistics(side.database, utc_now).run()
-            UpdateCapacity(side.database, utc_now).run()
+            drain(side.database, hour_ended)
+            UpdateCapacity(side.database, lambda: hour_ended).run()
             RefreshAdvice(side.database, utc_now, Settings(_env_file=None)).run()
         several, expected = (side.changes() for side in both)
         assert sorted(map(str, several)) == sorted(map(str, expected))
