@@ -5,7 +5,7 @@ whose stretch has no mark left, seen while nobody writes, holds only rows that s
 its own again, until they are packed too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -111,12 +111,10 @@ def leaving_chunks(session: ReadSession, entry: TimeTable, now: datetime) -> lis
 
 def waiting_chunks(session: ReadSession, now: datetime) -> list[WaitingChunk]:
     """The chunks that are old enough to go, and what each waits for; those that wait for nothing are left out."""
-    return [
-        waiting
-        for entry in PACKED_TABLES
-        for span in leaving_chunks(session, entry, now)
-        for waiting in _waiting(session, entry.table.name, span)
-    ]
+    return _waiting(
+        session,
+        [(entry.table.name, span) for entry in PACKED_TABLES for span in leaving_chunks(session, entry, now)],
+    )
 
 
 def drop_packed_chunk(transaction: WriteTransaction, entry: TimeTable, span: Span) -> bool:
@@ -126,12 +124,12 @@ def drop_packed_chunk(transaction: WriteTransaction, entry: TimeTable, span: Spa
         Unavailable: the table was in use for too long.
     """
     table = entry.table.name
-    if _waiting(transaction, table, span) or _ask_to_pack(transaction, table, span):
+    if _waiting(transaction, [(table, span)]) or _ask_to_pack(transaction, table, span):
         return False
     lock_partitions(transaction)
     lock_chunks(transaction, entry)
     # What came since the look above came with marks, and has committed: nobody is within the table now.
-    if _waiting(transaction, table, span):
+    if _waiting(transaction, [(table, span)]):
         return False
     drop_chunk(transaction, entry, span)
     statement = text(
@@ -142,19 +140,33 @@ def drop_packed_chunk(transaction: WriteTransaction, entry: TimeTable, span: Spa
     return True
 
 
-def _waiting(session: ReadSession, table: str, span: Span) -> list[WaitingChunk]:
-    """The marks of a chunk's stretch, by kind. A row that ends where the chunk begins is of the bucket before."""
+def _waiting(session: ReadSession, chunks: Sequence[tuple[str, Span]]) -> list[WaitingChunk]:
+    """The marks of the stretch of each chunk (its table, its span), by kind, in one statement however many chunks wait.
+
+    A row that ends where the chunk begins is of the bucket before.
+    """
+    asked = [(table, span, job) for table, span in chunks for job in _JOBS[table]]
+    if not asked:
+        return []
+    statement = text(
+        "SELECT w.place, count(*) AS marks, count(DISTINCT (m.subject_id, m.service_id)) AS subjects,"
+        " (SELECT public_id FROM hosts WHERE id = min(m.subject_id)) AS host"
+        " FROM unnest(CAST(:kinds AS text[]), CAST(:firsts AS timestamptz[]), CAST(:ends AS timestamptz[]))"
+        " WITH ORDINALITY AS w (kind, first, ended, place)"
+        " JOIN marks m ON m.kind = w.kind AND m.bucket >= w.first AND m.bucket < w.ended"
+        " WHERE m.kind = ANY(CAST(:kinds AS text[])) AND m.bucket < :last GROUP BY w.place ORDER BY w.place"
+    )
+    values = {
+        "kinds": [job.kind for _, _, job in asked],
+        "firsts": [span[0] - timedelta(microseconds=job.width_us) for _, span, job in asked],
+        "ends": [span[1] for _, span, _ in asked],
+        "last": max(span[1] for _, span, _ in asked),
+    }
     found = []
-    for job in _JOBS[table]:
-        statement = text(
-            "SELECT count(*) AS marks, count(DISTINCT (subject_id, service_id)) AS subjects,"
-            " (SELECT public_id FROM hosts WHERE id = min(m.subject_id)) AS host FROM marks m"
-            " WHERE kind = :kind AND bucket >= :first AND bucket < :end"
-        )
-        first = span[0] - timedelta(microseconds=job.width_us)
-        row = session.execute(statement, {"kind": job.kind, "first": first, "end": span[1]}).one()
-        if row.marks:
-            found.append(WaitingChunk(table, *span, job.kind, int(row.marks), int(row.subjects), row.host))
+    for row in session.execute(statement, values):
+        table, span, job = asked[row.place - 1]
+        start, end = span
+        found.append(WaitingChunk(table, start, end, job.kind, int(row.marks), int(row.subjects), row.host))
     return found
 
 
