@@ -9,7 +9,8 @@ from factories.populated import populate
 from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict
-from tierscope.storage.nodes.room import data_place, host_bytes
+from tierscope.storage.base.server_disk import data_place
+from tierscope.storage.nodes.room import host_bytes
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.room import Room, require_fits, spread

@@ -1,4 +1,4 @@
-"""How large hosts' rows are, and where a server keeps its data."""
+"""How large hosts' rows are."""
 
 from collections.abc import Sequence
 
@@ -39,13 +39,3 @@ def host_bytes(session: ReadSession, spans: Sequence[Span]) -> int:
                 known = float(session.execute(text(f'SELECT count(*) FROM "{size.name}"')).scalar_one())  # noqa: S608
             total += size.bytes * min(1.0, rows / max(known, rows))
     return round(total)
-
-
-def data_place(session: ReadSession) -> str | None:
-    """The data directory of a server on this machine; None where it is on another, or our role may not know it."""
-    statement = text(
-        "SELECT setting FROM pg_settings WHERE name = 'data_directory' AND (inet_server_addr() IS NULL"
-        " OR inet_server_addr() = inet_client_addr())"
-    )
-    found = session.execute(statement).scalar_one_or_none()
-    return None if found is None else str(found)

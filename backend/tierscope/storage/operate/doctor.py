@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
+from tierscope.storage.base.server_disk import data_place
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
     """The server: version, encoding, time, sizes, and its TimescaleDB.
 
-    `data_directory` is None where the service's role may not know it. `timescaledb` None = not installed in this
-    database; `timescaledb_available` is the version that could be. `licence` is apache | timescale.
+    `data_place` is its data directory; None where it is not seen from this machine. `timescaledb` None = not installed
+    in this database; `timescaledb_available` is the version that could be. `licence` is apache | timescale.
     """
 
     version_number: int
@@ -24,7 +26,7 @@ class ServerFacts:
     """As a session has it that asks for none."""
     now: datetime
     database_bytes: int
-    data_directory: str | None
+    data_place: Path | None
     connections: int
     max_connections: int
     timescaledb: str | None
@@ -52,14 +54,13 @@ def read_server(session: ReadSession) -> ServerFacts:
         " FROM pg_database d WHERE datname = current_database()) AS collation,"
         " (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone') AS time_zone,"
         " clock_timestamp() AS now, pg_database_size(current_database()) AS database_bytes,"
-        " (SELECT setting FROM pg_settings WHERE name = 'data_directory') AS data_directory,"
         " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,"
         " current_setting('max_connections')::int AS max_connections,"
         " (SELECT extversion FROM pg_extension WHERE extname = 'timescaledb') AS timescaledb,"
         " (SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb') AS timescaledb_available,"
         " current_setting('timescaledb.license', true) AS licence"
     )
-    return ServerFacts(**session.execute(statement).mappings().one())
+    return ServerFacts(**session.execute(statement).mappings().one(), data_place=data_place(session))
 
 
 def read_tasks(session: ReadSession) -> list[TaskFacts]:

@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tierscope.core.errors import Conflict
+from tierscope.storage.base.server_disk import data_place
 from tierscope.storage.nodes.placement import Span
-from tierscope.storage.nodes.room import data_place, host_bytes
+from tierscope.storage.nodes.room import host_bytes
 from tierscope.storage.nodes.rows import DataNode
 from tierscope.usecases.nodes.fleet import Nodes
 
@@ -50,10 +50,10 @@ class Room:
                 continue
             with self._nodes.own(node.number).read() as session:
                 place = data_place(session)
-            if place is None or not Path(place).exists():
+            if place is None:
                 unseen.append(node.name)
                 continue
-            disk = Path(place).stat().st_dev
+            disk = place.stat().st_dev
             _, so_far, names = on_disk.get(disk, (0, 0, []))
             on_disk[disk] = (shutil.disk_usage(place).free, so_far + needed, [*names, node.name])
         for free, needed, names in on_disk.values():

@@ -172,10 +172,9 @@ class ServiceDoctor:
 
     def _database_disk(self, server: ServerFacts) -> Check:
         size = f"the database has {server.database_bytes / _GIB:.2f} GiB"
-        place = Path(server.data_directory) if server.data_directory else None
-        if place is None or not place.exists():
+        if server.data_place is None:
             return Check("database size", "ok", f"{size}; its disk is not seen from here")
-        found = check_disk(place, "database size")
+        found = check_disk(server.data_place, "database size")
         return Check("database size", found.result, f"{size}; {found.detail}", found.next_step)
 
     def _secrets(self) -> Check:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
@@ -90,7 +89,7 @@ def _findings(
     if facts.connections > 0.9 * facts.max_connections:
         detail = f"{facts.connections} of {facts.max_connections} connections are in use"
         yield "warning", detail, "raise max_connections: each process, and each session of the coordinator, has one"
-    disk = _disk(facts)
+    disk = None if facts.data_place is None else check_disk(facts.data_place, "")
     if disk is not None and disk.result != "ok":
         yield disk.result, disk.detail, disk.next_step
     if node.away_since is not None:
@@ -135,12 +134,6 @@ def _differences(asked: _Asked, coordinator: _Asked | None) -> Iterator[tuple[Re
         yield "failed", "the time tables are hypertables and TimescaleDB is not there", step
 
 
-def _disk(facts: ServerFacts) -> Check | None:
-    """Room where the server keeps its data; None where that is not seen from here."""
-    place = Path(facts.data_directory) if facts.data_directory else None
-    return check_disk(place, "") if place is not None and place.exists() else None
-
-
 def _skew(asked: _Asked) -> str:
     side = "ahead" if asked.skew_s > 0 else "behind"
     return f"{abs(asked.skew_s):.3f} ± {asked.half_trip_s:.3f} s {side}"
@@ -148,7 +141,7 @@ def _skew(asked: _Asked) -> str:
 
 def _well(asked: _Asked) -> str:
     facts = asked.facts
-    disk = _disk(facts)
-    room = "its disk is not seen from here" if disk is None else disk.detail
+    place = facts.data_place
+    room = "its disk is not seen from here" if place is None else check_disk(place, "").detail
     extension = f", TimescaleDB {facts.timescaledb}" if asked.mode == "timescaledb" else ""
     return f"PostgreSQL {facts.version}{extension}, revision {asked.schema.head}, clock {_skew(asked)}, {room}"
