@@ -88,7 +88,7 @@ from tierscope.usecases.simulate.swap_devices import SwapDeviceReads
 from tierscope.usecases.simulate.uploads import TraceUploads
 from tierscope.usecases.simulate.writes import SweepWrites
 from tierscope.usecases.slowdown.points import SlowdownPoints
-from tierscope.usecases.statistics.network import NetworkReads
+from tierscope.usecases.statistics.network import NetworkReads, PeerNetworks
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.presets import ScenarioPresetReads
@@ -134,8 +134,9 @@ class _Reads:
         self.fleet_grid = GridReads(context)
         self.reclaimable = ReclaimableReads(context)
         self.experiments = ExperimentReads(context)
-        self.fleet_statistics = FleetStatisticsReads(context)
-        self.networks = NetworkReads(context)
+        networks = PeerNetworks()
+        self.fleet_statistics = FleetStatisticsReads(context, networks)
+        self.networks = NetworkReads(context, networks)
         self.simulator = SimulatorReads(context)
         self.swap_devices = SwapDeviceReads()
         self.sweeps = SweepReads(context)

@@ -87,11 +87,10 @@ class Removal:
         """
         with self._turn.alone():
             node = self._of_name(name)
-            if node.away_since is not None:
-                raise Conflict(
-                    f"node {name} is away since {node.away_since:%Y-%m-%d %H:%M:%S} UTC",
-                    next_step="Start it. If it is gone for ever, `tierscope nodes remove --lost` says what is lost.",
-                )
+            require_there(
+                node,
+                next_step="Start it. If it is gone for ever, `tierscope nodes remove --lost` says what is lost.",
+            )
             if not node.draining:
                 raise Conflict(
                     f"node {name} takes hosts", next_step=f"Take them away first: `tierscope nodes drain {name}`."
@@ -167,15 +166,15 @@ class Removal:
         with self._database.own_rows.read() as session:
             nodes = read_nodes(session)
             after = read_placement(session).without(node.number)
-        first = numbered(nodes, 0)
-        if len(nodes) > 2:  # noqa: PLR2004 - the coordinator and another one stay
-            self._turn.show_by_ranges(first)
+        several_stay = len(nodes) > 2  # noqa: PLR2004 - the coordinator and another one
+        if several_stay:
+            self._turn.show_by_ranges(numbered(nodes, 0))
             with self._database.own_rows.write() as own:
                 make_pieces(own, 0, after)
         self._turn.when_free(lambda: self._leave_at_once(node, checked, actor, lost))
         self._nodes.forget()
         with self._database.own_rows.write() as own:
-            drop_pieces(own, (0, after) if len(nodes) > 2 else None)  # noqa: PLR2004 - as above
+            drop_pieces(own, (0, after) if several_stay else None)
 
     def _leave_at_once(
         self, node: DataNode, checked: Callable[[WriteTransaction], None], actor: str, lost: Account | None

@@ -139,10 +139,7 @@ def numbered(nodes: Sequence[DataNode], number: int) -> DataNode:
     return next(node for node in nodes if node.number == number)
 
 
-def require_there(node: DataNode) -> None:
+def require_there(node: DataNode, *, next_step: str = "Run this again once it answers.") -> None:
     """Raises Conflict where a node is left out of answers, as it does not answer."""
     if node.away_since is not None:
-        raise Conflict(
-            f"node {node.name} is away since {node.away_since:%Y-%m-%d %H:%M:%S} UTC",
-            next_step="Run this again once it answers.",
-        )
+        raise Conflict(f"node {node.name} is away since {node.away_since:%Y-%m-%d %H:%M:%S} UTC", next_step=next_step)

@@ -55,59 +55,6 @@ class NetworkComparison:
     ]
 
 
-class NetworkReads:
-    """Compares the network of services' hosts."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
-        self._networks = PeerNetworks()
-
-    def compare(
-        self,
-        service_id: str,
-        other_id: str | None,
-        *,
-        from_: str | None,
-        to: str | None,
-        other_from: str | None,
-        other_to: str | None,
-    ) -> NetworkComparison:
-        """The network of a service's hosts beside that of another, or of the same at another time.
-
-        Args:
-            service_id: one side.
-            other_id: the other; None for the same service.
-            from_: start of the window of `service_id`.
-            to: its end.
-            other_from: start of the window of the other side; None for the same window.
-            other_to: its end.
-
-        Raises:
-            NotFound: one of the services is not there.
-            BadRequest: a window cannot be read.
-        """
-        now = self._context.clock()
-        window = parse_window(from_, to, now=now)
-        other_window = (
-            window if other_from is None and other_to is None else parse_window(other_from, other_to, now=now)
-        )
-        with self._context.database.read() as session:
-            one, side = _read_side(session, service_id, window)
-            two, other = _read_side(session, other_id or service_id, other_window)
-            sides = {view.service_id: view.service for view in (one, two)}
-            peers = [text for side in sides.items() for text in _warn_of_service(self._networks, session, side, window)]
-        if one.service_id == two.service_id:
-            side, other = NetworkSide("this time", side.hosts), NetworkSide("the other time", other.hosts)
-        effect, warnings = compare_sides(side, other)
-        return NetworkComparison(effect, warnings, one, two, tuple(peers))
-
-
-def read_networks(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> tuple[HostNetwork, ...]:
-    """RDMA devices and SMC-R of hosts at the ends of a window."""
-    before, after = read_rdma_devices(session, [host.id for host in hosts], (window.start, window.end))
-    return tuple(HostNetwork(host.name, before.get(host.id), after.get(host.id)) for host in hosts)
-
-
 class PeerNetworks:
     """RDMA and SMC-R of peer hosts. Kept by a process: what inventories said, and for a minute which hosts are peers.
 
@@ -153,6 +100,59 @@ class PeerNetworks:
                     found.setdefault((service_id, members.keys[host]), []).append(host)
             self._peers.put(None, found)
         return found
+
+
+class NetworkReads:
+    """Compares the network of services' hosts."""
+
+    def __init__(self, context: ReadContext, networks: PeerNetworks | None = None) -> None:
+        self._context = context
+        self._networks = networks or PeerNetworks()
+
+    def compare(
+        self,
+        service_id: str,
+        other_id: str | None,
+        *,
+        from_: str | None,
+        to: str | None,
+        other_from: str | None,
+        other_to: str | None,
+    ) -> NetworkComparison:
+        """The network of a service's hosts beside that of another, or of the same at another time.
+
+        Args:
+            service_id: one side.
+            other_id: the other; None for the same service.
+            from_: start of the window of `service_id`.
+            to: its end.
+            other_from: start of the window of the other side; None for the same window.
+            other_to: its end.
+
+        Raises:
+            NotFound: one of the services is not there.
+            BadRequest: a window cannot be read.
+        """
+        now = self._context.clock()
+        window = parse_window(from_, to, now=now)
+        other_window = (
+            window if other_from is None and other_to is None else parse_window(other_from, other_to, now=now)
+        )
+        with self._context.database.read() as session:
+            one, side = _read_side(session, service_id, window)
+            two, other = _read_side(session, other_id or service_id, other_window)
+            sides = {view.service_id: view.service for view in (one, two)}
+            peers = [text for side in sides.items() for text in _warn_of_service(self._networks, session, side, window)]
+        if one.service_id == two.service_id:
+            side, other = NetworkSide("this time", side.hosts), NetworkSide("the other time", other.hosts)
+        effect, warnings = compare_sides(side, other)
+        return NetworkComparison(effect, warnings, one, two, tuple(peers))
+
+
+def read_networks(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> tuple[HostNetwork, ...]:
+    """RDMA devices and SMC-R of hosts at the ends of a window."""
+    before, after = read_rdma_devices(session, [host.id for host in hosts], (window.start, window.end))
+    return tuple(HostNetwork(host.name, before.get(host.id), after.get(host.id)) for host in hosts)
 
 
 def _warn_of_service(

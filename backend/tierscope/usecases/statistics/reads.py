@@ -61,9 +61,9 @@ NOTES = (
 class FleetStatisticsReads:
     """Reads of fleet statistics."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, networks: PeerNetworks | None = None) -> None:
         self._context = context
-        self._networks = PeerNetworks()
+        self._networks = networks or PeerNetworks()
 
     def statistics(
         self, *, service: str | None, metric: str | None, from_: str | None, to: str | None
