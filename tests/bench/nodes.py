@@ -56,6 +56,8 @@ class Measured:
     lacking: dict[tuple[str, str], Times]
     fleet: Fleet
     days: int
+    rounds: int
+    """Warm calls of each route by one viewer."""
     seeded_s: float
     disk_bytes: int
 
@@ -82,7 +84,7 @@ def run(n_hosts: int, *, days: int, rounds: int = ROUNDS) -> Measured:
             clusters[-1].stop()
             _until_nodes(address, f"{SERVERS - 1} of {SERVERS}")
             lacking = time_running(address, servers[:-1], fleet, rounds=rounds)
-    return Measured(whole, lacking, fleet, days, seeded_s, disk_bytes)
+    return Measured(whole, lacking, fleet, days, rounds, seeded_s, disk_bytes)
 
 
 def seed(urls: Sequence[str], n_hosts: int, days: int) -> Fleet:
@@ -148,7 +150,7 @@ def describe(measured: Measured) -> Section:
         title=f"Pages of {measured.fleet.n_hosts:,} hosts on {SERVERS} servers",
         rows=rows,
         notes=[
-            f"Each row: p50 / p95 of {ROUNDS} warm calls by one viewer; p95 with four viewers at once.",
+            f"Each row: p50 / p95 of {measured.rounds} warm calls by one viewer; p95 with four viewers at once.",
             "First: the first call after all servers were started with a cold page cache.",
             "CPU: of the service + coordinator + each node, for a warm call. One away: p95 by one viewer meanwhile.",
             f"Seeding took {measured.seeded_s:.0f} s; {measured.disk_bytes / 1e9:.1f} GB on disk.",

@@ -188,11 +188,12 @@ pub struct Kswapd {
     pub page_s: f64,
     /// Seconds on top for each of its units.
     pub unit_s: f64,
-    /// Seconds to look at a page of any size, whether it goes or stays: its accessed bit is one. Where victims are known exactly nothing is looked at.
+    /// Seconds to look at a page of any size, whether it goes or stays: its accessed bit is one. Where victims are
+    /// known exactly nothing is looked at.
     pub look_s: f64,
-    /// Free units of the slower tier at which files there are dropped, and up to which: low and high of its zones.
+    /// Free units of the slower tier at which files there are dropped: low of its zones.
     pub slow_low_units: u64,
-    /// The latter.
+    /// Free units up to which they are: high of its zones.
     pub slow_high_units: u64,
     /// Units born for each page that the kernel needs for itself, such as one of a page table: only those wake kswapd.
     pub kernel_page_units: u64,

@@ -129,6 +129,30 @@ mod tests {
         (0..8).map(visit).collect()
     }
 
+    /// A scanner that comes to as many pages as a recorded one did.
+    const RECORDED: Scan = Scan {
+        pass_intervals: f64::INFINITY,
+        ..Scan::EVERY_INTERVAL
+    };
+
+    /// Pages of ten intervals that nobody touches.
+    fn untouched(kind: Kind, count: usize) -> Trace {
+        let pages = crate::trace::Pages {
+            kinds: &vec![kind as u8; count],
+            units: &vec![1; count],
+            first: &vec![0; count],
+            last: &vec![9; count],
+            tenants: &[],
+        };
+        let rows = crate::trace::Rows {
+            interval: &[],
+            page: &[],
+            accesses: &[],
+            written: &[],
+        };
+        Trace::new(10, pages, rows).unwrap()
+    }
+
     #[test]
     fn a_pass_comes_to_each_page_once() {
         let scan = Scan {
@@ -158,26 +182,8 @@ mod tests {
         };
         let mut pages = vec![page; 5];
         pages[1].tier = Tier::Dram;
-        let sizes = [1; 5];
-        let described = crate::trace::Pages {
-            kinds: &[0; 5],
-            units: &sizes,
-            first: &[0; 5],
-            last: &[9; 5],
-            tenants: &[],
-        };
-        let rows = crate::trace::Rows {
-            interval: &[],
-            page: &[],
-            accesses: &[],
-            written: &[],
-        };
-        let trace = Trace::new(10, described, rows).unwrap();
-        let scan = Scan {
-            pass_intervals: f64::INFINITY,
-            ..Scan::EVERY_INTERVAL
-        };
-        let mut scanner = Scanner::new(scan, 5);
+        let trace = untouched(Kind::Anon, 5);
+        let mut scanner = Scanner::new(RECORDED, 5);
         let mut arm = |units, now, pages: &[Page]| {
             scanner.arm(units, now, &trace, pages);
             (0..5)
@@ -192,20 +198,7 @@ mod tests {
 
     #[test]
     fn files_that_were_read_once_are_not_armed() {
-        let described = crate::trace::Pages {
-            kinds: &[1; 2],
-            units: &[1; 2],
-            first: &[0; 2],
-            last: &[9; 2],
-            tenants: &[],
-        };
-        let rows = crate::trace::Rows {
-            interval: &[],
-            page: &[],
-            accesses: &[],
-            written: &[],
-        };
-        let trace = Trace::new(10, described, rows).unwrap();
+        let trace = untouched(Kind::File, 2);
         let mut pages = [Page {
             tier: Tier::Slow,
             ..Page::UNBORN
@@ -213,11 +206,7 @@ mod tests {
         pages[0].touch(0);
         pages[1].touch(0);
         pages[1].touch(1);
-        let scan = Scan {
-            pass_intervals: f64::INFINITY,
-            ..Scan::EVERY_INTERVAL
-        };
-        let mut scanner = Scanner::new(scan, 2);
+        let mut scanner = Scanner::new(RECORDED, 2);
         scanner.arm(9, 2, &trace, &pages);
         assert_eq!(scanner.visited, [NEVER, 2]);
     }

@@ -1,9 +1,10 @@
 //! A bounded queue of opaque records on disk, between the collectors and the upload.
 //!
 //! What [`Spool::append`] returned `Ok` for survives crashes and power cuts until it is acknowledged, or is counted
-//! as dropped when the queue outgrows its limit. An acknowledgement survives the end of the process, and power cuts once its
-//! segment is finished: before, a power cut or a full disk may bring a record back, with its number. Records come back in the order of their sequence numbers, which are
-//! never used twice. The stream id is made with the spool and changes with the machine's identity.
+//! as dropped when the queue outgrows its limit. An acknowledgement survives the end of the process, and power cuts
+//! once its segment is finished: before, a power cut or a full disk may bring a record back, with its number. Records
+//! come back in the order of their sequence numbers, which are never used twice. The stream id is made with the spool
+//! and changes with the machine's identity.
 
 mod disk;
 mod record;
