@@ -22,6 +22,7 @@ from tierscope.storage.fleet.machines import newest_inventories, read_machines
 from tierscope.storage.fleet.reporting import Limits
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.services import sum_hour
+from tierscope.storage.tiles.grids import tile_spans
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Statement = tuple[str, Any]
@@ -121,15 +122,38 @@ def machines_of(session: ReadSession) -> object:
     return read_machines(session, list(zip(hosts.tolist(), times.tolist(), strict=True)))
 
 
+def tiles_of(session: ReadSession) -> object:
+    """Which hosts of a service have tiles."""
+    service = session.execute(text("SELECT min(service_id) FROM tile_columns")).scalar_one()
+    found = tile_spans(session, service, utc_now() - timedelta(days=7), utc_now())
+    assert len(found) == 3
+    return found
+
+
+def test_tiles_of_a_service_are_asked_for_once_whatever_the_number_of_hosts(
+    fleet: tuple[Database, Populated],
+) -> None:
+    database, _ = fleet
+    with listened() as heard, database.read() as session:
+        tiles_of(session)
+    asked = [scan for _, plan in plans(database, heard[1:]) for scan in scans(plan)]
+    of_tiles = [scan for scan in asked if tables(scan) & {"tiles", "tile_columns"}]
+    assert of_tiles
+    assert all("GROUP BY" in scan["Remote SQL"] for scan in of_tiles), "no rows of single columns are sent"
+    # Each stretch asks each server once for each of the two tables; stretches grow, so that a week has few.
+    assert len(of_tiles) <= 3 * 2 * 2 * 7
+
+
 @pytest.mark.parametrize(
     ("ask", "remote"),
     [
         (lambda session: sum_minutes(session, utc_now() - timedelta(hours=1), utc_now()), "GROUP BY"),
         (hours_of, "GROUP BY"),
         (machines_of, "jsonb_path_query_first(body, "),
+        (tiles_of, "GROUP BY"),
         (lambda session: read_grid(session, Limits(utc_now(), utc_now(), utc_now()), limit=50), "JOIN"),
     ],
-    ids=["minutes of the fleet", "an hour of a service", "machines", "the grid"],
+    ids=["minutes of the fleet", "an hour of a service", "machines", "tiles of a service", "the grid"],
 )
 def test_nodes_sum_and_join_by_themselves(
     fleet: tuple[Database, Populated], ask: Callable[[ReadSession], object], remote: str

@@ -4,12 +4,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from cli.commands import call
 from factories import batches
@@ -18,7 +20,9 @@ from fixtures.damo import damo_percentiles, needs_damo
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
+from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.tiles.damo_records import read_damo_records
+from tierscope.storage.tiles.grids import tile_spans
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.tiles.damo_records import TileRecordReads
@@ -312,6 +316,55 @@ def test_the_default_host_stays_whichever_reported_last(database: Database) -> N
     assert read(database, now).host_id == first.id
     assert read(database, now + 5 * MINUTE).host_id == first.id
     assert read(database, now, host=second.id).host_id == second.id
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hosts_have_the_spans_of_their_columns_and_hours(database: Database, seed: int) -> None:
+    """First and last of each host, wherever they are in the window and whether their columns are live or stored."""
+    random = np.random.default_rng(seed)
+    end = datetime(2026, 3, 4, 5, 17, tzinfo=UTC)
+    start = end - timedelta(minutes=int(random.choice([7, 60, 200, 3000])))
+    hosts = [enrol(database, name=f"node-{number}") for number in range(5)]
+    send(database, hosts[0], [(batches.now_ns(), [1])])
+    columns: list[tuple[int, datetime]] = []
+    hours: list[tuple[int, datetime]] = []
+    with database.write() as transaction:
+        ensure_partitions(transaction, start - timedelta(days=2), end + timedelta(days=2))
+        numbers = transaction.execute(text("SELECT id FROM hosts ORDER BY id")).scalars().all()
+        service = transaction.execute(text("SELECT id FROM services")).scalar_one()
+        transaction.execute(text("DELETE FROM host_services"))
+        on_hosts = text("INSERT INTO host_services (host_id, service_id) VALUES (:host, :service)")
+        transaction.execute(on_hosts, [{"host": host, "service": service} for host in numbers])
+        length = (end - start) // timedelta(minutes=1)
+        for host in numbers[:-1]:
+            drawn = random.integers(-90, length + 90, random.integers(0, 4)).tolist()
+            columns += [(host, start + timedelta(minutes=minute)) for minute in drawn]
+            drawn = random.integers(-3, length // 60 + 2, random.integers(0, 3)).tolist()
+            hours += [(host, start.replace(minute=0) + timedelta(hours=hour)) for hour in drawn]
+        for host, at in columns:
+            statement = "INSERT INTO tile_columns VALUES (:host, :service, :at, 7, '')"
+            transaction.execute(text(statement), {"host": host, "service": service, "at": at})
+        for (host, at), level in product(hours, (0, 1)):
+            statement = (
+                "INSERT INTO tiles (host_id, service_id, ts, epoch_id, level, cells, known)"
+                " VALUES (:host, :service, :at, 7, :level, '', '')"
+            )
+            earlier = at - level * timedelta(hours=1)
+            values = {"host": host, "service": service, "at": earlier, "level": level}
+            transaction.execute(text(statement), values)
+    hour = timedelta(hours=1)
+    expected: dict[int, list[tuple[datetime, datetime]]] = {}
+    for host, at in columns:
+        if start < at <= end:
+            expected.setdefault(host, []).append((at, at))
+    for host, at in hours:
+        if start <= at and at + hour <= end:
+            expected.setdefault(host, []).append((at, at + hour))
+    with database.read() as session:
+        found = tile_spans(session, service, start, end)
+    assert found == {
+        host: (min(first for first, _ in some), max(last for _, last in some)) for host, some in expected.items()
+    }
 
 
 @needs_damo

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
@@ -12,6 +12,8 @@ from tierscope.storage.base.binary import copy_out, from_us, parse_us, to_us
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
 
 _HOUR_NS = 3600 * 10**9
+_FIRST_STRETCH = timedelta(minutes=5)
+_STRETCHED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +45,78 @@ class EpochRows:
     sizes_bytes: tuple[int, ...]
 
 
-def hosts_with_tiles(session: ReadSession, service_id: int, start: datetime, end: datetime) -> list[int]:
-    """Hosts of the service with columns in (start, end], live or in stored tiles alone.
+def tile_spans(
+    session: ReadSession, service_id: int, start: datetime, end: datetime
+) -> dict[int, tuple[datetime, datetime]]:
+    """Hosts of the service with columns in (start, end], live or in stored tiles alone: the first and the last."""
+    statement = text("SELECT host_id FROM host_services WHERE service_id = :service")
+    hosts = [int(found) for found in session.execute(statement, {"service": service_id}).scalars()]
+    firsts = _seek_columns(session, service_id, hosts, start, end, last=False)
+    lasts = _seek_columns(session, service_id, list(firsts), start, end, last=True)
+    return {host: (firsts[host], lasts[host]) for host in firsts if host in lasts}
 
-    Those whose columns span most of the window come first, in quarters of it, then by name: the order does not change
-    with every column that arrives, nor while the window moves.
+
+def _seek_columns(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime, *, last: bool
+) -> dict[int, datetime]:
+    """The first column of each host in (start, end], or the last one; hosts without any are missing.
+
+    Looked for in stretches that grow from that end of the window, each in one statement for all hosts that are still
+    missing: nodes sum it up by themselves, and of hosts that measure throughout a few minutes of rows are read.
     """
+    found: dict[int, datetime] = {}
+    width, reached = _FIRST_STRETCH, end if last else start
+    while host_ids and reached != (start if last else end):
+        low = _earlier(reached, width, start) if last else reached
+        high = reached if last else reached + min(width, end - reached)
+        for host, at in _extreme_columns(session, service_id, host_ids, (start, end), (low, high), last=last):
+            known = found.setdefault(host, at)
+            found[host] = max(known, at) if last else min(known, at)
+        host_ids = [host for host in host_ids if host not in found]
+        width, reached = width * _STRETCHED, low if last else high
+    return found
+
+
+def _extreme_columns(
+    session: ReadSession,
+    service_id: int,
+    host_ids: Sequence[int],
+    window: tuple[datetime, datetime],
+    stretch: tuple[datetime, datetime],
+    *,
+    last: bool,
+) -> list[tuple[int, datetime]]:
+    """The first live and the first stored column of each host in a stretch of the window, or the last ones.
+
+    A stored hour begins with its first column and ends with its last; hours not wholly in the window are left out.
+    """
+    edge, hour = "max" if last else "min", timedelta(hours=1)
+    of = "host_id = ANY(:hosts) AND service_id = :service"
     statement = text(
-        "SELECT s.host_id FROM host_services s JOIN hosts h ON h.id = s.host_id"
-        " CROSS JOIN LATERAL (SELECT min(first_at) AS first_at, max(last_at) AS last_at FROM ("
-        "  SELECT min(c.ts) AS first_at, max(c.ts) AS last_at FROM tile_columns c"
-        "   WHERE c.host_id = s.host_id AND c.service_id = :service AND c.ts > :start AND c.ts <= :end"
-        "  UNION ALL SELECT min(t.ts), max(t.ts) + interval '1 hour' FROM tiles t"
-        "   WHERE t.host_id = s.host_id AND t.service_id = :service AND t.level = 0 AND t.ts >= :start"
-        "   AND t.ts <= CAST(:end AS timestamptz) - interval '1 hour') AS parts) AS span"
-        " WHERE s.service_id = :service AND span.last_at IS NOT NULL"
-        " ORDER BY round(4 * extract(epoch FROM span.last_at - span.first_at) / :seconds) DESC, h.name, h.public_id"
+        f"SELECT host_id, false AS stored, {edge}(ts) AS at FROM tile_columns"  # noqa: S608 - text of our own
+        f" WHERE {of} AND ts > :start AND ts >= :low AND ts <= :high GROUP BY host_id"
+        f" UNION ALL SELECT host_id, true, {edge}(ts) FROM tiles"
+        f" WHERE {of} AND level = 0 AND ts >= :first_hour AND ts <= :last_hour GROUP BY host_id"
     )
-    values = {"service": service_id, "start": start, "end": end, "seconds": (end - start).total_seconds()}
-    return [int(found) for found in session.execute(statement, values).scalars()]
+    (start, end), (low, high) = window, stretch
+    shift = hour if last else timedelta(0)
+    holds_hours = end - start >= hour
+    values = {
+        "hosts": list(host_ids),
+        "service": service_id,
+        "start": start,
+        "low": low,
+        "high": high,
+        "first_hour": _earlier(low, shift, start) if holds_hours else end,
+        "last_hour": min(_earlier(end, hour, start), _earlier(high, shift, start)) if holds_hours else start,
+    }
+    rows = session.execute(statement, values)
+    return [(int(row.host_id), row.at + shift if row.stored else row.at) for row in rows]
+
+
+def _earlier(at: datetime, by: timedelta, earliest: datetime) -> datetime:
+    """So much earlier, but not before `earliest`: the calendar has a first day."""
+    return at - min(by, at - earliest)
 
 
 def list_epochs(

@@ -10,7 +10,7 @@ from tierscope.domain.tiles.damo_records import Record, most_active, record_of_t
 from tierscope.domain.tiles.levels import Scale
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.tiles.damo_records import write_damo_records
-from tierscope.storage.tiles.grids import hosts_with_tiles, list_epochs
+from tierscope.storage.tiles.grids import list_epochs, tile_spans
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
@@ -66,7 +66,7 @@ class TileRecordReads:
         records, notes = [], []
         with self._context.database.read() as session:
             service = require_service(session, service_id)
-            hosts = hosts_by_id(session, hosts_with_tiles(session, service.id, window.start, window.end))
+            hosts = hosts_by_id(session, list(tile_spans(session, service.id, window.start, window.end)))
             chosen = pick_host(hosts, host)
             epochs = list_epochs(session, service.id, chosen.id, window.start, window.end)
             names = sorted({epoch.group_name for epoch in epochs if group in (None, epoch.group_name)})

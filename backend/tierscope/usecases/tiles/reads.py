@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Origin, Window
 from tierscope.domain.base.vocabulary import PageKind
@@ -13,7 +14,7 @@ from tierscope.domain.tiles.grid import Grid, build_grid
 from tierscope.domain.tiles.levels import Scale
 from tierscope.domain.tiles.rows import Row
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, hosts_by_id
-from tierscope.storage.tiles.grids import EpochInWindow, hosts_with_tiles, list_epochs
+from tierscope.storage.tiles.grids import EpochInWindow, list_epochs, tile_spans
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
@@ -101,9 +102,7 @@ class TileReads:
         window = parse_window(from_, to, now=self._context.clock())
         with self._context.database.read() as session:
             service = require_service(session, service_id)
-            ids = hosts_with_tiles(session, service.id, window.start, window.end)
-            by_id = {found.id: found for found in hosts_by_id(session, ids)}
-            hosts = [by_id[host_id] for host_id in ids if host_id in by_id]
+            hosts = _list_hosts(session, service, window)
             if not hosts and host is None and group is None:
                 return PackedGrid(_nothing(service, window), b"")
             of_host = list_epochs(session, service.id, pick_host(hosts, host).id, window.start, window.end)
@@ -120,6 +119,20 @@ class TileReads:
         )
         view = _view(service, hosts, of_host, found=found, grid=grid, window=window)
         return PackedGrid(view, np.ascontiguousarray(grid.cells.T).tobytes())
+
+
+def _list_hosts(session: ReadSession, service: SubjectService, window: Window) -> list[SubjectHost]:
+    """Hosts with tiles: those whose columns span most of the window first, in quarters of it, then by name.
+
+    So the order does not change with every column that arrives, nor while the window moves.
+    """
+    spans = tile_spans(session, service.id, window.start, window.end)
+
+    def quarters(host: SubjectHost) -> int:
+        first, last = spans[host.id]
+        return round(4 * (last - first).total_seconds() / window.seconds)
+
+    return sorted(hosts_by_id(session, list(spans)), key=quarters, reverse=True)
 
 
 def pick_host(hosts: Sequence[SubjectHost], wanted: str | None) -> SubjectHost:
