@@ -1,12 +1,18 @@
 """One backup of all servers: it is of one cut, and what is restored from it answers as the fleet did."""
 
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
+from subprocess import PIPE
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -18,15 +24,65 @@ from factories.populated import populate
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
-from tierscope.core.database import Database
-from tierscope.core.errors import Conflict
+from tierscope.core.database import Database, libpq_url
+from tierscope.core.errors import Conflict, TierscopeError
 from tierscope.core.settings import Settings
+from tierscope.storage.base.restore import Beside
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.backups import CutPart, consistent_cut
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.turn import Turn
+from tierscope.usecases.nodes.watch import NodeWatch
+
+KILLED = (
+    ("storage.base.restore", "rename", 1, "old"),
+    ("storage.base.restore", "rename", 2, "old"),
+    ("usecases.nodes.restoring", "finish_restore", 1, "new"),
+    ("storage.base.restore", "rename", 2, "new"),
+    ("usecases.nodes.restoring", "note_url", 1, "none"),
+    ("usecases.nodes.restoring", "lead_to", 1, "none"),
+    ("storage.base.restore", "rename", 1, "new"),
+    ("storage.base.restore", "rename", 2, "new"),
+    ("usecases.nodes.restoring", "lead_to", 2, "none"),
+    ("usecases.nodes.restoring", "delete_fact", 1, "new"),
+)
+"""Steps after all servers are filled, each with the so manieth call at which a process is killed, and what is shown
+then: each goes on where the one before ended. In the middle of the decision, before the nodes, within the first one's,
+between its name and its address, the same of the second one, and before the end is noted."""
+
+DIES = """
+    import importlib, os, signal, sys
+    from tierscope.cli import main
+    from tierscope.cli.operate import fleet_backup
+
+    take_over = fleet_backup.take_over
+
+    def killed_at_each_step(*arguments):
+        for line in sys.stdin:
+            module, step, times = line.split()
+            child = os.fork()
+            if child == 0:
+                home, calls = importlib.import_module(f"tierscope.{module}"), []
+                real = getattr(home, step)
+
+                def dies(*given, **named):
+                    calls.append(1)
+                    if len(calls) == int(times):
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return real(*given, **named)
+
+                setattr(home, step, dies)
+                take_over(*arguments)
+                os._exit(0)
+            print(os.waitpid(child, 0)[1], flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    fleet_backup.take_over = killed_at_each_step
+    main.main()
+"""
+"""A restore that fills all servers, then for each line that it reads has a process killed that goes on; and itself."""
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -48,10 +104,13 @@ def empty(template: Template) -> Iterator[list[str]]:
 
 def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
     """Runs the command on a database, with the tools of that server's release first."""
+    return call(*words, env=_environment(template, url, folder))
+
+
+def _environment(template: Template, url: str, folder: Path) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
     env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
-    env["PATH"] = f"{template.cluster.binaries.bin_dir}:{env['PATH']}"
-    return call(*words, env=env)
+    return env | {"PATH": f"{template.cluster.binaries.bin_dir}:{env['PATH']}"}
 
 
 def row_counts(database: Database) -> dict[str, int]:
@@ -244,8 +303,55 @@ def test_what_cannot_be_backed_up_or_restored_changes_nothing(
         refused = tierscope(template, fleet.url, tmp_path, *words)
         assert (refused.status, "holds the node x1" in refused.stderr) == (1, True)
     assert row_counts(fleet) == before
-    enrol(fleet, name="h1")
-    done = tierscope(template, fleet.url, tmp_path, "restore", str(copy), "--replace")
-    assert done.status == 0, done.stderr
+
+
+def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
+    template: Template, fleet: Database, tmp_path: Path
+) -> None:
+    for number in range(3):
+        enrol(fleet, name=f"kept{number}")
+    urls = [node.url for node in Nodes(fleet).listed()]
+    copy = tmp_path / "fleet.backup"
+    assert tierscope(template, fleet.url, tmp_path, "backup", str(copy)).status == 0
+    before = row_counts(fleet)
+    for number in range(3):
+        enrol(fleet, name=f"lost{number}")
+    databases = _databases(template)
+    for url in urls:  # as a restore leaves them that was killed while it filled them
+        Beside(url, "0123abcd").make(timescaledb=False)
+    fleet.close()
+    words = [sys.executable, "-c", textwrap.dedent(DIES), "restore", str(copy), "--replace"]
+    with subprocess.Popen(
+        words, env=_environment(template, fleet.url, tmp_path), text=True, stdin=PIPE, stdout=PIPE
+    ) as dying:
+        assert dying.stdin is not None
+        assert dying.stdout is not None
+        for module, step, times, shown in KILLED:
+            dying.stdin.write(f"{module} {step} {times}\n")
+            dying.stdin.flush()
+            assert dying.stdout.readline() == f"{int(signal.SIGKILL)}\n", (step, times)
+            assert _shown(fleet.url) == shown, (step, times)
+        dying.stdin.close()
+        assert dying.wait(DEADLINE_SECONDS) == -signal.SIGKILL
     with closing(Database(fleet.url)) as again:
+        NodeWatch(Nodes(again)).look()
         assert row_counts(again) == before, "in place, without addresses"
+        assert [node.url for node in Nodes(again).listed()] == urls
+    assert _databases(template) == databases, "nothing is left beside"
+
+
+def _shown(url: str) -> str:
+    """Which fleet is shown, that before a restore, or that of the backup; none where a server is asked in vain."""
+    with closing(Database(url)) as database:
+        try:
+            with database.read() as session:
+                names = [row[0] for row in session.driver.execute("SELECT name FROM hosts ORDER BY name")]
+        except (TierscopeError, psycopg.Error):
+            return "none"
+    kept = [f"kept{number}" for number in range(3)]
+    return {tuple(kept): "new", (*kept, *(f"lost{number}" for number in range(3))): "old"}[tuple(names)]
+
+
+def _databases(template: Template) -> list[str]:
+    with psycopg.connect(libpq_url(template.cluster.url("postgres"))) as connection:
+        return [row[0] for row in connection.execute("SELECT datname FROM pg_database ORDER BY 1")]

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import tierscope
-from tierscope.cli.base.exits import BAD_USAGE, fail
+from tierscope.cli.base.exits import BAD_USAGE, fail, say
 from tierscope.cli.operate.client_tools import ClientTools
+from tierscope.core.errors import TierscopeError
 
 if TYPE_CHECKING:
     from tierscope.core.database import Database
+    from tierscope.storage.base.restore import Beside
 
 _MANIFEST = "manifest.json"
 _VIEWS = "views.dump"
@@ -59,38 +61,75 @@ def write_archive(path: Path, tools: ClientTools, database: Database) -> float:
 
 
 def restore_archive(path: Path, tools: ClientTools, database: Database, given: list[str]) -> list[str]:
-    """Replace all servers by a backup: each is filled beside, and all take their places once all are complete.
+    """Replace all servers by a backup: each is filled beside, and all take their places by one commit.
 
     Returns the names of the nodes.
     """
-    from tierscope.storage.base.restore import replaced_database
-    from tierscope.usecases.nodes.backups import adopt_nodes, check_targets, hosts_stay
+    from tierscope.storage.base.restore import Beside, restoring
+    from tierscope.usecases.nodes.backups import check_targets, hosts_stay
+    from tierscope.usecases.nodes.restoring import drop_left, give_up
 
     with ExitStack() as ended:
         archive = ended.enter_context(_opened(path))
         manifest = json.loads(archive.read(_MANIFEST))
         names = {int(node["number"]): str(node["name"]) for node in manifest["nodes"]}
-        urls = _addresses(database, names, given)
+        token = ended.enter_context(restoring(database.url))
         # Hosts stay where they are until all servers are filled; the sessions of who holds them end with the databases.
         staying = ended.enter_context(ExitStack())
         staying.enter_context(hosts_stay(database))
+        urls = _addresses(database, names, given)
         check_targets(database, names, urls)
-        for node in manifest["nodes"]:  # the coordinator is entered first, so that it takes its place last
-            number = int(node["number"])
-            storage = node["storage"] == "timescaledb"
-            name = ended.enter_context(replaced_database(urls[number], timescaledb=storage))
-            command = ["pg_restore", "--no-owner", "--exit-on-error", "--dbname", name]
-            with tempfile.NamedTemporaryFile("w+b") as wanted, archive.open(node["file"]) as dump:
-                if number == 0:
-                    wanted.writelines(_without_servers(tools, urls[0], archive, node["file"]))
-                    wanted.flush()
-                    command += ["--use-list", wanted.name]
-                tools.run(urls[number], command, reads=dump)
-            if number == 0:
-                _show(tools, archive, urls, name, adopt_nodes)
-        staying.close()
-    database.close()
+        drop_left(urls)
+        parts = {number: Beside(url, token) for number, url in urls.items()}
+        try:
+            for node in manifest["nodes"]:  # the coordinator is the first: while it is beside, nothing is decided
+                _fill(tools, archive, node, parts)
+            staying.close()
+            database.close()
+            take_over(parts, names)
+        except BaseException:
+            give_up(parts)
+            raise
     return list(names.values())
+
+
+def take_over(parts: Mapping[int, Beside], names: Mapping[int, str]) -> None:
+    """Let filled servers take their places: the coordinator's decides, the others follow. What is done stays done."""
+    from tierscope.core.database import Database
+    from tierscope.usecases.nodes.restoring import finish_if_free
+
+    parts[0].take_place()
+    database = Database(parts[0].url, pool_size=2)
+    try:
+        waiting = finish_if_free(database)
+    except TierscopeError as error:
+        waiting = [names[0]]
+        say(error.detail)
+    finally:
+        database.close()
+    if waiting:
+        say(
+            f"{', '.join(waiting)} did not answer at the end. The fleet is that of the backup; the next start of the"
+            " service, `tierscope migrate` or move of a host gives the restored database its usual name there."
+        )
+
+
+def _fill(tools: ClientTools, archive: zipfile.ZipFile, node: Mapping[str, Any], parts: Mapping[int, Beside]) -> None:
+    """Fill a server's database beside the one in use."""
+    number, storage = int(node["number"]), node["storage"] == "timescaledb"
+    beside = parts[number]
+    beside.make(timescaledb=storage)
+    command = ["pg_restore", "--no-owner", "--exit-on-error", "--dbname", beside.name]
+    with tempfile.NamedTemporaryFile("w+b") as wanted, archive.open(node["file"]) as dump:
+        if number == 0:
+            wanted.writelines(_without_servers(tools, beside.url, archive, node["file"]))
+            wanted.flush()
+            command += ["--use-list", wanted.name]
+        tools.run(beside.url, command, reads=dump)
+    if number == 0:
+        _show(tools, archive, parts)
+    if storage:
+        beside.complete()
 
 
 def _without_servers(tools: ClientTools, url: str, archive: zipfile.ZipFile, file: str) -> list[bytes]:
@@ -101,11 +140,11 @@ def _without_servers(tools: ClientTools, url: str, archive: zipfile.ZipFile, fil
         return [line for line in listed if b" SERVER - " not in line and b" USER MAPPING - " not in line]
 
 
-def _show(tools: ClientTools, archive: zipfile.ZipFile, urls: Mapping[int, str], name: str, adopt: Any) -> None:  # noqa: ANN401
+def _show(tools: ClientTools, archive: zipfile.ZipFile, parts: Mapping[int, Beside]) -> None:
     """Let the coordinator that was filled show its nodes, with the views on them, and let read them who could."""
-    from tierscope.core.database import driver_url
+    from tierscope.usecases.nodes.restoring import adopt_nodes
 
-    url = driver_url(urls[0]).set(database=name).render_as_string(hide_password=False)
+    url = parts[0].filled_url
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / _VIEWS
         dump.write_bytes(archive.read(_VIEWS))
@@ -113,9 +152,9 @@ def _show(tools: ClientTools, archive: zipfile.ZipFile, urls: Mapping[int, str],
         wanted = Path(folder) / "wanted"
         for kind in (" SCHEMA - tierscope_v1 ", " ACL "):
             if kind == " ACL ":
-                adopt(url, urls)
+                adopt_nodes(parts[0], {number: beside for number, beside in parts.items() if number})
             wanted.write_text("\n".join(line for line in entries if kind in line), encoding="utf-8")
-            command = ["pg_restore", "--no-owner", "--exit-on-error", "--use-list", str(wanted), "--dbname", name]
+            command = ["pg_restore", "--no-owner", "--exit-on-error", "--use-list", str(wanted), "--dbname", ""]
             tools.run(url, [*command, str(dump)])
 
 

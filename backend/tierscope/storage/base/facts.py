@@ -27,3 +27,8 @@ def store_fact(transaction: WriteTransaction, key: str, value: str) -> None:
         " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     )
     transaction.execute(statement, {"key": key, "value": value})
+
+
+def delete_fact(transaction: WriteTransaction, key: str) -> None:
+    """Keep nothing under a key any more."""
+    transaction.execute(text("DELETE FROM installation WHERE key = :key"), {"key": key})

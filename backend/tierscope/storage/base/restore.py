@@ -1,48 +1,227 @@
-"""A database that is filled beside the one in use, and takes its place when it is complete."""
+"""A database that is filled beside the one in use, and takes its place in one transaction when it is complete.
 
+Its name is that of the one in use with `_restored_` and a token; the one that it replaces is called `_replaced_` with
+that token until it is dropped. A restore that is killed leaves one of both, and the next one drops it.
+"""
+
+import re
 import secrets
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import psycopg
+from psycopg import errors as pg_errors
 from psycopg import sql
 from sqlalchemy import make_url
 
 from tierscope.core.database import libpq_url, translated
+from tierscope.core.errors import Conflict
+
+CONNECT_SECONDS = 5
+_MARK = "Made by a restore of Tierscope; nobody uses it."
+"""The comment of such a database: none is dropped for its name alone."""
+_KEPT_OF_NAME = 44
+"""Characters of a database's name that stand in the names of those beside it: PostgreSQL cuts names after 63 bytes."""
+_END_EVERY_SECONDS = 0.05
+
+_Connection = psycopg.Connection[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A database beside another one of its server. Each method may be called again after it was cut off."""
+
+    url: str
+    """Of the database whose place it is to take."""
+    token: str
+    """Of the restore: the same on all servers."""
+
+    @property
+    def old(self) -> str:
+        """The name whose place it takes."""
+        return make_url(self.url).database or "tierscope"
+
+    @property
+    def name(self) -> str:
+        """Its own name until then."""
+        return f"{self.old[:_KEPT_OF_NAME]}_restored_{self.token}"
+
+    @property
+    def replaced(self) -> str:
+        """The name of the one that was replaced."""
+        return f"{self.old[:_KEPT_OF_NAME]}_replaced_{self.token}"
+
+    @property
+    def filled_url(self) -> str:
+        """Its address until it takes its place."""
+        return make_url(self.url).set(database=self.name).render_as_string(hide_password=False)
+
+    def make(self, *, timescaledb: bool) -> None:
+        """Makes it, empty and ready for `pg_restore` of a backup."""
+        with translated(), _server(self.url) as server:
+            _run(server, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", self.name)
+            _mark(server, self.name)
+        if timescaledb:
+            with translated(), psycopg.connect(libpq_url(self.filled_url), autocommit=True) as inside:
+                inside.execute("CREATE EXTENSION timescaledb")
+                inside.execute("SELECT timescaledb_pre_restore()")
+
+    def complete(self) -> None:
+        """Says to TimescaleDB that `pg_restore` has ended."""
+        with translated(), psycopg.connect(libpq_url(self.filled_url), autocommit=True) as inside:
+            inside.execute("SELECT timescaledb_post_restore()")
+
+    def take_place(self) -> None:
+        """Takes the name of the old one, whose sessions end, in one transaction. Nothing where that was done.
+
+        Raises:
+            Conflict: somebody stays connected whom our role may not disconnect.
+            Unavailable: the server cannot be reached; whether it was done is seen by calling this again.
+        """
+        old, name, replaced = self.old, self.name, self.replaced
+        with translated(), _server(self.url) as server, _ended_sessions(self.url, old, name):
+            try:
+                with server.transaction():
+                    there = _names(server)
+                    if name not in there:
+                        return
+                    if old in there:
+                        rename(server, old, replaced)
+                        _mark(server, replaced)
+                    rename(server, name, old)
+                    _run(server, "COMMENT ON DATABASE {} IS NULL", old)
+            except pg_errors.ObjectInUse as error:
+                raise Conflict(
+                    f"somebody stays connected to the database {old}",
+                    next_step="End those sessions, and run this again.",
+                ) from error
+
+    def is_beside(self) -> bool:
+        """Whether it has still to take its place. Waits for who is about to let it."""
+        with translated(), _server(self.url) as server:
+            try:
+                _mark(server, self.name)
+            except pg_errors.InvalidCatalogName:
+                return False
+        return True
+
+    def drop(self) -> None:
+        """Drops it where it has not taken its place."""
+        self._drop(self.name)
+
+    def drop_replaced(self) -> None:
+        """Drops what it replaced."""
+        self._drop(self.replaced)
+
+    def _drop(self, name: str) -> None:
+        with translated(), _server(self.url) as server:
+            if name in _names(server, marked=True):
+                _run(server, "DROP DATABASE {} WITH (FORCE)", name)
 
 
 @contextmanager
-def replaced_database(url: str, *, timescaledb: bool = True) -> Iterator[str]:
-    """Yields the name of a new database that is ready for `pg_restore` of a backup, by default with TimescaleDB.
+def restoring(url: str) -> Iterator[str]:
+    """Keeps others from restoring to a database; yields a token for what is made beside it.
 
-    When the block ends well, the new database takes the name of the one in `url`, which is dropped, whoever is
+    Raises:
+        Conflict: somebody restores to it now.
+        Unavailable: the server cannot be reached.
+    """
+    key = f"tierscope restores {make_url(url).database}"
+    with translated(), _server(url) as server:
+        row = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [key]).fetchone()
+        if row is None or not row[0]:
+            raise Conflict("somebody else restores to this database now", next_step="Wait until that has ended.")
+        yield secrets.token_hex(4)
+
+
+def tokens_left(url: str) -> list[str]:
+    """Tokens of restores to a database that were cut off: what they filled, or what they replaced, is still there.
+
+    Call it within `restoring`.
+    """
+    old = re.escape((make_url(url).database or "tierscope")[:_KEPT_OF_NAME])
+    with translated(), _server(url) as server:
+        names = _names(server, marked=True)
+    found = (re.fullmatch(rf"{old}_(?:restored|replaced)_([0-9a-f]{{8}})", name) for name in names)
+    return sorted({match[1] for match in found if match is not None})
+
+
+@contextmanager
+def replaced_database(url: str) -> Iterator[str]:
+    """Yields the name of a new database that is ready for `pg_restore` of a backup with TimescaleDB.
+
+    When the block ends well, the new database takes the place of the one in `url`, which is dropped, whoever is
     connected. When it raises, the new one is dropped and nothing has changed. The role must be allowed to make
     databases.
 
     Raises:
+        Conflict: somebody restores to it now.
         Unavailable: the server cannot be reached.
     """
-    old = make_url(url).database or "tierscope"
-    new = f"{old}_restored_{secrets.token_hex(4)}"
-    server = libpq_url(make_url(url).set(database="postgres").render_as_string(hide_password=False))
-    with translated(), psycopg.connect(server, autocommit=True) as connection:
-        _run(connection, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", new)
+    with restoring(url) as token:
+        for left in tokens_left(url):
+            Beside(url, left).drop()
+            Beside(url, left).drop_replaced()
+        beside = Beside(url, token)
         try:
-            target = libpq_url(make_url(url).set(database=new).render_as_string(hide_password=False))
-            if timescaledb:
-                with psycopg.connect(target, autocommit=True) as inside:
-                    inside.execute("CREATE EXTENSION timescaledb")
-                    inside.execute("SELECT timescaledb_pre_restore()")
-            yield new
-            if timescaledb:
-                with psycopg.connect(target, autocommit=True) as inside:
-                    inside.execute("SELECT timescaledb_post_restore()")
+            beside.make(timescaledb=True)
+            yield beside.name
+            beside.complete()
+            beside.take_place()
         except BaseException:
-            _run(connection, "DROP DATABASE {} WITH (FORCE)", new)
+            beside.drop()
             raise
-        _run(connection, "DROP DATABASE {} WITH (FORCE)", old)
-        _run(connection, "ALTER DATABASE {} RENAME TO {}", new, old)
+        beside.drop_replaced()
 
 
-def _run(connection: psycopg.Connection[tuple[object, ...]], statement: str, *names: str) -> None:
-    connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+@contextmanager
+def _ended_sessions(url: str, *names: str) -> Iterator[None]:
+    """Ends sessions of databases again and again while the block waits for their end."""
+    done = threading.Event()
+
+    def end() -> None:
+        with suppress(psycopg.Error), _server(url) as server:  # the block says why it cannot go on
+            while not done.is_set():
+                server.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ANY(%s)"
+                    " AND backend_type = 'client backend' AND pg_has_role(usesysid, 'MEMBER')",
+                    [list(names)],
+                )
+                done.wait(_END_EVERY_SECONDS)
+
+    thread = threading.Thread(target=end, name="end-sessions", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def rename(server: _Connection, name: str, to: str) -> None:
+    """Gives a database another name, in the transaction of the connection."""
+    _run(server, "ALTER DATABASE {} RENAME TO {}", name, to)
+
+
+def _server(url: str) -> _Connection:
+    address = make_url(url).set(database="postgres").render_as_string(hide_password=False)
+    return psycopg.connect(libpq_url(address), autocommit=True, connect_timeout=CONNECT_SECONDS)
+
+
+def _names(server: _Connection, *, marked: bool = False) -> set[str]:
+    """Databases of a server; those alone that a restore made."""
+    statement = (
+        "SELECT datname FROM pg_database WHERE NOT %s::boolean OR shobj_description(oid, 'pg_database') = %s::text"
+    )
+    return {str(row[0]) for row in server.execute(statement, [marked, _MARK])}
+
+
+def _mark(server: _Connection, name: str) -> None:
+    server.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), sql.Literal(_MARK)))
+
+
+def _run(server: _Connection, statement: str, *names: str) -> None:
+    server.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))

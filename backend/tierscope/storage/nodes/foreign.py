@@ -213,6 +213,12 @@ def is_seen(database: Database, node: DataNode) -> None:
             raise Unavailable(str(error).strip().splitlines()[0], retry_after_seconds=5) from error
 
 
+def lead_to(transaction: WriteTransaction, server: str, url: str) -> None:
+    """Lets a node's foreign server lead to a database of the same server that has another name now."""
+    statement = sql.SQL("ALTER SERVER {} OPTIONS (SET dbname {})")
+    transaction.driver.execute(statement.format(sql.Identifier(server), sql.Literal(make_url(url).database)))
+
+
 def part_with(transaction: WriteTransaction, node: DataNode) -> None:
     """Drops the foreign server of a node with what is left of its tables: nothing of it is shown or asked any more."""
     server = sql.Identifier(node.server)

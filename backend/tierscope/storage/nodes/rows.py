@@ -105,6 +105,11 @@ def move_nodes(transaction: WriteTransaction, urls: Mapping[int, str]) -> None:
         transaction.execute(update(nodes).where(nodes.c.number == number).values(url=url, away_since=None))
 
 
+def note_url(transaction: WriteTransaction, number: int, url: str) -> None:
+    """Lets a node have another address, of the same database."""
+    transaction.execute(update(nodes).where(nodes.c.number == number).values(url=url))
+
+
 def note_away(transaction: WriteTransaction, number: int, since: datetime | None) -> bool:
     """Notes since when a node is away, None where it answers again; False where that stood there already."""
     c = nodes.c

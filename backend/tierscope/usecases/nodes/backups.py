@@ -10,12 +10,12 @@ from tierscope.core.errors import Conflict, TierscopeError, Unavailable, Unproce
 from tierscope.storage.base.facts import find_fact
 from tierscope.storage.base.partitions import Mode, storage_mode
 from tierscope.storage.nodes.cut import OpenSnapshot, hold_writes, open_snapshot
-from tierscope.storage.nodes.foreign import show_fleet
 from tierscope.storage.nodes.moving import try_move_lock
 from tierscope.storage.nodes.numbers import has_tables, which_database
-from tierscope.storage.nodes.rows import DataNode, lock_nodes, move_nodes, read_nodes, read_placement
+from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.usecases.nodes.changes import NODE_FACT
 from tierscope.usecases.nodes.fleet import Nodes, until_free
+from tierscope.usecases.nodes.restoring import finish_restore, require_finished
 
 TRIES = 20
 """Of a cut: each ends where another transaction writes for long."""
@@ -43,7 +43,7 @@ def hosts_stay(database: Database) -> Iterator[None]:
     """Keeps hosts from being moved between nodes: views that show them come and go meanwhile.
 
     Raises:
-        Conflict: they move now.
+        Conflict: they move now, or a restore is not finished as a node does not answer.
     """
     with database.own_rows.write() as holding:
         if not try_move_lock(holding):
@@ -51,6 +51,7 @@ def hosts_stay(database: Database) -> Iterator[None]:
                 "hosts move between nodes now",
                 next_step="Wait until that has ended. A drain may be stopped: it goes on when run again.",
             )
+        require_finished(finish_restore(database))
         yield
 
 
@@ -129,15 +130,3 @@ def check_targets(database: Database, names: Mapping[int, str], urls: Mapping[in
                 f"the database for node {name} holds {'the node ' + holds if holds else 'tables that are no node'}",
                 next_step="Name an empty database, or that of the node of this name.",
             )
-
-
-def adopt_nodes(url: str, urls: Mapping[int, str]) -> None:
-    """Lets a restored coordinator, which may still have another name, show its nodes at these addresses."""
-    database = Database(url, pool_size=1, own_rows=True)
-    try:
-        with database.write() as transaction:
-            lock_nodes(transaction)
-            move_nodes(transaction, urls)
-            show_fleet(transaction, read_nodes(transaction), read_placement(transaction))
-    finally:
-        database.close()

@@ -27,6 +27,7 @@ from tierscope.storage.nodes.rows import (
     read_urls,
     store_placement,
 )
+from tierscope.usecases.nodes.restoring import finish_if_free
 
 COORDINATOR = "coordinator"
 """The name of the first server, which holds what is of the whole fleet and hosts of its own."""
@@ -166,6 +167,7 @@ def upgrade_all(database_url: str, *, storage: Literal["auto", "timescaledb", "n
     """
     database = Database(database_url, pool_size=1, own_rows=True)
     try:
+        finish_if_free(database)
         with database.read() as session:
             urls = read_urls(session)
         for number, url in urls.items():

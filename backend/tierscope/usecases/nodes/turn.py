@@ -12,6 +12,7 @@ from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_cut, read_no
 from tierscope.storage.operate.purge_parts import try_purge_lock
 from tierscope.storage.operate.purges import last_purge, next_purge
 from tierscope.usecases.nodes.fleet import Nodes, until_free
+from tierscope.usecases.nodes.restoring import finish_restore, require_finished
 
 SWITCH_TRIES = 60
 _MOST_WAIT_SECONDS = 2.0
@@ -31,7 +32,8 @@ class Turn:
 
         Raises:
             Unprocessable: there is one server.
-            Conflict: somebody else moves hosts, or a backup of the fleet is made or restored.
+            Conflict: somebody else moves hosts, a backup of the fleet is made or restored, or a restore is not finished
+                as a node does not answer.
         """
         with self._database.write() as holding:
             if not read_nodes(holding):
@@ -41,6 +43,7 @@ class Turn:
                     "somebody else moves hosts now, or a backup is made or restored",
                     next_step="Wait until that has ended.",
                 )
+            require_finished(finish_restore(self._database))
             with self._database.own_rows.read() as session:
                 nodes, placement = read_nodes(session), read_placement(session)
             for node in nodes:

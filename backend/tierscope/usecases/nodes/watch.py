@@ -10,6 +10,7 @@ from tierscope.storage.nodes.foreign import attach, detach, lock_fleet
 from tierscope.storage.nodes.numbers import read_revision
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away, read_nodes, read_placement
 from tierscope.usecases.nodes.fleet import Nodes, until_free
+from tierscope.usecases.nodes.restoring import finish_if_free
 
 LOOK_SECONDS = 5.0
 ALONE_SECONDS = 30.0
@@ -26,6 +27,7 @@ class NodeWatch:
         self._nodes = nodes
         self._clock = clock
         self._silent: set[int] = set()
+        self._first = True
         self._revisions: dict[int, str] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="node-watch", daemon=True)
@@ -56,9 +58,15 @@ class NodeWatch:
     def look(self) -> list[str]:
         """Ask each node once; names of those whose state changed. A node is away once it was silent twice in a row.
 
+        The first look, and each after which one was silent, goes on with a restore that was cut off: it may have left
+        a node under another name.
+
         Raises:
             Unavailable: the coordinator does not answer.
         """
+        if self._first or self._silent:
+            finish_if_free(self._nodes.coordinator)
+            self._first = False
         self._nodes.forget()
         changed = []
         for node in self._nodes.listed():
