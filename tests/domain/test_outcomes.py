@@ -220,13 +220,26 @@ def test_memory_without_processors_in_the_tier_of_dram_is_named_unless_few_use_i
 
 @pytest.mark.parametrize("slow_share", [0.4, None])
 @pytest.mark.parametrize(
-    ("room_ratio", "demoted", "word"),
-    [(1.02, 0, "slow_tier_full"), (1.5, 0, "promotion_failing"), (1.02, 50, "promotion_failing")],
+    ("room_ratio", "demoted", "failed", "word"),
+    [
+        (1.02, 0, 0, "slow_tier_full"),
+        (1.5, 0, 0, "promotion_failing"),
+        (1.02, 50, 0, "promotion_failing"),
+        # What the kernel keeps free of a small tier: moves that fail tell.
+        (1.1, 0, 0, "promotion_failing"),
+        (1.1, 0, 5, "slow_tier_full"),
+        (1.5, 0, 5, "promotion_failing"),
+    ],
 )
 def test_nothing_is_promoted_where_the_slow_tier_has_no_room_for_what_would_go_down(
-    slow_share: float | None, room_ratio: float, demoted: int, word: str
+    slow_share: float | None, room_ratio: float, demoted: int, failed: int, word: str
 ) -> None:
-    flows = {**moves(promoted=1, demoted=demoted, candidates=100), "hint_faults": 200, "pte_updates": 400}
+    flows = {
+        **moves(promoted=1, demoted=demoted, candidates=100),
+        "hint_faults": 200,
+        "pte_updates": 400,
+        "migrate_fail_pages": failed,
+    }
     context = Context(
         balancing=2,
         demotion=True,

@@ -31,6 +31,8 @@ MOSTLY_REFUSED = 5.0
 FAILED_SHARE = 0.10
 FULL_SHARE = 0.95
 """Of the slower tiers: with more on them demotion finds no free page there [A]."""
+FULL_WHERE_MOVES_FAIL = 0.85
+"""The same where moves fail: a tenth of a small tier is what the kernel uses, and what it keeps free [A]."""
 UNBOUND_LIMIT_MIB_PER_S = 65536.0
 """The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
 LIMIT_REACHED = 0.25
@@ -234,7 +236,7 @@ def _full_below(seen: Evidence, context: Context) -> float | None:
     if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or seen.demoted > seen.few_pages:
         return None
     full = seen.slow_pages * context.page_bytes / context.slow_bytes
-    return full if full >= FULL_SHARE else None
+    return full if full >= (FULL_WHERE_MOVES_FAIL if seen.failed > seen.few_pages else FULL_SHARE) else None
 
 
 def judge_one_tier(context: Context) -> Verdict | None:
