@@ -74,6 +74,7 @@ def settings(scenario: Scenario) -> str:
                 str(act.move_s),
                 str(act.seconds),
                 *(["flood"] if act.is_flooded else []),
+                *(["fill"] if act.is_filled else []),
             ]
         )
         for act in scenario.load.acts

@@ -25,13 +25,14 @@ class Memory:
 class Act:
     """A stretch of a load. `hot_ratio`: hot pages as a share of DRAM. `is_flooded`: a disk is read end to end beside.
 
-    `move_s`: seconds between moves of the hot set, 0 for none.
+    `move_s`: seconds between moves of the hot set, 0 for none. `is_filled`: other memory fills the slow node.
     """
 
     hot_ratio: float
     move_s: int
     seconds: int
     is_flooded: bool = False
+    is_filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ LOADS = (
     Load("flood-beside-moves", 1.2, (Act(0.35, 20, 80, is_flooded=True),)),
     Load("two-acts", 1.5, (Act(0.3, 0, 50), Act(0.35, 10, 50))),
     Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
+    Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
 )
 """A pass of the fast scanner takes a few seconds: sets move slower than it, and faster."""
 

@@ -1,5 +1,6 @@
 """How often the product's verdicts on the recordings are right, against their truth."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,8 @@ from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, Verdic
 from tierscope.domain.ledger.plan import plan_host
 from validation.corpus import is_left_out
 
-PROMOTES = 2
 UNLIMITED_MIB_PER_S = 65536.0
+_NODE_SIZE = re.compile(r"MemTotal:\s+(\d+) kB")
 _EDGE_S = 1.5
 """Snapshots and the load's log are a second apart."""
 _DESCRIBED_EVERY_S = 5
@@ -30,6 +31,7 @@ RIGHT: Mapping[str, frozenset[str]] = {
     "chasing": frozenset({"futile_ping_pong"}),
     "standing": _BAD,
     "worsening": _BAD,
+    "full": frozenset({"slow_tier_full"}),
 }
 """Which words are right of a state of the truth. Docs: docs/method/verdict-rules.md."""
 NOT_KNOWN = "not_known"
@@ -70,6 +72,20 @@ class Told:
         return is_left_out(self.recording)
 
 
+def read_context(files: Mapping[str, str]) -> Context:
+    """What the inventory of an unpacked recording's guest would say beside its counters: settings, sizes of nodes."""
+    snapshot = max((path.partition("/")[0] for path in files if path[0].isdigit()), key=int)
+    size = _NODE_SIZE.search(files[f"{snapshot}/sys/devices/system/node/node1/meminfo"])
+    assert size is not None
+    demotion = files[f"{snapshot}/sys/kernel/mm/numa/demotion_enabled"].strip()
+    return Context(
+        balancing=int(files[f"{snapshot}/proc/sys/kernel/numa_balancing"]),
+        demotion=demotion == "true",
+        slow_bytes=int(size[1]) * 1024.0,
+        promote_limit_mib_per_s=UNLIMITED_MIB_PER_S,
+    )
+
+
 def read_ledgers(files: Mapping[str, str]) -> tuple[Ledger, Ledger]:
     """The ledger of an unpacked recording, without accesses, and with them by what served them. Node 0 is DRAM."""
     times_s, keys, values, present = counters_of(files)
@@ -101,17 +117,19 @@ def judge_corpus(directory: Path, *, every_s: int) -> Iterator[Told]:
     """
     for path in sorted(directory.glob("*.tar.zst")):
         files = unpack(path)
-        ledgers, lines = read_ledgers(files), files["workload.log"].splitlines()
+        ledgers, context = read_ledgers(files), read_context(files)
+        lines = files["workload.log"].splitlines()
         name = path.name.removesuffix(".tar.zst")
         for first in range(0, INTERVAL_S, every_s):
-            for truth in intervals("\n".join(lines[first:])):
-                yield from _judge_interval(name, truth, ledgers)
+            for truth in intervals("\n".join([lines[0], *lines[first:]])):
+                yield from _judge_interval(name, truth, ledgers, context)
 
 
-def _judge_interval(name: str, truth: IntervalTruth, ledgers: tuple[Ledger, Ledger]) -> Iterator[Told]:
+def _judge_interval(
+    name: str, truth: IntervalTruth, ledgers: tuple[Ledger, Ledger], context: Context
+) -> Iterator[Told]:
     if truth.state is None or truth.slow_access_ratio is None:
         return
-    context = Context(balancing=PROMOTES, promote_limit_mib_per_s=UNLIMITED_MIB_PER_S)
     begins_s = ledgers[0].times_s - ledgers[0].dt_seconds
     inside = (begins_s >= truth.begin_s - _EDGE_S) & (ledgers[0].times_s <= truth.end_s + _EDGE_S)
     for measured, ledger in zip((False, True), ledgers, strict=True):

@@ -26,21 +26,25 @@ def scenario(name: str) -> Scenario:
     return next(found for found in matrix() if found.name == name)
 
 
-def log(rows: Sequence[tuple[float, float]], *, ops: int = 100) -> str:
-    """The log of a load: by second, the share of slow accesses and that of 100 hot pages in DRAM."""
-    lines = ["# pages=200"]
+def log(rows: Sequence[tuple[float, float]], *, ops: int = 100, filled: tuple[int, int] | None = None) -> str:
+    """The log of a load: by second, the share of slow accesses and that of 100 hot pages in DRAM.
+
+    `filled`: pages of other memory on the slow node, of 400, and pages that go down a second.
+    """
+    lines = ["# pages=200" + ("" if filled is None else " slow_node_pages=400")]
     for second, (slow, hot) in enumerate(rows):
         fast = round(100 * hot)
+        full = "" if filled is None else f" filler_n1={filled[0]} went_down={filled[1] * second}"
         lines.append(
             f"ts={1000 + second}.000 t={second + 1} ops_s={ops} slow_frac={slow:.4f} pages_n0=120 pages_n1=80"
-            f" pages_absent=0 hot_n0={fast} hot_n1={100 - fast} hot_absent=0"
+            f" pages_absent=0 hot_n0={fast} hot_n1={100 - fast} hot_absent=0{full}"
         )
     return "\n".join(lines) + "\n"
 
 
 def test_the_plan_has_every_combination_once() -> None:
     names = [found.name for found in matrix()]
-    assert len(set(names)) == len(names) == 2 * 3 * 3 * 2 * 6
+    assert len(set(names)) == len(names) == 2 * 3 * 3 * 2 * 7
     assert len(names) == len(MEMORIES) * len(LAYOUTS) * len(KERNELS) * len(SCANNERS) * len(LOADS)
 
 
@@ -57,6 +61,7 @@ def test_the_plan_has_the_loads_that_recordings_lacked() -> None:
     assert by_name["flood-beside-moves"].acts[0].move_s > 0
     assert len(by_name["two-acts"].acts) == 2
     assert by_name["huge-pages"].is_huge
+    assert by_name["slow-node-full"].acts[0].is_filled
     still = by_name["still-too-large"].acts[0]
     assert (still.hot_ratio > 1, still.move_s) == (True, 0)
     assert by_name["moves-faster"].acts[0].move_s < by_name["moves-slower"].acts[0].move_s
@@ -73,7 +78,7 @@ def test_a_run_goes_on_with_what_is_missing() -> None:
 def test_only_some_names_are_recorded() -> None:
     chosen = choose(list(matrix()), frozenset(), only=("6.12-hmat-small", "7.2-cxl-large-two-acts"))
     assert {found.name[:15] for found in chosen} == {"6.12-hmat-small", "7.2-cxl-large-t"}
-    assert len(chosen) == 12 + 2
+    assert len(chosen) == 14 + 2
 
 
 def test_the_plan_is_printed_and_nothing_is_built(
@@ -86,7 +91,7 @@ def test_the_plan_is_printed_and_nothing_is_built(
     assert capsys.readouterr().out.splitlines() == [
         "there    6.12-hmat-small-two-acts-fast",
         "missing  6.12-hmat-small-two-acts-default",
-        "1 of 216 recordings are there",
+        "1 of 252 recordings are there",
     ]
 
 
@@ -96,6 +101,7 @@ def test_settings_are_in_the_units_of_the_guest() -> None:
     assert (words["LAYOUT"], words["SCAN_PERIOD_MAX_MS"], words["HOT_THRESHOLD_MS"]) == ("nvdimm", "1000", "5000")
     flooded = settings(scenario("6.12-hmat-small-flood-beside-moves-default"))
     assert "134:20:80:flood" in flooded
+    assert "134:20:60:fill" in settings(scenario("6.12-hmat-small-slow-node-full-default"))
     assert "SCAN_PERIOD_MAX_MS=''" in flooded
     assert "LOAD='499 1 3000" in settings(scenario("6.12-hmat-small-huge-pages-default"))
 
@@ -183,6 +189,31 @@ def test_the_state_of_an_interval_follows_from_placement_and_slow_accesses(
     assert told.hot_dram_ratio == pytest.approx(round(100 * rows[-1][1]) / 100)
     assert told.dram_ratio == pytest.approx(0.6)
     assert told.above_chance_ratio == pytest.approx(sum(round(100 * hot) for _, hot in rows) / 100 / len(rows) - 0.6)
+
+
+@pytest.mark.parametrize(
+    ("hot", "filled", "state"),
+    [
+        ([0.5] * 20, (290, 0), "full"),
+        ([0.8 - place * 0.02 for place in range(20)], (290, 0), "full"),
+        # It has room, or pages still go down, or the hot set comes to DRAM.
+        ([0.5] * 20, (250, 0), "standing"),
+        ([0.5] * 20, (290, 1), "standing"),
+        ([0.3 + place * 0.02 for place in range(20)], (290, 0), "improving"),
+    ],
+)
+def test_a_slow_node_is_full_where_pages_fill_it_and_none_goes_down(
+    hot: list[float], filled: tuple[int, int], state: str
+) -> None:
+    (told,) = intervals(log([(0.5, share) for share in hot], filled=filled))
+    assert told.state == state
+    assert told.slow_used_ratio == pytest.approx((80 + filled[0]) / 400)
+    assert told.went_down_ratio == pytest.approx(19 * filled[1] / 200)
+
+
+def test_how_full_the_slow_node_is_is_not_known_of_a_log_that_does_not_say() -> None:
+    (told,) = intervals(log([(0.5, 0.5)] * 20))
+    assert (told.state, told.slow_used_ratio, told.went_down_ratio) == ("standing", None, None)
 
 
 def test_rises_and_falls_make_the_change_and_nothing_is_judged_without_accesses() -> None:

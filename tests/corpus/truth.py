@@ -3,12 +3,13 @@
 No counter of the kernel is read here: what judges must not share a mistake with what is judged.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-State = Literal["good", "following", "chasing", "improving", "worsening", "standing"]
+State = Literal["good", "following", "chasing", "improving", "worsening", "full", "standing"]
 
 INTERVAL_S = 20
 """Ten looks at where pages are."""
@@ -19,6 +20,11 @@ _ABOVE_CHANCE_RATIO = 0.1
 """By so much more of the hot pages than of all pages is in DRAM where the kernel follows. The share of a set that moves
 rises and falls by chance, too, with where its next pages happen to lie."""
 _CHANGE_RATIO = 0.1
+_FULL_RATIO = 0.85
+"""Of the slow node, that pages of the load and of what fills it take: the kernel keeps a tenth of so small a node."""
+_WENT_DOWN_RATIO = 0.01
+"""Of the load's pages: where fewer went down in an interval the slow node takes none. Looks are seconds late."""
+_SLOW_NODE = re.compile(r"^#.* slow_node_pages=(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,9 @@ class IntervalTruth:
 
     `slow_access_ratio`: accesses to pages on the slow node. `hot_dram_ratio`: hot pages in DRAM at the end.
     `gained_ratio`, `lost_ratio`: sums of its rises and falls. `above_chance_ratio`: by how much more of the hot pages
-    than of all pages was in DRAM, on average. `state`: null without accesses or hot pages.
+    than of all pages was in DRAM, on average. `slow_used_ratio`: pages of the load and of what fills the slow node, of
+    its size, at the end. `went_down_ratio`: pages that were seen in DRAM and then on the slow node, of all. `state`:
+    null without accesses or hot pages.
     """
 
     begin_s: float
@@ -38,6 +46,8 @@ class IntervalTruth:
     above_chance_ratio: float | None
     gained_ratio: float
     lost_ratio: float
+    slow_used_ratio: float | None
+    went_down_ratio: float | None
     state: State | None
 
 
@@ -64,8 +74,31 @@ def _slow_access_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
     return sum(row["slow_frac"] * row["ops_s"] for row in counted) / accesses if accesses else None
 
 
+def _slow_used_ratio(row: Mapping[str, float], slow_node_pages: int | None) -> float | None:
+    """Share of the slow node that pages of the load and of what fills it take; None where the log does not say."""
+    if slow_node_pages is None or "filler_n1" not in row:
+        return None
+    return (row["pages_n1"] + row["filler_n1"]) / slow_node_pages
+
+
+def _went_down_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
+    """Share of the load's pages that came from DRAM to the slow node; None where the log does not say."""
+    first, last = rows[0], rows[-1]
+    pages = sum(last[f"pages_{place}"] for place in ("n0", "n1", "absent"))
+    if not pages or "went_down" not in first or "went_down" not in last:
+        return None
+    return (last["went_down"] - first["went_down"]) / pages
+
+
+def _is_full(slow_used: float | None, went_down: float | None) -> bool:
+    """Whether the slow node is full, and took no page."""
+    if slow_used is None or went_down is None:
+        return False
+    return slow_used >= _FULL_RATIO and went_down < _WENT_DOWN_RATIO
+
+
 def _state(
-    slow: float | None, above: float | None, placed: Sequence[float], gained: float, lost: float
+    slow: float | None, above: float | None, placed: Sequence[float], gained: float, lost: float, *, is_full: bool
 ) -> State | None:
     if slow is None or above is None:
         return None
@@ -74,18 +107,21 @@ def _state(
     if min(gained, lost) >= _FOLLOWED_RATIO:
         return "following" if above >= _ABOVE_CHANCE_RATIO else "chasing"
     change = placed[-1] - placed[0]
-    if abs(change) < _CHANGE_RATIO:
-        return "standing"
-    return "improving" if change > 0 else "worsening"
+    if change >= _CHANGE_RATIO:
+        return "improving"
+    if is_full:
+        return "full"
+    return "standing" if change > -_CHANGE_RATIO else "worsening"
 
 
-def _judge(rows: Sequence[Mapping[str, float]]) -> IntervalTruth:
+def _judge(rows: Sequence[Mapping[str, float]], slow_node_pages: int | None) -> IntervalTruth:
     placed = [ratio for row in rows if (ratio := _placed_ratio(row, "hot")) is not None]
     steps = [later - earlier for earlier, later in pairwise(placed)]
     gained = sum(step for step in steps if step > 0)
     lost = -sum(step for step in steps if step < 0)
     slow = _slow_access_ratio(rows)
     chance = [ratio for row in rows if (ratio := _placed_ratio(row, "pages")) is not None]
+    slow_used, went_down = _slow_used_ratio(rows[-1], slow_node_pages), _went_down_ratio(rows)
     above = sum(placed) / len(placed) - sum(chance) / len(chance) if placed and chance else None
     return IntervalTruth(
         begin_s=rows[0]["ts"],
@@ -96,15 +132,18 @@ def _judge(rows: Sequence[Mapping[str, float]]) -> IntervalTruth:
         above_chance_ratio=above,
         gained_ratio=gained,
         lost_ratio=lost,
-        state=_state(slow, above, placed, gained, lost),
+        slow_used_ratio=slow_used,
+        went_down_ratio=went_down,
+        state=_state(slow, above, placed, gained, lost, is_full=_is_full(slow_used, went_down)),
     )
 
 
 def intervals(log: str, *, interval_s: int = INTERVAL_S) -> list[IntervalTruth]:
     """Return the truth of each whole interval of `interval_s` seconds of the load's log."""
-    rows = read_log(log)
+    rows, size = read_log(log), _SLOW_NODE.search(log)
+    slow_node_pages = int(size[1]) if size else None
     whole = len(rows) // interval_s
-    return [_judge(rows[place * interval_s : (place + 1) * interval_s]) for place in range(whole)]
+    return [_judge(rows[place * interval_s : (place + 1) * interval_s], slow_node_pages) for place in range(whole)]
 
 
 def document(logs: Mapping[str, str]) -> dict[str, Any]:

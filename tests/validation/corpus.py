@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.packing import unpack
+from corpus.plan import LOADS
 from corpus.truth import read_log
 from validation.recordings import (
     DATA,
@@ -24,11 +25,13 @@ from validation.recordings import (
 
 CORPUS = DATA / "kernel-corpus"
 HOT_PROBABILITY = 0.95
+_FILLED = frozenset(load.name for load in LOADS if any(act.is_filled for act in load.acts))
 
 
 def names() -> tuple[str, ...]:
-    """All recordings that are there."""
-    return tuple(sorted(path.name.removesuffix(".tar.zst") for path in CORPUS.glob("*.tar.zst")))
+    """All recordings that are replayed: a replay knows one load, and none beside that fills the slow node."""
+    found = sorted(path.name.removesuffix(".tar.zst") for path in CORPUS.glob("*.tar.zst"))
+    return tuple(name for name in found if not any(f"-{load}-" in name for load in _FILLED))
 
 
 def is_left_out(name: str) -> bool:

@@ -2,17 +2,19 @@
  * A load on two memory nodes that says, once a second, where its pages are and how many of its accesses were slow.
  *
  *   load MIB HUGE SLOW_NS FLOOD_MIB_PER_S ACT...
- *   ACT = HOT_MIB:MOVE_S:SECONDS[:flood]
+ *   ACT = HOT_MIB:MOVE_S:SECONDS[:flood|:fill]
  *
  * MIB of anonymous memory are touched once, then read and written for ever: 95 % of the accesses go to the hot pages of
  * the running act, the others to any page. Hot pages lie anywhere; every MOVE_S seconds others become hot (0: never).
- * An act with `flood` reads the disk from end to end beside, so that the page cache asks for memory.
+ * An act with `flood` reads the disk from end to end beside, so that the page cache asks for memory. In one with `fill`
+ * other memory, touched once, takes what node 1 has free, until nothing can be demoted to it.
  *
  * Both nodes are the same memory of the machine below, so an access to a page that was last seen on another node than 0
  * waits SLOW_NS. Where pages are is what move_pages(2) answers when it is asked to move nothing.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -34,17 +36,18 @@
 #define HOT_PERCENT 95
 #define WRITE_PERCENT 30
 #define DISK "/dev/vda"
+#define FEW_PAGES 32ul
 
 enum place { FAST, SLOW, ABSENT, PLACES };
 
 struct act {
 	size_t hot_pages;
-	int move_s, seconds, flood;
+	int move_s, seconds, flood, fill;
 };
 
 static struct act acts[MAX_ACTS];
-static char *memory;
-static size_t pages;
+static char *memory, *filler;
+static size_t pages, filler_room;
 static uint32_t *page_of_rank;
 static uint8_t *place_of;
 static long slow_ns;
@@ -52,9 +55,10 @@ static double flood_mib_per_s;
 static double ticks_per_ns;
 
 static _Atomic size_t hot_pages, hot_begin;
-static _Atomic int flooding, ended;
+static _Atomic int flooding, filling, ended;
+static _Atomic size_t filler_pages;
 static _Atomic uint64_t accesses, slow, absent, flooded_bytes;
-static _Atomic uint64_t all_at[PLACES], hot_at[PLACES];
+static _Atomic uint64_t all_at[PLACES], hot_at[PLACES], filler_slow, went_down;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -108,35 +112,48 @@ static void scatter(size_t unit)
 	free(order);
 }
 
+static void *address[ASKED];
+static int node[ASKED];
+
+/* The nodes of pages from `first` on; how many were asked for, or 0. */
+static size_t ask(char *from, size_t first, size_t end)
+{
+	size_t here = end - first < ASKED ? end - first : ASKED;
+
+	for (size_t i = 0; i < here; i++)
+		address[i] = from + (first + i) * PAGE;
+	return syscall(SYS_move_pages, 0, here, address, NULL, node, 0) < 0 ? 0 : here;
+}
+
 static void *look(void *unused)
 {
-	static void *address[ASKED];
-	static int node[ASKED];
 	uint8_t *hot = malloc(pages);
 
 	(void)unused;
 	while (!ended) {
 		uint64_t begun = now_ns(CLOCK_MONOTONIC), all[PLACES] = {0}, of_hot[PLACES] = {0}, took;
-		size_t begin = hot_begin, count = hot_pages;
+		size_t begin = hot_begin, count = hot_pages, filled = filler_pages, filled_slow = 0, down = 0;
 
 		memset(hot, 0, pages);
 		for (size_t rank = 0; rank < count; rank++)
 			hot[page_at(rank, begin)] = 1;
 		for (size_t first = 0; first < pages; first += ASKED) {
-			size_t here = pages - first < ASKED ? pages - first : ASKED;
+			size_t here = ask(memory, first, pages);
 
-			for (size_t i = 0; i < here; i++)
-				address[i] = memory + (first + i) * PAGE;
-			if (syscall(SYS_move_pages, 0, here, address, NULL, node, 0) < 0)
-				continue;
 			for (size_t i = 0; i < here; i++) {
 				enum place place = node[i] < 0 ? ABSENT : node[i] > 0 ? SLOW : FAST;
 
+				down += place == SLOW && place_of[first + i] == FAST;
 				place_of[first + i] = place;
 				all[place]++;
 				of_hot[place] += hot[first + i];
 			}
 		}
+		for (size_t first = 0; first < filled; first += ASKED)
+			for (size_t i = 0, here = ask(filler, first, filled); i < here; i++)
+				filled_slow += node[i] > 0;
+		filler_slow = filled_slow;
+		went_down += down;
 		for (int place = 0; place < PLACES; place++) {
 			all_at[place] = all[place];
 			hot_at[place] = of_hot[place];
@@ -168,6 +185,56 @@ static void *flood(void *unused)
 		else
 			flooded_bytes += got;
 		usleep(piece * 1e6 / (flood_mib_per_s * MIB));
+	}
+	return NULL;
+}
+
+struct zone {
+	size_t free, min, low, managed;
+};
+
+/* The largest zone of a node. */
+static struct zone zone_of(int wanted)
+{
+	FILE *file = fopen("/proc/zoneinfo", "r");
+	struct zone largest = {0}, zone = {0};
+	char line[256];
+	int at = -1;
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (sscanf(line, "Node %d, zone", &at) == 1)
+			memset(&zone, 0, sizeof zone);
+		sscanf(line, " pages free %zu", &zone.free);
+		sscanf(line, " min %zu", &zone.min);
+		sscanf(line, " low %zu", &zone.low);
+		if (sscanf(line, " managed %zu", &zone.managed) == 1 && at == wanted && zone.managed > largest.managed)
+			largest = zone;
+	}
+	if (file)
+		fclose(file);
+	return largest;
+}
+
+/*
+ * Nothing can go up or down where node 1 is at its lowest watermark and node 0 is short. So much is left free in all: with
+ * less the kernel itself runs out of memory.
+ */
+static void *fill(void *unused)
+{
+	(void)unused;
+	while (!ended) {
+		struct zone fast = zone_of(0), slow_node = zone_of(1);
+
+		size_t free = fast.free + slow_node.free, kept = fast.low + slow_node.min;
+		size_t more = free > kept ? (free - kept) / 2 : 0;
+
+		if (!filling || more < FEW_PAGES || filler_pages + more > filler_room) {
+			usleep(100000);
+			continue;
+		}
+		for (size_t i = 0; i < more; i++)
+			*(volatile uint64_t *)(filler + (filler_pages + i) * PAGE) = 1;
+		filler_pages += more;
 	}
 	return NULL;
 }
@@ -212,10 +279,11 @@ static void say(int second, int act, int moves, uint64_t *before, double seconds
 	printf("ts=%.3f t=%d act=%d phase=%d ops_s=%.0f ", wall_ns / 1e9, second, act, moves, done / seconds);
 	if (done > 0)
 		printf("slow_frac=%.4f absent_frac=%.4f ", (now[1] - before[1]) / done, (now[2] - before[2]) / done);
-	printf("pages_n0=%lu pages_n1=%lu pages_absent=%lu hot_n0=%lu hot_n1=%lu hot_absent=%lu flood_mb_s=%.1f\n",
+	printf("pages_n0=%lu pages_n1=%lu pages_absent=%lu hot_n0=%lu hot_n1=%lu hot_absent=%lu flood_mb_s=%.1f "
+	       "filler_n1=%lu went_down=%lu\n",
 	       (unsigned long)all_at[FAST], (unsigned long)all_at[SLOW], (unsigned long)all_at[ABSENT],
 	       (unsigned long)hot_at[FAST], (unsigned long)hot_at[SLOW], (unsigned long)hot_at[ABSENT],
-	       (now[3] - before[3]) / seconds / MIB);
+	       (now[3] - before[3]) / seconds / MIB, (unsigned long)filler_slow, (unsigned long)went_down);
 	memcpy(before, now, sizeof now);
 }
 
@@ -230,8 +298,9 @@ static void *pinned(size_t bytes)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[3];
+	pthread_t thread[4];
 	uint64_t before[4] = {0}, from_ns, last_ns, from_ticks;
+	unsigned long slow_mask = 1ul << 1;
 	int count = 0, second = 0, moves = 0, huge;
 	size_t mib;
 
@@ -249,6 +318,7 @@ int main(int argc, char **argv)
 			return 2;
 		acts[count].hot_pages = hot_mib * PAGES_PER_MIB;
 		acts[count].flood = !strcmp(word, "flood");
+		acts[count].fill = !strcmp(word, "fill");
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	from_ns = now_ns(CLOCK_MONOTONIC);
@@ -263,11 +333,17 @@ int main(int argc, char **argv)
 	memory = (char *)(((uintptr_t)memory + 2 * MIB - 1) & ~(2 * MIB - 1));
 	if (huge)
 		madvise(memory, mib * MIB, MADV_HUGEPAGE);
+	filler_room = zone_of(1).managed;
+	filler = mmap(NULL, filler_room * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (filler == MAP_FAILED ||
+	    syscall(SYS_mbind, filler, filler_room * PAGE, MPOL_PREFERRED, &slow_mask, 8 * sizeof slow_mask, 0) < 0)
+		return 1;
 	page_of_rank = pinned(pages * sizeof *page_of_rank);
 	place_of = pinned(pages);
 	memset(place_of, ABSENT, pages);
 	scatter(huge ? PAGES_PER_HUGE : 1);
-	printf("# pages=%zu huge=%d slow_ns=%ld hot_percent=%d acts=%d\n", pages, huge, slow_ns, HOT_PERCENT, count);
+	printf("# pages=%zu huge=%d slow_ns=%ld hot_percent=%d acts=%d slow_node_pages=%zu\n", pages, huge, slow_ns,
+	       HOT_PERCENT, count, filler_room);
 	for (size_t page = 0; page < pages; page++)
 		for (int word = 0; word < 32; word++)
 			((uint64_t *)(memory + page * PAGE))[word * 16] = draw();
@@ -277,10 +353,12 @@ int main(int argc, char **argv)
 	pthread_create(&thread[0], NULL, look, NULL);
 	pthread_create(&thread[1], NULL, touch, NULL);
 	pthread_create(&thread[2], NULL, flood, NULL);
+	pthread_create(&thread[3], NULL, fill, NULL);
 	from_ns = last_ns = now_ns(CLOCK_MONOTONIC);
 	for (int act = 0; act < count; act++) {
 		hot_pages = acts[act].hot_pages;
 		flooding = acts[act].flood;
+		filling = acts[act].fill;
 		for (int left = acts[act].seconds; left > 0; left--) {
 			uint64_t due = from_ns + ++second * 1000000000ull, now;
 			struct timespec until = {due / 1000000000, due % 1000000000};
