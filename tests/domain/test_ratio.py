@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tierscope.domain.curve.bands import HostPages
 from tierscope.domain.ratio import RATIOS, Choice, Demand, choose, classify_service, settle
-from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, group_alike, model_memory
+from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, group_alike, join_nodes, model_memory
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.slowdown import (
     EXPONENTS,
@@ -348,7 +348,8 @@ def test_memory_as_measured_adds_nodes_and_takes_the_median_host() -> None:
         node = MeasuredNode(100.0, idle, ((50.0, idle * 1.2), (90.0, idle * 2.5)))
         return MeasuredHost((node, node), (MeasuredNode(30.0, 2.2 * idle, ()),))
 
-    memory = model_memory([host(90.0), host(100.0), host(110.0), MeasuredHost((), ())])
+    hosts = [host(90.0), host(100.0), host(110.0), MeasuredHost((), ())]
+    memory = model_memory([join_nodes(one) for one in hosts])
     assert memory.dram is not None
     assert memory.slow is not None
     assert (memory.dram.bandwidth_gb_per_s, memory.slow.bandwidth_gb_per_s, memory.n_hosts) == (200.0, 30.0, 3)

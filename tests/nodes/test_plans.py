@@ -18,7 +18,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
 from tierscope.storage.fleet.grid import read_grid
-from tierscope.storage.fleet.machines import newest_inventories, read_machines
+from tierscope.storage.fleet.inventories import newest_inventories, read_parts
 from tierscope.storage.fleet.reporting import Limits
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.services import sum_hour
@@ -119,7 +119,7 @@ def machines_of(session: ReadSession) -> object:
     """What the newest inventories say."""
     hosts, [times] = newest_inventories(session, [utc_now()])
     assert len(hosts) == 3
-    return read_machines(session, list(zip(hosts.tolist(), times.tolist(), strict=True)))
+    return read_parts(session, list(zip(hosts.tolist(), times.tolist(), strict=True)), ("kernel_release", "nodes"))
 
 
 def tiles_of(session: ReadSession) -> object:

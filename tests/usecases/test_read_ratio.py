@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
 from factories import batches
 from factories.batches import MINUTE_NS
@@ -21,6 +22,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.knobs.reads import KnobReads
 from tierscope.usecases.ratio.answers import Ratio
+from tierscope.usecases.ratio.hardware import KnownMemory
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
@@ -32,8 +34,8 @@ def service_of(database: Database) -> str:
     return service_named(database, "demo/cache")
 
 
-def read(database: Database, **options: object) -> Ratio:
-    reads = RatioReads(ReadContext(database, now, Settings(_env_file=None)))
+def read(database: Database, *, memory: KnownMemory | None = None, **options: object) -> Ratio:
+    reads = RatioReads(ReadContext(database, now, Settings(_env_file=None)), memory=memory)
     asked: dict[str, Any] = {"loss_target": 0.05, "hold_hot": False, "growth": 0.0, "from_": None, "to": None}
     return reads.service(service_of(database), **{**asked, **options})
 
@@ -182,6 +184,30 @@ def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: 
     assert after.posterior.variance < before.posterior.variance
     assert "bench" not in {step.what for step in after.next_steps}
     assert "ab_test" in {step.what for step in after.next_steps}
+
+
+def test_inventories_are_taken_apart_once_and_new_ones_change_the_answer(histories: Histories) -> None:
+    database, hosts = histories.copy(send_history, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
+    memory = KnownMemory()
+    first = read(database, memory=memory)
+    send_stalls_and_benches(database, hosts)
+    taken_apart: list[str] = []
+
+    def hear(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        if "jsonb_path_query_first(body" in statement:
+            taken_apart.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", hear)
+    try:
+        second = read(database, memory=memory)
+        assert len(taken_apart) == 1, "those that are new"
+        assert read(database, memory=memory) == second
+        assert len(taken_apart) == 1, "none twice"
+        assert read(database) == second
+        assert len(taken_apart) == 2, "a process that begins knows none"
+    finally:
+        event.remove(Engine, "before_cursor_execute", hear)
+    assert first.points != second.points
 
 
 def send_bandwidth(database: Database, hosts: Sequence[Enrolled], *, used: float, device_gb_per_s: float) -> None:

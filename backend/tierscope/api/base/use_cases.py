@@ -76,6 +76,7 @@ from tierscope.usecases.operate.telemetry.collector import InventoryCollector
 from tierscope.usecases.operate.telemetry.fleet import FleetCollector
 from tierscope.usecases.operate.telemetry.process import IngestQueue
 from tierscope.usecases.promql.reads import PromQueries
+from tierscope.usecases.ratio.hardware import KnownMemory
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.reports.schedules import Reports
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads
@@ -111,7 +112,8 @@ class _Reads:
         self.ledger = LedgerReads(context)
         self.heat = HeatReads(context)
         self.reaccess = RevisitReads(context)
-        self.ratio = RatioReads(context)
+        memory = KnownMemory()
+        self.ratio = RatioReads(context, memory=memory)
         self.knobs = KnobReads(context)
         self.service_workloads = ServiceWorkloadReads(context)
         self.swap_tiers = SwapTierReads(context)
@@ -122,7 +124,7 @@ class _Reads:
         self.stability = StabilityReads(context)
         self.ping_pong = PingPongReads(context)
         self.curve = CurveReads(context)
-        self.objectives = ObjectiveReads(context)
+        self.objectives = ObjectiveReads(context, memory)
         self.fairness = FairnessReads(context)
         self.fairness_limits = LimitReads(context)
         self.tiles = TileReads(context)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tierscope.domain.counters.monotonic import Floats, differences, nominal_step
 from tierscope.domain.knobs.levels import Samples
-from tierscope.domain.ratio.memory_bound import MemoryBound, bind_memory, read_traffic, top_nodes
+from tierscope.domain.ratio.memory_bound import MemoryBound, bind_memory, read_nodes, read_traffic
 
 
 def classify_host(inventory: Mapping[str, Any] | None, samples: Samples) -> MemoryBound:
@@ -27,4 +27,5 @@ def classify_host(inventory: Mapping[str, Any] | None, samples: Samples) -> Memo
         rates: Floats = np.asarray(found.delta[ok], np.float64) / found.dt_seconds[ok][:, None]
         return rates
 
-    return bind_memory(inventory, read_traffic(samples.keys, rates_of, top_nodes(inventory)))
+    nodes = read_nodes(inventory)
+    return bind_memory(nodes, read_traffic(samples.keys, rates_of, nodes.top_nodes))

@@ -58,6 +58,14 @@ class MeasuredHost:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredTiers:
+    """Both tiers of one host as a whole; None where one was not measured."""
+
+    dram: Tier | None
+    slow: Tier | None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryModel:
     """The median host. None where no host was measured."""
 
@@ -81,10 +89,15 @@ class MemoryModel:
         return None if at is None else at / curve.idle_ns
 
 
-def model_memory(hosts: Sequence[MeasuredHost]) -> MemoryModel:
+def join_nodes(host: MeasuredHost) -> MeasuredTiers:
+    """The tiers of a host from its nodes."""
+    return MeasuredTiers(_tier(host.dram), _tier(host.slow))
+
+
+def model_memory(hosts: Sequence[MeasuredTiers]) -> MemoryModel:
     """The median of the hosts on which a tier was measured."""
-    dram = [tier for tier in (_tier(host.dram) for host in hosts) if tier is not None]
-    slow = [tier for tier in (_tier(host.slow) for host in hosts) if tier is not None]
+    dram = [host.dram for host in hosts if host.dram is not None]
+    slow = [host.slow for host in hosts if host.slow is not None]
     return MemoryModel(_middle(dram), _middle(slow), max(len(dram), len(slow)))
 
 

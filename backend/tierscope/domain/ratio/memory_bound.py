@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Grade
-from tierscope.domain.fleet.host_facts import read_facts
+from tierscope.domain.ledger.machine import read_machine
 from tierscope.domain.ratio.choice import STALLS_MAX, ServiceClass, classify_service
 
 Floats = npt.NDArray[np.float64]
@@ -96,12 +96,24 @@ class SlowUse:
 
 
 @dataclass(frozen=True, slots=True)
-class _Capacity:
+class Capacity:
     """Bytes per second that a tier delivers; `loaded` are the benches under load, empty where there are none."""
 
     bytes_per_s: float
-    loaded: tuple[Sequence[tuple[float, float]], ...]
+    loaded: tuple[tuple[tuple[float, float], ...], ...]
     of_what: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNodes:
+    """What an inventory says of memory: the nodes of the top tier, and what it and slower memory deliver.
+
+    `top` is None where nothing says what it delivers, `slow` also where there is none.
+    """
+
+    top_nodes: tuple[int, ...]
+    top: Capacity | None
+    slow: Capacity | None
 
 
 def bandwidth_keys(keys: Collection[str]) -> list[str]:
@@ -121,19 +133,24 @@ def read_traffic(keys: Collection[str], rates_of: RatesOf, top_nodes: Sequence[i
     return MemoryTraffic(dram, source, slow if len(slow) else None, _stall_ratio(keys, rates_of))
 
 
-def bind_memory(inventory: Mapping[str, Any] | None, traffic: MemoryTraffic) -> MemoryBound:
-    """What limits the host's memory.
+def read_nodes(inventory: Mapping[str, Any] | None) -> MemoryNodes:
+    """Read an inventory; None reads as one that says nothing."""
+    body = inventory or {}
+    top, slow = _nodes(body)
+    return MemoryNodes(top, _capacity(body, top, own=True), _capacity(body, slow, own=False))
+
+
+def bind_memory(nodes: MemoryNodes, traffic: MemoryTraffic) -> MemoryBound:
+    """What limits the memory of a host with these nodes.
 
     In order of what is there: bandwidth in use against the bench under load (`good`); against a bench without load or
     what firmware states, with the cycles that wait for memory in place of the loaded latency (`partial`); those cycles
     alone, which can only rule both out. Where the ends of the interval say different things the grade is `early`.
     """
-    body = inventory or {}
-    top, slow = _nodes(body)
-    slow_use = _slow_use(traffic, _capacity(body, slow, own=False))
+    slow_use = _slow_use(traffic, nodes.slow)
     if traffic.dram_bytes_per_s is None:
         return replace(_by_stalls(traffic.stall_ratio), slow=slow_use)
-    capacity = _capacity(body, top, own=True)
+    capacity = nodes.top
     if capacity is None:
         reason = "bandwidth in use is counted, and what DRAM delivers is not known: run `tierscope-agent bench`"
         return MemoryBound(None, None, reason, slow=slow_use)
@@ -178,36 +195,31 @@ def middle_bound(bounds: Sequence[MemoryBound]) -> MemoryBound:
     )
 
 
-def top_nodes(inventory: Mapping[str, Any] | None) -> tuple[int, ...]:
-    """The nodes of the host's top tier, in order."""
-    return _nodes(inventory or {})[0]
-
-
 def _nodes(body: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Nodes of the top tier, and those of slower ones that hold memory."""
     sizes = {
         int(node["id"]): node.get("memory_bytes") for node in body.get("nodes") or () if node.get("id") is not None
     }
-    top = read_facts(body).machine.tiers.top_nodes
+    top = read_machine(body).tiers.top_nodes
     return (
         tuple(node for node in sorted(sizes) if node in top),
         tuple(node for node in sorted(sizes) if node not in top and sizes[node] != 0),
     )
 
 
-def _slow_use(traffic: MemoryTraffic, capacity: _Capacity | None) -> SlowUse | None:
+def _slow_use(traffic: MemoryTraffic, capacity: Capacity | None) -> SlowUse | None:
     if traffic.slow_bytes_per_s is None or capacity is None:
         return None
     shares = traffic.slow_bytes_per_s / capacity.bytes_per_s
     return SlowUse(float(np.percentile(shares, PEAK_PERCENTILE)), *_percentile_interval(shares), len(shares))
 
 
-def _name(share: float, capacity: _Capacity, stalls: float | None) -> ServiceClass:
+def _name(share: float, capacity: Capacity, stalls: float | None) -> ServiceClass:
     loaded = _loaded_over_idle(share, capacity, stalls)
     return classify_service(dram_utilisation_p95=share, loaded_over_idle=loaded, upper_loss_at_even=UNKNOWN_LOSS)
 
 
-def _loaded_over_idle(share: float, capacity: _Capacity, stalls: float | None) -> float:
+def _loaded_over_idle(share: float, capacity: Capacity, stalls: float | None) -> float:
     """How much latency has risen at this use of DRAM, of the node where it rises most.
 
     Cycles that wait for memory say of a busy DRAM what a risen latency says; without them nothing does.
@@ -217,7 +229,7 @@ def _loaded_over_idle(share: float, capacity: _Capacity, stalls: float | None) -
     return float("inf") if stalls is not None and stalls > STALLS_MAX else LOADED_UNKNOWN
 
 
-def _risen(capacity: _Capacity, share: float, stalls: float | None) -> str:
+def _risen(capacity: Capacity, share: float, stalls: float | None) -> str:
     if capacity.loaded:
         times = _loaded_over_idle(share, capacity, stalls)
         return f", where its latency is {times:.1f} times that of idle memory"
@@ -238,7 +250,7 @@ def _by_stalls(stalls: float | None) -> MemoryBound:
     )
 
 
-def _capacity(body: Mapping[str, Any], nodes: Sequence[int], *, own: bool) -> _Capacity | None:
+def _capacity(body: Mapping[str, Any], nodes: Sequence[int], *, own: bool) -> Capacity | None:
     """Of all these nodes: benches under load, else without, else what firmware states of reads.
 
     `own`: by the processors of the node itself, which far ones cannot stand for.
@@ -253,23 +265,23 @@ def _capacity(body: Mapping[str, Any], nodes: Sequence[int], *, own: bool) -> _C
     loaded = [(bench["memory_node"], points) for bench in benches if (points := _points(bench))]
     if {node for node, _ in loaded} == set(nodes):
         best = [max(rate for at, points in loaded if at == node for rate, _ in points) for node in nodes]
-        return _Capacity(sum(best), tuple(points for _, points in loaded), "its measured bandwidth")
+        return Capacity(sum(best), tuple(points for _, points in loaded), "its measured bandwidth")
     measured = [max((rate for bench in benches for rate in _figures(bench, node)), default=0.0) for node in nodes]
     if all(measured):
-        return _Capacity(sum(measured), (), "its measured bandwidth")
+        return Capacity(sum(measured), (), "its measured bandwidth")
     rates = {node.get("id"): node.get("read_bandwidth_mib_per_s") for node in body.get("nodes") or ()}
     stated = [float(rates.get(node) or 0.0) * MIB for node in nodes]
-    return _Capacity(sum(stated), (), "the bandwidth that firmware states") if all(stated) else None
+    return Capacity(sum(stated), (), "the bandwidth that firmware states") if all(stated) else None
 
 
-def _points(bench: Mapping[str, Any]) -> list[tuple[float, float]]:
+def _points(bench: Mapping[str, Any]) -> tuple[tuple[float, float], ...]:
     """Bytes per second and latency in ns under rising load."""
     found = [
         (float(point["bandwidth_bytes_per_s"]), float(point["latency_ns"]))
         for point in bench.get("loaded") or ()
         if not point.get("disturbed")
     ]
-    return sorted(found) if any(rate > 0.0 for rate, _ in found) else []
+    return tuple(sorted(found)) if any(rate > 0.0 for rate, _ in found) else ()
 
 
 def _figures(bench: Mapping[str, Any], node: int) -> list[float]:

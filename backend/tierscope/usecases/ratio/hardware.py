@@ -1,4 +1,7 @@
-"""The hosts of a service for its ratio: their kinds, what their memory was measured to do, and what they demand."""
+"""The hosts of a service for its ratio: their kinds, what their memory was measured to do, and what they demand.
+
+What a host's memory is like comes from its newest inventory, which a process takes apart once.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,29 +13,44 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
-from tierscope.domain.ratio.memory import HostKind, MeasuredHost, MeasuredNode, MemoryModel, group_alike, model_memory
+from tierscope.domain.ratio.memory import (
+    HostKind,
+    MeasuredHost,
+    MeasuredNode,
+    MeasuredTiers,
+    MemoryModel,
+    group_alike,
+    join_nodes,
+    model_memory,
+)
 from tierscope.domain.ratio.memory_bound import (
     COUNTED_BY,
     DEVICES,
     STALLS,
     Floats,
     MemoryBound,
+    MemoryNodes,
     bandwidth_keys,
     bind_memory,
     middle_bound,
+    read_nodes,
     read_traffic,
-    top_nodes,
 )
 from tierscope.domain.slowdown import Tier
 from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
-from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
+from tierscope.usecases.fleet.known_inventories import KnownInventories
 from tierscope.usecases.ratio.answers import Subtracted
 
 PEAK_QUANTILE = 0.95
 _GIGA = 1e9
 _STALLS, _CYCLES = STALLS
+MOST_KNOWN = 100_000
+"""Hosts; about a kilobyte each where they measured their memory."""
+_PARTS = ("cpu_model", "nodes", "tiers", "benches", "unmovable")
+NO_KIND = HostKind(None, None, None)
+"""Of hosts without an inventory."""
 _NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
 _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
@@ -53,34 +71,59 @@ class HardwareFacts:
     bound: MemoryBound
 
 
-def read_slow_memory(session: ReadSession, host_ids: Sequence[int]) -> Tier | None:
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    """What a host's inventory says of its memory. Bytes that cannot move are None where it does not say."""
+
+    kind: HostKind
+    measured: MeasuredTiers
+    nodes: MemoryNodes
+    hugetlb_bytes: float | None
+    mlocked_bytes: float | None
+
+
+class KnownMemory(KnownInventories[HostMemory]):
+    """Memory of hosts."""
+
+    def __init__(self) -> None:
+        super().__init__(_PARTS, _read_memory, most=MOST_KNOWN)
+
+
+def middle_slow_memory(hosts: Mapping[int, HostMemory]) -> Tier | None:
     """Slow memory as the benches of these hosts measured it; None where none did."""
-    return model_memory([_measured(body) for _, body in read_inventories(session, host_ids).values()]).slow
+    return model_memory([host.measured for host in hosts.values()]).slow
 
 
 def read_hardware_facts(
-    session: ReadSession, host_ids: Sequence[int], window: Window, *, elsewhere: Tier | None = None
+    session: ReadSession,
+    host_ids: Sequence[int],
+    window: Window,
+    *,
+    memory_of: Mapping[int, HostMemory],
+    elsewhere: Tier | None = None,
 ) -> HardwareFacts:
-    """Read inventories and bandwidth counters of these hosts.
+    """Read bandwidth counters of these hosts.
 
     Args:
         session: where to read.
         host_ids: hosts by number.
         window: of the counters.
+        memory_of: memory of these hosts, and maybe of others; those without an inventory are missing.
         elsewhere: slow memory of other hosts, for hosts that have none.
     """
-    bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
+    # Of hosts with like figures the first one stands for all: in order, so that it is the same one each time.
+    of_hosts = {host: memory_of[host] for host in sorted(host_ids) if host in memory_of}
     keys = _keys(session, host_ids)
     cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
-    memory = model_memory([_measured(body) for body in bodies.values()])
+    memory = model_memory([host.measured for host in of_hosts.values()])
     lends = memory.slow is None and memory.dram is not None and elsewhere is not None
     return HardwareFacts(
         memory=replace(memory, slow=elsewhere) if lends else memory,
         slow_elsewhere=lends,
         demand=_demand(cells, window),
         stalls=_stalls(cells, window),
-        subtracted=_subtracted(list(bodies.values())),
-        bound=_bind(bodies, cells),
+        subtracted=_subtracted(list(of_hosts.values())),
+        bound=_bind(of_hosts, cells),
     )
 
 
@@ -96,10 +139,9 @@ def unknown_hardware(window: Window) -> HardwareFacts:
     )
 
 
-def read_host_kinds(session: ReadSession, host_ids: Sequence[int]) -> list[tuple[HostKind, tuple[int, ...]]]:
+def group_kinds(host_ids: Sequence[int], memory_of: Mapping[int, HostMemory]) -> list[tuple[HostKind, tuple[int, ...]]]:
     """The hosts by kind of hardware, the kind with the most hosts first."""
-    bodies = {host: body for host, (_, body) in read_inventories(session, host_ids).items()}
-    return group_alike({host: _kind(bodies.get(host, {})) for host in host_ids})
+    return group_alike({host: memory_of[host].kind if host in memory_of else NO_KIND for host in host_ids})
 
 
 def _keys(session: ReadSession, host_ids: Sequence[int]) -> list[str]:
@@ -108,20 +150,31 @@ def _keys(session: ReadSession, host_ids: Sequence[int]) -> list[str]:
     return bandwidth_keys({key for names in read_layouts(session, layouts).values() for key in names})
 
 
-def _bind(bodies: Mapping[int, Mapping[str, Any]], cells: Sequence[Cell]) -> MemoryBound:
+def _bind(hosts: Mapping[int, HostMemory], cells: Sequence[Cell]) -> MemoryBound:
     """What limits memory, by ten-minute means: on each host, then on the one in the middle."""
-    of_hosts: dict[int, dict[str, dict[int, float]]] = {host: {} for host in bodies}
+    means: dict[int, dict[str, dict[int, float]]] = {host: {} for host in hosts}
     for cell in cells:
-        of_hosts.setdefault(cell.host_id, {}).setdefault(cell.name, {})[cell.end_s] = cell.value
-    return middle_bound([_bind_host(bodies[host], of_hosts[host]) for host in bodies])
+        means.setdefault(cell.host_id, {}).setdefault(cell.name, {})[cell.end_s] = cell.value
+    return middle_bound([_bind_host(memory.nodes, means[host]) for host, memory in hosts.items()])
 
 
-def _bind_host(body: Mapping[str, Any], means: Mapping[str, Mapping[int, float]]) -> MemoryBound:
+def _bind_host(nodes: MemoryNodes, means: Mapping[str, Mapping[int, float]]) -> MemoryBound:
     def rates_of(keys: Sequence[str]) -> Floats:
         ends_s = sorted(set.intersection(*(set(means[key]) for key in keys)))
         return np.array([[means[key][end_s] for key in keys] for end_s in ends_s], np.float64).reshape(-1, len(keys))
 
-    return bind_memory(body, read_traffic(means, rates_of, top_nodes(body)))
+    return bind_memory(nodes, read_traffic(means, rates_of, nodes.top_nodes))
+
+
+def _read_memory(body: Mapping[str, Any]) -> HostMemory:
+    unmovable = read_hardware(body).unmovable
+    return HostMemory(
+        kind=_kind(body),
+        measured=join_nodes(_measured(body)),
+        nodes=read_nodes(body),
+        hugetlb_bytes=_total([node.hugetlb_bytes for node in unmovable]),
+        mlocked_bytes=_total([node.mlocked_bytes for node in unmovable]),
+    )
 
 
 def _is_slow(tier_class: str) -> bool:
@@ -216,13 +269,10 @@ def _figure(definition: str, value: float, unit: str, by_host: Mapping[int, obje
     )
 
 
-def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[Subtracted, ...]:
+def _subtracted(hosts: Sequence[HostMemory]) -> tuple[Subtracted, ...]:
     """Memory of the median host that no tier move can change."""
-    huge, locked = [], []
-    for body in bodies:
-        unmovable = read_hardware(body).unmovable
-        huge += _total([node.hugetlb_bytes for node in unmovable])
-        locked += _total([node.mlocked_bytes for node in unmovable])
+    huge = [host.hugetlb_bytes for host in hosts if host.hugetlb_bytes is not None]
+    locked = [host.mlocked_bytes for host in hosts if host.mlocked_bytes is not None]
     out = []
     if huge:
         out.append(Subtracted("hugetlb", median(huge), "reserved huge pages stay on their node"))
@@ -233,6 +283,6 @@ def _subtracted(bodies: Sequence[Mapping[str, Any]]) -> tuple[Subtracted, ...]:
     return tuple(out)
 
 
-def _total(parts: Sequence[int | None]) -> list[float]:
+def _total(parts: Sequence[int | None]) -> float | None:
     known = [float(part) for part in parts if part is not None]
-    return [sum(known)] if known else []
+    return sum(known) if known else None

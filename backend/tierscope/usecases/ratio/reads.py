@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure, Origin, Window
-from tierscope.domain.ratio.memory import HostKind
 from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import hosts_with_samples
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
@@ -16,7 +15,13 @@ from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.ratio.answer import answer_kinds
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.ratio.hardware import read_hardware_facts, read_host_kinds, read_slow_memory
+from tierscope.usecases.ratio.hardware import (
+    NO_KIND,
+    KnownMemory,
+    group_kinds,
+    middle_slow_memory,
+    read_hardware_facts,
+)
 from tierscope.usecases.ratio.heat import MAX_HOSTS, read_heat_facts
 from tierscope.usecases.ratio.inputs import RatioInputs, RatioQuery
 from tierscope.usecases.ratio.overlap import read_jaccard
@@ -30,15 +35,22 @@ OTHER_HOSTS = 200
 """Of the fleet, whose benches are looked at where no host of the service has slow memory."""
 MAX_KINDS = 4
 """Kinds of hosts that one answer is for; those with the most hosts, of which the sampled ones come first."""
-_UNKNOWN = HostKind(None, None, None)
 
 
 class RatioReads:
-    """Ratio advice for services. `read_placement` says which accesses slow memory serves at a DRAM share."""
+    """Ratio advice for services."""
 
-    def __init__(self, context: ReadContext, read_placement: ReadPlacement = read_replayed) -> None:
+    def __init__(
+        self,
+        context: ReadContext,
+        read_placement: ReadPlacement = read_replayed,
+        *,
+        memory: KnownMemory | None = None,
+    ) -> None:
+        """`read_placement` says which accesses slow memory serves at a DRAM share. `memory`: shared with others."""
         self._context = context
         self._read_placement = read_placement
+        self._memory = memory or KnownMemory()
 
     def service(
         self,
@@ -73,9 +85,12 @@ class RatioReads:
         hosts = {host.id: host for host in hosts_of_service(session, service.id)}
         sampled = hosts_with_samples(session, service.id, window.start, window.end)
         taken = dict.fromkeys([*(host for host in sampled if host in hosts), *spread_hosts(list(hosts), MAX_HOSTS)])
-        kinds = read_host_kinds(session, list(taken)) or [(_UNKNOWN, ())]
+        memory_of = self._memory.newest(session, list(hosts))
+        kinds = group_kinds(list(taken), memory_of) or [(NO_KIND, ())]
         kinds.sort(key=lambda kind: set(sampled).isdisjoint(kind[1]))
-        slow = read_slow_memory(session, list(hosts)) or read_slow_memory(session, _others(session, service.origin))
+        slow = middle_slow_memory(memory_of)
+        if slow is None:
+            slow = middle_slow_memory(self._memory.newest(session, _others(session, service.origin)))
         return [
             RatioInputs(
                 service_id=service.public_id,
@@ -85,7 +100,9 @@ class RatioReads:
                 n_hosts=len(ids),
                 heat=(heat := read_heat_facts(session, service.id, [hosts[host] for host in ids], window, now=now)),
                 jaccard=read_jaccard(session, service.id, heat.host_ids, window, now=now),
-                hardware=read_hardware_facts(session, heat.host_ids or ids, window, elsewhere=slow),
+                hardware=read_hardware_facts(
+                    session, heat.host_ids or ids, window, memory_of=memory_of, elsewhere=slow
+                ),
                 placement=self._read_placement(session, service.id, window, now, ids),
                 points=tuple(list_points(session, service.id)),
                 latency=latency,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Grade, Window
 from tierscope.domain.ratio import ServiceClass
-from tierscope.usecases.ratio.hardware import read_hardware_facts
+from tierscope.usecases.ratio.hardware import KnownMemory, read_hardware_facts
 
 _LOW = "Whether a service limited by latency cares follows from its slowdown, which the ratio advice judges."
 
@@ -20,8 +20,8 @@ class ObjectiveClass:
     why: str
 
 
-def read_class(session: ReadSession, host_ids: Sequence[int], window: Window) -> ObjectiveClass:
+def read_class(session: ReadSession, host_ids: Sequence[int], window: Window, memory: KnownMemory) -> ObjectiveClass:
     """The class that the memory of the service's hosts has."""
-    bound = read_hardware_facts(session, host_ids, window).bound
+    bound = read_hardware_facts(session, host_ids, window, memory_of=memory.newest(session, host_ids)).bound
     why = f"{bound.sentence} {_LOW}" if bound.name == "latency" else bound.sentence
     return ObjectiveClass(bound.name, bound.grade, why)

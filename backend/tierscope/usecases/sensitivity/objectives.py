@@ -30,6 +30,7 @@ from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.figures import Evidence
 from tierscope.usecases.heat.reads import choose_method
 from tierscope.usecases.heat.sources import LIVE_KEPT
+from tierscope.usecases.ratio.hardware import KnownMemory
 from tierscope.usecases.sensitivity.objective_classes import ObjectiveClass, read_class
 
 MAX_HOSTS = 200
@@ -83,8 +84,10 @@ class _Known:
 class ObjectiveReads:
     """Service levels of services."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, memory: KnownMemory | None = None) -> None:
+        """`memory`: shared with others."""
         self._context = context
+        self._memory = memory or KnownMemory()
 
     def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Objectives:
         """The three series with their figures, and published points beside what was measured.
@@ -105,7 +108,7 @@ class ObjectiveReads:
             heat = read_host_heat(session, service.id, ids, window, now=now)
             start = max(window.start, now - LIVE_KEPT, window.end - timedelta(minutes=MAX_LIVE_ROWS / max(len(ids), 1)))
             loads = read_loads_by_tier(session, service.id, ids, start, window.end, step_s=grid.step_s)
-            service_class = read_class(session, ids, window)
+            service_class = read_class(session, ids, window, self._memory)
         notes = [IF_DEMOTED]
         if len(ids) < len(hosts):
             notes.append(f"{len(ids)} of {len(hosts)} hosts were taken.")

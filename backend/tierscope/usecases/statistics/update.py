@@ -31,9 +31,10 @@ from tierscope.storage.statistics.rows import (
     store_features,
     try_lock,
 )
+from tierscope.usecases.fleet.known_inventories import NEWEST
 from tierscope.usecases.statistics.features import read_service_features
 from tierscope.usecases.statistics.hour import HOUR, Members, read_hour, sketch_hour
-from tierscope.usecases.statistics.machines import NEWEST, KnownMachines
+from tierscope.usecases.statistics.machines import KnownMachines
 
 DAY = timedelta(days=1)
 GRACE = timedelta(minutes=10)
