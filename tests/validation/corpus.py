@@ -16,6 +16,7 @@ from validation.recordings import (
     Load,
     Recording,
     counters_of,
+    hides_armed,
     is_one_tier,
     knobs_of,
     machine_of,
@@ -50,7 +51,7 @@ def read(name: str) -> Recording:
     begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
     load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
     hot_by_act = [_hot_pages(meta, act["hot_ratio"]) for act in meta["load"]["acts"]]
-    log = seconds(rows, [hot_by_act[int(row["act"])] for row in rows])
+    log = seconds(rows, [hot_by_act[int(row["act"])] for row in rows], hides_armed=hides_armed(meta["kernel"]))
     knobs = knobs_of(events)
     return Recording(
         name=name,

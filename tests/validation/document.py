@@ -114,9 +114,10 @@ The pass of the scanner and promotion into free memory were added because these 
 no independent evidence for either.
 
 Replayed / kernel. Moves pass within a factor of two or 64 pages, shares within 10 points. Size: one page in so many is
-replayed on a machine as much smaller. Local: 1 - `slow_frac` of the load's log, weighted by accesses. Hot set on DRAM
-and pages on DRAM: by `move_pages`, mean of the last 15 rows; pages on DRAM are shown, not judged: the size of DRAM was
-read where the load was.
+replayed on a machine as much smaller. Local: 1 - `slow_frac` of the load's log, weighted by accesses; on 6.1 less
+`absent_frac` too, for `move_pages` of that kernel takes pages of the slower node that are armed for a hint fault for
+absent (`gup_can_follow_protnone`). Hot set on DRAM and pages on DRAM: by `move_pages`, mean of the last 15 rows; pages
+on DRAM are shown, not judged: the size of DRAM was read where the load was.
 
 """
 

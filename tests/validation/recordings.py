@@ -1,5 +1,6 @@
 """Recordings of real kernels as the replay needs them: the load, the machine, the counters."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """One second of a load: Unix time, accesses and the share of them that was slow, MiB of files read beside.
+    """One second of a load: Unix time, accesses and the share of them on node 1, MiB of files read beside.
 
     The hot pages are `hot_pages` ranks from `hot_begin` on. `on_dram`, `hot_on_dram`: pages on node 0, and the share of
     the hot ones; None before the first look at them.
@@ -154,7 +155,7 @@ def read(name: str) -> Recording:
     knobs = knobs_of(events)
     load, hot_pages = _load(text, huge=knobs[HUGE] == "always")
     rows = read_log(text)
-    log = seconds(rows, [hot_pages] * len(rows))
+    log = seconds(rows, [hot_pages] * len(rows), hides_armed=hides_armed(json.loads(files["meta.json"])["kernel"]))
     return Recording(
         name=name,
         knobs=knobs,
@@ -182,8 +183,21 @@ def knobs_of(events: str) -> dict[str, str]:
     return dict(_SET.findall(events))
 
 
-def seconds(rows: Sequence[Mapping[str, float]], hot_pages: Sequence[int]) -> tuple[Second, ...]:
-    """Rows of a load's log, of which each had so many hot pages: a move begins after as many as were hot before."""
+def hides_armed(kernel: str) -> bool:
+    """Whether `move_pages` says of a page that is armed for a hint fault that it is absent.
+
+    In 6.1 `follow_page` refuses what is PROT_NONE (`gup_can_follow_protnone`); kernels from 6.5 on do not.
+    """
+    return kernel.startswith("6.1.") or kernel == "6.1"
+
+
+def seconds(
+    rows: Sequence[Mapping[str, float]], hot_pages: Sequence[int], *, hides_armed: bool = False
+) -> tuple[Second, ...]:
+    """Rows of a load's log, of which each had so many hot pages: a move begins after as many as were hot before.
+
+    `hides_armed`: what the load took for absent is on node 1, for in mode 2 the scanner arms pages there alone.
+    """
     found, begin = [], 0
     for place, (row, hot) in enumerate(zip(rows, hot_pages, strict=True)):
         if place and row["phase"] > rows[place - 1]["phase"]:
@@ -194,7 +208,7 @@ def seconds(rows: Sequence[Mapping[str, float]], hot_pages: Sequence[int]) -> tu
             Second(
                 at=row["ts"],
                 accesses=row["ops_s"],
-                slow_ratio=row.get("slow_frac", 0.0),
+                slow_ratio=row.get("slow_frac", 0.0) + (row.get("absent_frac", 0.0) if hides_armed else 0.0),
                 flood_mib=row.get("flood_mb_s", 0.0),
                 hot_begin=begin,
                 hot_pages=hot,

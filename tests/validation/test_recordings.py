@@ -9,7 +9,7 @@ pytest.importorskip("tierscope_simcore", reason="the compiled core is not built:
 
 from validation import corpus
 from validation.kernel_lab import FILE, armed_pages, columns
-from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of
+from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, hides_armed, knobs_of, seconds
 
 EVENTS = """1795223405 set /sys/kernel/mm/transparent_hugepage/enabled=always rc=0
 1795223405 set /sys/kernel/mm/lru_gen/enabled=7
@@ -25,6 +25,13 @@ def test_a_rule_that_knows_names_alone_leaves_about_half_of_the_corpus_out() -> 
     left_out = [name for name in corpus.names() if corpus.is_left_out(name)]
     assert 0.4 < len(left_out) / len(corpus.names()) < 0.6
     assert {name.split("-")[0] for name in left_out} == {"6.1", "6.12", "7.2"}
+
+
+def test_pages_that_a_kernel_hides_while_they_are_armed_are_slow() -> None:
+    row = {"ts": 1.0, "ops_s": 10.0, "slow_frac": 0.25, "absent_frac": 0.5, "phase": 0.0}
+    row |= {f"{what}_{place}": 1.0 for what in ("pages", "hot") for place in ("n0", "n1", "absent")}
+    assert [seconds([row], [1], hides_armed=hides)[0].slow_ratio for hides in (False, True)] == [0.25, 0.75]
+    assert [hides_armed(kernel) for kernel in ("6.1", "6.1.0-50-amd64", "6.12", "7.2")] == [True, True, False, False]
 
 
 def test_acts_of_a_load_have_hot_sets_of_their_own() -> None:
