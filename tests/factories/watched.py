@@ -65,10 +65,9 @@ class Watched:
         *,
         first: int = 0,
         boots: Sequence[str] = (),
-        at: float | None = None,
         seconds: int = 60,
     ) -> None:
-        """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them at minute `at`."""
+        """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them as soon as the last has ended."""
         begin = int(self.at(first).timestamp())
         ends = [(begin + seconds * i) * batches.SECOND_NS for i in range(len(rows))]
         origin = batch_pb2.ORIGIN_LIVE
@@ -80,7 +79,7 @@ class Watched:
         batch.inventory.nodes[0].memory_bytes = DRAM_BYTES
         assert store(self.database, host, [batch])
         last = first + (len(rows) - 1) * seconds / 60
-        drain(self.database, self.at(last + 0.5 if at is None else at))
+        drain(self.database, self.at(last + 0.5))
 
     def evaluate(self, minute: float) -> int:
         """Judge as at a moment; how many minutes were judged."""

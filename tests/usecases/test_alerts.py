@@ -176,7 +176,10 @@ def test_a_forecast_is_judged_and_recorded_for_backtests(database: Database) -> 
 
 
 def live_minutes(watched: Watched, name: str, minutes: int, *, late: range) -> None:
-    """A recording of a live host, sample by sample, each judged as soon as it can be; some arrive ten minutes late."""
+    """A recording of a live host, sample by sample, each judged as soon as it can be.
+
+    In the minutes `late` the host cannot send: it sends what it kept in the minute after them.
+    """
     keys, rows = recording(name)
     host = watched.enrol(origin="live")
     waiting: list[int] = []
@@ -184,10 +187,8 @@ def live_minutes(watched: Watched, name: str, minutes: int, *, late: range) -> N
         if minute in late:
             waiting.append(minute)
         else:
-            if waiting and minute == late.stop:
-                watched.send(host, keys, [rows[i] for i in waiting], first=waiting[0], at=minute + 10)
-                waiting = []
-            watched.send(host, keys, [rows[minute]], first=minute)
+            watched.send(host, keys, [rows[i] for i in (*waiting, minute)], first=min((*waiting, minute)))
+            waiting = []
         watched.evaluate(minute + 0.5)
     watched.evaluate(minutes + 3)
 
@@ -220,7 +221,7 @@ def test_a_backtest_says_what_live_evaluation_did(database: Database) -> None:
         Rule("silent", "agent_report_age > 3m"),
     )
     watched = watch(database, 80, *rules)
-    live_minutes(watched, "04-pingpong", 66, late=range(30, 36))
+    live_minutes(watched, "04-pingpong", 66, late=range(30, 46))
     for rule in rules:
         live = after(watched, rule.name)
         assert live, rule.name
