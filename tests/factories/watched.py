@@ -67,7 +67,7 @@ class Watched:
         boots: Sequence[str] = (),
         seconds: int = 60,
     ) -> None:
-        """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them as soon as the last has ended."""
+        """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them after the last."""
         begin = int(self.at(first).timestamp())
         ends = [(begin + seconds * i) * batches.SECOND_NS for i in range(len(rows))]
         origin = batch_pb2.ORIGIN_LIVE
