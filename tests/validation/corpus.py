@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from corpus.packing import unpack
@@ -16,6 +17,7 @@ from validation.recordings import (
     Load,
     Recording,
     counters_of,
+    fallen_back,
     hides_armed,
     is_one_tier,
     knobs_of,
@@ -50,6 +52,8 @@ def read(name: str) -> Recording:
     meta, events, rows = json.loads(files["meta.json"]), files["events.log"], read_log(files["workload.log"])
     begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
     load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
+    if load.page_units > 1:
+        load = replace(load, fallen_back=fallen_back(files))
     hot_by_act = [_hot_pages(meta, act["hot_ratio"]) for act in meta["load"]["acts"]]
     log = seconds(rows, [hot_by_act[int(row["act"])] for row in rows], hides_armed=hides_armed(meta["kernel"]))
     knobs = knobs_of(events)

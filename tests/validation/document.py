@@ -83,9 +83,11 @@ number was chosen by them.
 
 A replay is as above, by the second, with these differences. *Taken from the recording*: how many pages the scanner
 armed between two snapshots (`numa_pte_updates`, a count of its work, not of moves or faults), the lists of the kernel
-(`lru_gen/enabled`), the watermarks of the slower node, and whether all of it is `ZONE_MOVABLE`, so that page tables
-need DRAM. *Chosen on the first half*, of five pairs: 350 us for the emulated kswapd to demote 4 KiB, and 80 us for a
-look at a page. A kernel that took both nodes for one tier is replayed as first touch.
+(`lru_gen/enabled`), the watermarks of the slower node, whether all of it is `ZONE_MOVABLE`, so that page tables
+need DRAM, and in place of which huge pages base pages came (`thp_fault_fallback`). *Chosen on the first half*: of five
+pairs, 350 us for the emulated kswapd to demote 4 KiB, and 80 us for a look at a page; of three ways, that a scanner
+which rests for longer than a step of the recording arms its pages in the last second of the step, and one that does not
+arms them evenly. A kernel that took both nodes for one tier is replayed as first touch.
 
 Replayed / kernel, mean and half the range of seeds 1 to 3, each with the order of hot pages drawn anew. Moves pass
 within a factor of two or 64 pages, shares within 8 points.

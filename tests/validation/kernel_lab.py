@@ -181,13 +181,20 @@ def _list_settings(reclaim: Reclaim | None) -> dict[str, float]:
 
 
 def armed_pages(recording: Recording, one_in: int) -> list[int]:
-    """Pages that the scanner armed in each second of the replay, spread evenly between snapshots."""
+    """Pages that the scanner armed in each second of the replay.
+
+    One that rests longer than the time between two snapshots armed its pages at once: in the second before the later
+    one. One that does not armed them evenly between the two.
+    """
     if recording.reclaim is None:
         return []
     begin = int(np.ceil(recording.load.fill_s))
     seconds = begin + int(_seconds(recording)[-1]) + 1
     edges = recording.log[0].at - 1 - begin + np.arange(seconds + 1)
-    times, counts = zip(*recording.reclaim.armed, strict=True)
+    times, counts = (np.array(column) for column in zip(*recording.reclaim.armed, strict=True))
+    if _scan_period_max_s(recording) > np.diff(times).max(initial=0):
+        times, counts = np.repeat(times, 2)[1:], np.repeat(counts, 2)[:-1]
+        times[1::2] -= 1
     total = np.rint(np.interp(edges, times, counts) / one_in).astype(np.int64)
     found: list[int] = np.diff(total, prepend=0)[1:].tolist()
     return found
@@ -210,8 +217,11 @@ def _lab_machine(recording: Recording) -> Machine:
         )
     if machine.scan_pass_s is not None or BALANCING not in recording.knobs:
         return machine
-    longest = float(recording.knobs.get(f"{SCANNER}/scan_period_max_ms", SCAN_PERIOD_MAX_MS)) / 1000
-    return replace(machine, scan_pass_s=SCAN_PASS_MIN_S, scan_pass_max_s=longest)
+    return replace(machine, scan_pass_s=SCAN_PASS_MIN_S, scan_pass_max_s=_scan_period_max_s(recording))
+
+
+def _scan_period_max_s(recording: Recording) -> float:
+    return float(recording.knobs.get(f"{SCANNER}/scan_period_max_ms", SCAN_PERIOD_MAX_MS)) / 1000
 
 
 def _smaller(machine: Machine, one_in: int) -> Machine:
@@ -247,23 +257,25 @@ def columns(recording: Recording, one_in: int, seed: int = SEED) -> TraceColumns
     """
     load = recording.load
     random = np.random.default_rng(np.random.SeedSequence(seed))
-    pages, units, together = load.pages // one_in, load.page_units, load.heat_units
+    pages, together = load.pages // one_in, load.heat_units
+    units = _sizes(load, pages)
+    starts = np.cumsum(units) - units
     page_of_rank = random.permutation(pages // together).repeat(together) * together
     page_of_rank += np.arange(len(page_of_rank)) % together
     begin, second_of = int(np.ceil(load.fill_s)), _seconds(recording)
-    first = np.arange(pages // units) * begin // (pages // units)
-    parts: list[tuple[Ints, Ints, Ints]] = [(first, np.arange(pages // units), np.ones(pages // units, np.int64))]
+    first = starts * begin // pages
+    parts: list[tuple[Ints, Ints, Ints]] = [(first, np.arange(len(units)), np.ones(len(units), np.int64))]
     chances: Floats = np.zeros(pages)
     flood: list[int] = []
     for second in range(int(second_of[-1]) + 1):
         row = recording.log[int(np.searchsorted(second_of, second, "right")) - 1]
         chances[page_of_rank] = np.roll(_chances(load, one_in, row.hot_pages), row.hot_begin // one_in % pages)
-        per_page = chances.reshape(-1, units).sum(axis=1)
+        per_page = np.add.reduceat(chances, starts)
         counts = random.poisson(per_page * (row.accesses / one_in))
         touched = np.flatnonzero(counts)
         parts.append((np.full(len(touched), begin + second), touched, counts[touched].astype(np.int64)))
         flood.append(int(row.flood_mib * PAGES_PER_MIB) // one_in)
-    kinds = np.repeat(np.arange(3), [count // one_in // units for count in load.pages_by_kind])
+    kinds = np.repeat(np.arange(3), [count // one_in for count in load.pages_by_kind])[starts]
     if _tracks_hot(load):
         kinds[page_of_rank[: recording.log[0].hot_pages // one_in]] = TMPFS
     read_at = begin + np.repeat(np.arange(len(flood)), flood)
@@ -274,13 +286,23 @@ def columns(recording: Recording, one_in: int, seed: int = SEED) -> TraceColumns
     return TraceColumns(
         intervals=intervals,
         kinds=np.concatenate([kinds, np.full(len(read_at), FILE)]),
-        units=np.concatenate([np.full(len(kinds), units), np.ones(len(read_at), np.int64)]),
+        units=np.concatenate([units, np.ones(len(read_at), np.int64)]),
         first=np.concatenate([first, read_at]),
         last=np.full(count, intervals - 1),
         row_interval=interval[order],
         row_page=page[order],
         row_accesses=accesses[order],
         row_written=random.random(len(page)) < WRITTEN,
+    )
+
+
+def _sizes(load: Load, pages: int) -> Ints:
+    """Base pages of each page in order of address: huge ones, save where base pages came in their place."""
+    sizes = np.full(pages // load.page_units, load.page_units)
+    return np.concatenate(
+        [np.ones(size, np.int64) if slot in load.fallen_back else [size] for slot, size in enumerate(sizes)]
+        if load.fallen_back
+        else [sizes]
     )
 
 

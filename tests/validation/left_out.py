@@ -15,14 +15,16 @@ HEADER: Row = ("recording", "promotions", "demotions", "moves", "local", "points
 CAUSES: Mapping[str, str] = {
     "-cxl-": "Emulated CXL memory: each copy of a page takes milliseconds of the real machine, while a demotion here "
     "takes what it takes in the other layouts.",
-    "nvdimm-small-huge-pages": "A part of the load's memory came in base pages here (`thp_fault_fallback`), and many "
-    "huge ones found no room in one piece (`thp_migration_fail`); all of it is replayed in huge pages.",
-    "huge-pages": "The time of a look and of a demotion, which decide which huge page is found unused, were chosen for "
-    "all loads together.",
+    "nvdimm-small-huge-pages": "The kernel puts broken pieces together again (`kcompactd`), and demotes more while "
+    "memory fills; the replay does neither.",
+    "huge-pages": "A hot huge page faults within milliseconds of being armed, so that few of those armed together find "
+    "room; the replay spreads their faults over the second.",
     "flood": "Demotions of files are cheaper than those of mapped pages, which the replay does not tell apart: kswapd "
     "falls behind, and hot pages find less room.",
-    "-default": "Default scanner: it arms many pages at once, which the replay spreads over the time between two "
-    "snapshots.",
+    "6.12-hmat-large-moves-slower-default": "The kernel demotes 85,000 pages that it does not promote, of which no "
+    "counter says why.",
+    "6.1-nvdimm": "As many moves as in the kernel, but fewer of the pages that go down are hot: classic lists tell "
+    "hot from cold better here.",
 }
 """What may be the cause where a row fails, by what its name has; the first that fits."""
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -62,7 +63,8 @@ class Load:
     """The load generator's settings, in base pages and seconds. Kinds of memory in order of address.
 
     `moves_on`: the hot set does, or changes its size. `page_units`: base pages in a page, 512 where memory is in huge
-    pages. `heat_units`: neighbours that are equally hot. `flooded`: files are read beside, and counted apart.
+    pages. `fallen_back`: those of them, in order of address, in whose place base pages came. `heat_units`: neighbours
+    that are equally hot. `flooded`: files are read beside, and counted apart.
     """
 
     pages_by_kind: tuple[int, int, int]
@@ -73,6 +75,7 @@ class Load:
     page_units: int
     heat_units: int = 1
     flooded: bool = False
+    fallen_back: tuple[int, ...] = ()
 
     @property
     def pages(self) -> int:
@@ -196,19 +199,21 @@ def seconds(
 ) -> tuple[Second, ...]:
     """Rows of a load's log, of which each had so many hot pages: a move begins after as many as were hot before.
 
-    `hides_armed`: what the load took for absent is on node 1, for in mode 2 the scanner arms pages there alone.
+    `hides_armed`: what the load took for absent after its first look is on node 1, for in mode 2 the scanner arms pages
+    there alone.
     """
     found, begin = [], 0
     for place, (row, hot) in enumerate(zip(rows, hot_pages, strict=True)):
         if place and row["phase"] > rows[place - 1]["phase"]:
             begin += hot_pages[place - 1] * int(row["phase"] - rows[place - 1]["phase"])
+        hides = hides_armed and place > 0 and _was_looked_at(rows[place - 1])
         hot_total = row["hot_n0"] + row["hot_n1"] + row["hot_absent"]
-        was_looked_at = row["pages_n0"] + row["pages_n1"] > 0
+        was_looked_at = _was_looked_at(row)
         found.append(
             Second(
                 at=row["ts"],
                 accesses=row["ops_s"],
-                slow_ratio=row.get("slow_frac", 0.0) + (row.get("absent_frac", 0.0) if hides_armed else 0.0),
+                slow_ratio=row.get("slow_frac", 0.0) + (row.get("absent_frac", 0.0) if hides else 0.0),
                 flood_mib=row.get("flood_mb_s", 0.0),
                 hot_begin=begin,
                 hot_pages=hot,
@@ -217,6 +222,10 @@ def seconds(
             )
         )
     return tuple(found)
+
+
+def _was_looked_at(row: Mapping[str, float]) -> bool:
+    return row["pages_n0"] + row["pages_n1"] > 0
 
 
 def is_one_tier(files: Mapping[str, str]) -> bool:
@@ -316,6 +325,21 @@ def reclaim_of(files: Mapping[str, str]) -> Reclaim:
     )
 
 
+def fallen_back(files: Mapping[str, str]) -> tuple[int, ...]:
+    """Huge pages in whose place base pages came, numbered as they were asked for (`thp_fault_fallback`).
+
+    Of what was asked for between two snapshots, those that were not had are spread evenly.
+    """
+    found: list[int] = []
+    names = ("thp_fault_alloc", "thp_fault_fallback")
+    counts = [[counters[name] for name in names] for counters in map(partial(_vmstat, files), _times(files))]
+    for (had, missed), (had_later, missed_later) in pairwise(counts):
+        asked, fell = had_later + missed_later - had - missed, missed_later - missed
+        begin = had + missed - sum(counts[0])
+        found += [begin + int((place + 0.5) * asked / fell) for place in range(fell)]
+    return tuple(found)
+
+
 def _scan_pass_s(files: Mapping[str, str], begin: float) -> float | None:
     """Seconds of a pass of the scanner over the load, by the kernel's own count; None where it does not scan."""
     seen: list[tuple[int, int]] = []
@@ -333,9 +357,11 @@ def _scan_pass_s(files: Mapping[str, str], begin: float) -> float | None:
 
 
 def counters_of(files: Mapping[str, str]) -> dict[str, int]:
+    """What each counter counted over the whole recording."""
     times = _times(files)
-    first, last = (
-        {name: int(value) for name, value in (line.split() for line in files[f"{time}/proc/vmstat"].splitlines())}
-        for time in (times[0], times[-1])
-    )
+    first, last = (_vmstat(files, time) for time in (times[0], times[-1]))
     return {name: value - first.get(name, 0) for name, value in last.items()}
+
+
+def _vmstat(files: Mapping[str, str], time: int) -> dict[str, int]:
+    return {name: int(value) for name, value in (line.split() for line in files[f"{time}/proc/vmstat"].splitlines())}

@@ -30,7 +30,8 @@ def test_a_rule_that_knows_names_alone_leaves_about_half_of_the_corpus_out() -> 
 def test_pages_that_a_kernel_hides_while_they_are_armed_are_slow() -> None:
     row = {"ts": 1.0, "ops_s": 10.0, "slow_frac": 0.25, "absent_frac": 0.5, "phase": 0.0}
     row |= {f"{what}_{place}": 1.0 for what in ("pages", "hot") for place in ("n0", "n1", "absent")}
-    assert [seconds([row], [1], hides_armed=hides)[0].slow_ratio for hides in (False, True)] == [0.25, 0.75]
+    slow = [[found.slow_ratio for found in seconds([row] * 2, [1] * 2, hides_armed=hides)] for hides in (False, True)]
+    assert slow == [[0.25, 0.25], [0.25, 0.75]]
     assert [hides_armed(kernel) for kernel in ("6.1", "6.1.0-50-amd64", "6.12", "7.2")] == [True, True, False, False]
 
 
@@ -50,6 +51,14 @@ def test_a_kernel_that_took_both_nodes_for_one_tier_is_told_apart() -> None:
 def test_huge_pages_are_hot_as_a_whole_and_files_that_are_read_beside_come_once() -> None:
     huge = columns(corpus.read("6.12-hmat-small-huge-pages-fast"), 1)
     assert set(huge.units.tolist()) == {HUGE_UNITS}
+    fallen_back = corpus.read("6.12-nvdimm-small-huge-pages-fast")
+    sizes = columns(fallen_back, 1).units
+    missed = fallen_back.counters["thp_fault_fallback"]
+    assert np.unique(sizes, return_counts=True)[1].tolist() == [
+        missed * HUGE_UNITS,
+        fallen_back.load.pages // HUGE_UNITS - missed,
+    ]
+    assert sizes.sum() == fallen_back.load.pages
     flooded = corpus.read("6.12-hmat-small-flood-beside-moves-default")
     found = columns(flooded, 4)
     files = np.flatnonzero(found.kinds == FILE)

@@ -45,9 +45,9 @@ impl State<'_> {
         if first == Tier::Slow {
             self.keep_slow_free();
         }
-        let found = [first, second]
-            .into_iter()
-            .find(|&tier| self.free(tier) >= units);
+        let found = [first, second].into_iter().find(|&tier| {
+            self.free(tier) >= units && (tier != Tier::Dram || self.has_piece(units as u64))
+        });
         self.turn += 1;
         found.or_else(|| self.reclaim_for(units))
     }
@@ -62,7 +62,8 @@ impl State<'_> {
         let marks = self.params.memory.watermarks;
         let above = |free: u64| {
             let left = self.free(Tier::Dram);
-            if left > free as i64 && left >= self.trace.size(page) as i64 {
+            let units = self.trace.size(page);
+            if left > free as i64 && left >= units as i64 && self.has_piece(units) {
                 Tier::Dram
             } else {
                 Tier::Slow

@@ -5,6 +5,9 @@ use crate::page::Tier;
 use crate::params::{Kswapd, Policy};
 use crate::state::State;
 
+/// Pieces that it frees at most for one (`compact_gap`).
+const GAP_PIECES: u64 = 2;
+
 impl Kswapd {
     /// Seconds to demote a page of so many units.
     fn cost_s(&self, units: u64) -> f64 {
@@ -16,6 +19,21 @@ impl State<'_> {
     /// Wakes it (`wakeup_kswapd`): an allocation found too little free, or a promotion.
     pub(crate) fn wake_kswapd(&mut self) {
         self.kswapd.is_on = self.params.kswapd.is_some();
+    }
+
+    /// Wakes it for a hot page that found no room. A large one needs it in one piece.
+    pub(crate) fn wake_for_promotion(&mut self, units: u64) {
+        self.wake_kswapd();
+        if self.pieces.units > 0 && units == self.pieces.units {
+            self.kswapd.piece_gap = GAP_PIECES * units;
+        }
+    }
+
+    /// Whether DRAM is balanced (`pgdat_balanced`): free up to promo, and in one piece where that was asked for and not
+    /// too much was freed for it.
+    fn is_balanced(&self) -> bool {
+        self.free(Tier::Dram) >= self.params.memory.watermarks.promo as i64
+            && (self.kswapd.piece_gap == 0 || self.has_piece(self.pieces.units))
     }
 
     /// Wakes it where an allocation of so many units finds no more than the low watermark.
@@ -71,8 +89,7 @@ impl State<'_> {
         if self.kernel_lru.is_some() {
             return self.run_kswapd_by_lists(kswapd, with_current);
         }
-        let promo = self.params.memory.watermarks.promo as i64;
-        while self.free(Tier::Dram) < promo {
+        while !self.is_balanced() {
             let Some(victim) = self.next_demotable(with_current) else {
                 break;
             };
@@ -84,16 +101,16 @@ impl State<'_> {
             if !self.demote_or_evict(victim, with_current) {
                 break;
             }
+            self.kswapd.note_freed(self.trace.size(victim.page));
         }
         self.kswapd.sleep();
     }
 
     /// The same with the kernel's lists: each look takes its time, and pages go on being used meanwhile.
     fn run_kswapd_by_lists(&mut self, kswapd: Kswapd, with_current: bool) {
-        let promo = self.params.memory.watermarks.promo as i64;
         let most = self.kernel_lru.as_ref().map_or(0, KernelLru::most_looks);
         let (until, mut passed) = (self.part, 0);
-        while self.free(Tier::Dram) < promo && passed < most {
+        while !self.is_balanced() && passed < most {
             if self.kswapd.seconds < 0.0 {
                 self.part = until;
                 return;
@@ -109,6 +126,7 @@ impl State<'_> {
                     if !self.demote_or_evict(self.victim_of(page), with_current) {
                         break;
                     }
+                    self.kswapd.note_freed(units);
                 }
                 Some(Look::Passed) => {
                     passed += 1;

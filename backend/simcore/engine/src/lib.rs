@@ -17,6 +17,7 @@ mod offload;
 mod oracle;
 mod page;
 mod params;
+mod pieces;
 mod promote;
 mod run;
 mod scanner;

@@ -155,9 +155,12 @@ impl State<'_> {
             tokens -= units as f64;
             if hot.needs_free && self.free(Tier::Dram) <= high + units as i64 {
                 self.out.failed_promotions += units;
-                self.wake_kswapd();
-            } else {
+                self.wake_for_promotion(units);
+            } else if self.has_piece(units) {
                 self.move_up(fault.page());
+            } else {
+                // A misplaced large page is not split, and its allocation wakes nobody (`alloc_misplaced_dst_folio`).
+                self.out.failed_promotions += units;
             }
         }
         self.part = 1.0;

@@ -4,6 +4,7 @@ use crate::kernel_lru::{KernelLru, Look, Moment, Seen};
 use crate::metrics::{Interval, SwapEvent};
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
 use crate::params::{Lru, MOST_UNITS, Params, Policy};
+use crate::pieces::Pieces;
 use crate::scanner::Scanner;
 use crate::tenant::{Group, make_groups};
 use crate::trace::Trace;
@@ -21,14 +22,21 @@ pub(crate) struct Lowered {
 pub(crate) struct Awake {
     pub is_on: bool,
     pub seconds: f64,
+    /// Units that it may still free for a large page that needs one piece; 0: none does.
+    pub piece_gap: u64,
     /// Units allocated since the kernel last needed a page for itself.
     pub allocated_units: u64,
 }
 
 impl Awake {
+    /// It freed so many units.
+    pub(crate) fn note_freed(&mut self, units: u64) {
+        self.piece_gap = self.piece_gap.saturating_sub(units);
+    }
+
     /// It has done what it was woken for.
     pub(crate) fn sleep(&mut self) {
-        (self.is_on, self.seconds) = (false, 0.0);
+        (self.is_on, self.seconds, self.piece_gap) = (false, 0.0, 0);
     }
 }
 
@@ -39,6 +47,8 @@ pub(crate) struct State<'t> {
     pub pages: Vec<Page>,
     /// Units by tier and kind.
     pub used: [[u64; KINDS]; MEMORY_TIERS],
+    /// In which pieces DRAM is free, where pages of several sizes need it.
+    pub pieces: Pieces,
     pub swap_used: u64,
     pub nowhere_units: u64,
     pub away_units: u64,
@@ -93,6 +103,7 @@ impl<'t> State<'t> {
             groups: make_groups(&params.tenants, trace.intervals()),
             pages: vec![Page::UNBORN; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],
+            pieces: Pieces::new(piece_units(trace, &params)),
             swap_used: 0,
             nowhere_units: 0,
             away_units: 0,
@@ -139,6 +150,7 @@ impl<'t> State<'t> {
         }
         self.pages[page as usize].tier = tier;
         if tier == Tier::Dram {
+            self.note_taken(units);
             self.with_lru(|lru, seen| lru.add(page, seen));
         }
     }
@@ -152,6 +164,9 @@ impl<'t> State<'t> {
             group.out.used[from] -= units;
         }
         self.pages[page as usize].tier = to;
+        if from == Tier::Dram as usize {
+            self.note_given(units);
+        }
         if let Some(lru) = &mut self.kernel_lru {
             lru.remove(page, self.trace.size(page));
         }
@@ -182,4 +197,12 @@ impl<'t> State<'t> {
     pub(crate) fn can_evict(&self, kind: usize) -> bool {
         kind == Kind::File as usize || self.params.memory.swap.is_some()
     }
+}
+
+/// Units of a piece of DRAM; 0 where pieces need not be told apart.
+fn piece_units(trace: &Trace, params: &Params) -> u64 {
+    if trace.is_uniform() || params.kswapd.is_none() {
+        return 0;
+    }
+    trace.largest()
 }

@@ -188,6 +188,11 @@ impl Trace {
         self.uniform
     }
 
+    /// Units of the largest page.
+    pub(crate) fn largest(&self) -> u64 {
+        self.units.iter().max().map_or(0, |&units| u64::from(units))
+    }
+
     pub(crate) fn kind(&self, page: u32) -> usize {
         usize::from(self.kinds[page as usize])
     }
