@@ -159,7 +159,8 @@ def store_states(transaction: WriteTransaction, rule_id: int, states: StoredStat
 def open_alerts_of(session: ReadSession, rule_ids: Sequence[int]) -> list[AlertRow]:
     """Alerts of these rules that are not resolved."""
     statement = text(f"{_SELECT} WHERE a.resolved_at IS NULL AND a.rule_id = ANY(:rules) ORDER BY a.id")
-    return [_row(row) for row in session.execute(statement, {"rules": list(rule_ids)}).mappings()]
+    # By position, in the order of the fields: each minute reads all open alerts.
+    return [AlertRow(*row) for row in session.execute(statement, {"rules": list(rule_ids)})]
 
 
 def list_alerts(

@@ -106,7 +106,7 @@ def read_subject_hosts(session: ReadSession) -> list[SubjectHostRow]:
         "SELECT id, public_id, name, origin, labels || fixed_labels AS labels, enrolled_at, held_seconds FROM hosts"
         " WHERE retired_at IS NULL AND revoked_at IS NULL AND last_end_at IS NOT NULL ORDER BY id"
     )
-    return [SubjectHostRow(**row) for row in session.execute(statement).mappings()]
+    return [SubjectHostRow(*row) for row in session.execute(statement)]
 
 
 def read_subject_services(session: ReadSession) -> list[SubjectServiceRow]:

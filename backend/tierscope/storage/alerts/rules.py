@@ -66,6 +66,11 @@ def find_rule_named(session: ReadSession, name: str) -> RuleRow | UnreadableRule
     return None if row is None else _row(row)
 
 
+def rules_by_name(session: ReadSession) -> dict[str, RuleRow | UnreadableRule]:
+    """All rules by name, those that cannot be read too."""
+    return {row.name: _row(row) for row in session.execute(select(alert_rules))}
+
+
 def count_rules(session: ReadSession) -> int:
     """How many rules there are."""
     return int(session.execute(select(func.count()).select_from(alert_rules)).scalar_one())

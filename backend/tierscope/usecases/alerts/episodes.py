@@ -2,9 +2,10 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -42,31 +43,46 @@ def alert_labels(rule: Rule, subject: Subject) -> dict[str, str]:
     return {**subject.labels, **rule.labels, "group": rule.group}
 
 
-def value_text(condition: Condition, value: float | None) -> str:
-    """A value as texts say it."""
-    if value is None or not np.isfinite(value):
+def value_text(condition: Condition, unit: str, value: float | None) -> str:
+    """A value as texts say it, in the condition's unit."""
+    if value is None or not isfinite(value):
         return "no value"
     if condition.words:
         place = int(value)
         return condition.words[place] if 0 <= place < len(condition.words) else "no value"
-    return write_value(value, condition.unit_name)
+    return write_value(value, unit)
 
 
-def alert_texts(
-    checked: CheckedRule, subject: Subject, value: float | None, labels: Mapping[str, str]
-) -> dict[str, str]:
-    """Summary and description of an alert."""
-    condition = checked.condition
-    values = {
-        "value": value_text(condition, value),
-        "threshold": value_text(condition, condition.threshold),
-        "subject": subject.name,
-        "subject_kind": subject.kind,
-        "rule": checked.rule.name,
-        "severity": checked.rule.severity,
-    }
-    summary = checked.rule.summary or "{{ subject }}: {{ rule }} ({{ value }})"
-    return {"summary": fill(summary, values, labels), "description": fill(checked.rule.description, values, labels)}
+@dataclass(frozen=True, slots=True)
+class AlertTexts:
+    """Texts of a rule's alerts."""
+
+    checked: CheckedRule
+    unit: str
+    of_rule: Mapping[str, str]
+    """What the rule alone says."""
+
+    @classmethod
+    def of(cls, checked: CheckedRule) -> "AlertTexts":
+        """Those of a rule."""
+        condition, rule = checked.condition, checked.rule
+        unit = condition.unit_name
+        threshold = value_text(condition, unit, condition.threshold)
+        return cls(checked, unit, {"threshold": threshold, "rule": rule.name, "severity": rule.severity})
+
+    def summary(self, subject: Subject, value: float | None, labels: Mapping[str, str]) -> str:
+        """The summary of an alert."""
+        written = self.checked.rule.summary or "{{ subject }}: {{ rule }} ({{ value }})"
+        return fill(written, self._values(subject, value), labels)
+
+    def both(self, subject: Subject, value: float | None, labels: Mapping[str, str]) -> dict[str, str]:
+        """Summary and description of an alert."""
+        description = fill(self.checked.rule.description, self._values(subject, value), labels)
+        return {"summary": self.summary(subject, value, labels), "description": description}
+
+    def _values(self, subject: Subject, value: float | None) -> dict[str, str]:
+        said = value_text(self.checked.condition, self.unit, value)
+        return {**self.of_rule, "value": said, "subject": subject.name, "subject_kind": subject.kind}
 
 
 @dataclass(slots=True)
@@ -79,6 +95,11 @@ class RuleEpisodes:
     open: dict[str, AlertRow]
     now: datetime
     _changes: list[ChangeRow] = field(default_factory=list)
+    _texts: AlertTexts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What texts of the rule's alerts have in common is found once."""
+        self._texts = AlertTexts.of(self.checked)
 
     def apply(self, changes: Changes, subjects: list[Subject], minutes: Ints, values: Floats) -> None:
         """Apply changes of level; `values` [subjects, minutes] are those that the condition looked at."""
@@ -96,19 +117,22 @@ class RuleEpisodes:
 
     def touch(self, states: States, subjects: list[Subject], values: Floats, at: datetime) -> None:
         """Note the newest values of alerts that go on."""
+        if not self.open:
+            return
         seen = []
         for place in np.flatnonzero((states.level == Level.FIRING) | (states.level == Level.PENDING)).tolist():
-            value = _finite(values[place])
-            row = self.open.get(fingerprint_of(self.row.public_id, subjects[place]))
+            value, subject = _finite(values[place]), subjects[place]
+            row = self.open.get(fingerprint_of(self.row.public_id, subject))
             if row is not None and value is not None:
-                texts = alert_texts(self.checked, subjects[place], value, row.labels)
-                seen.append((row.id, value, texts["summary"]))
+                seen.append((row.id, value, self._texts.summary(subject, value, row.labels)))
         touch_alerts(self.transaction, seen, at)
 
-    def drop(self, kept: set[str], at: datetime) -> None:
-        """Resolve alerts of subjects that are no longer watched."""
-        for fingerprint in sorted(set(self.open) - kept):
-            self._change(self.open[fingerprint], at, "resolved", {"resolved_at": at}, reason=GONE)
+    def drop_but(self, subjects: Sequence[Subject], at: datetime) -> None:
+        """Resolve alerts of subjects that are no longer watched: of all but these."""
+        watched = {(subject.kind, subject.public_id) for subject in subjects}
+        gone = [row for row in self.open.values() if (row.subject_kind, row.subject_id) not in watched]
+        for row in sorted(gone, key=lambda row: row.fingerprint):
+            self._change(row, at, "resolved", {"resolved_at": at}, reason=GONE)
         append_changes(self.transaction, self._changes, now=self.now)
         self._changes = []
 
@@ -124,7 +148,7 @@ class RuleEpisodes:
         if row is None:
             self._open(subject, fingerprint, at, value, LEVEL_NAMES[before], shown)
             return
-        changed: dict[str, Any] = {"value": value, **alert_texts(self.checked, subject, value, row.labels)}
+        changed: dict[str, Any] = {"value": value, **self._texts.both(subject, value, row.labels)}
         if shown == "firing" and row.fired_at is None:
             changed["fired_at"] = at
         self._change(row, at, shown, changed)
@@ -145,7 +169,7 @@ class RuleEpisodes:
     ) -> None:
         rule = self.checked.rule
         labels = alert_labels(rule, subject)
-        texts = alert_texts(self.checked, subject, value, labels)
+        texts = self._texts.both(subject, value, labels)
         values: dict[str, Any] = {
             "public_id": "a" + secrets.token_hex(8),
             "rule_id": self.row.id,
@@ -159,7 +183,7 @@ class RuleEpisodes:
             "origin": subject.origin,
             "labels": labels,
             "value": value,
-            "unit": self.checked.condition.unit_name,
+            "unit": self._texts.unit,
             "threshold": self.checked.condition.threshold,
             **texts,
             "runbook_url": rule.runbook_url,
@@ -203,4 +227,4 @@ class RuleEpisodes:
 
 
 def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(value) if isfinite(value) else None

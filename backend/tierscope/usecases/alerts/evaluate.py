@@ -23,7 +23,7 @@ from tierscope.storage.alerts.rule_sources import read_subject_services
 from tierscope.storage.alerts.rules import RuleRow, list_rules
 from tierscope.storage.fleet.sending import look_closely
 from tierscope.storage.nodes.rows import read_nodes
-from tierscope.usecases.alerts.episodes import RuleEpisodes, fingerprint_of
+from tierscope.usecases.alerts.episodes import RuleEpisodes
 from tierscope.usecases.alerts.forecasts import record_forecasts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS, read_frame
 from tierscope.usecases.alerts.rules import store_shipped
@@ -206,8 +206,7 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
     else:
         found, at = 0, datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
     if episodes.open and standing.elsewhere is None:
-        kept = {fingerprint_of(standing.row.public_id, subject) for subject in standing.subjects}
-        episodes.drop(kept, at)
+        episodes.drop_but(standing.subjects, at)
     return found
 
 

@@ -225,12 +225,13 @@ def store_shipped(transaction: WriteTransaction, *, now: datetime) -> None:
     """
     rules = shipped_rules()
     names = {rule.name for rule in rules}
-    for row in stored.list_rules(transaction):
-        if row.origin == "shipped" and row.rule.name not in names:
+    by_name = stored.rules_by_name(transaction)
+    for row in by_name.values():
+        if isinstance(row, RuleRow) and row.origin == "shipped" and row.rule.name not in names:
             close_alerts(transaction, row.id, now=now, reason="rule deleted")
             stored.delete_rule(transaction, row.id)
     for rule in rules:
-        found = stored.find_rule_named(transaction, rule.name)
+        found = by_name.get(rule.name)
         if isinstance(found, UnreadableRule):
             if found.origin == "own":
                 continue
