@@ -22,16 +22,22 @@ class KnownInventories(Generic[Said]):
         self._make = make
         self._most = most
         self._known: dict[tuple[int, int], Said] = {}
+        self._alike: dict[Said, Said] = {}
 
-    def at(self, session: ReadSession, *moments: datetime) -> list[dict[int, Said]]:
-        """For each moment what hosts' newest inventories until then say; hosts without one are missing."""
-        ids, times = newest_inventories(session, moments)
+    def at(
+        self, session: ReadSession, *moments: datetime, host_ids: Sequence[int] | None = None
+    ) -> list[dict[int, Said]]:
+        """For each moment what the newest inventories until then say, by host; hosts without one are missing.
+
+        All hosts unless some are named.
+        """
+        ids, times = newest_inventories(session, moments, host_ids)
         return [self._read(session, ids, sent) for sent in times]
 
     def newest(self, session: ReadSession, host_ids: Sequence[int]) -> dict[int, Said]:
         """What the newest inventories of these hosts say, by number; hosts without one are missing."""
-        ids, [times] = newest_inventories(session, [NEWEST], host_ids)
-        return self._read(session, ids, times)
+        [found] = self.at(session, NEWEST, host_ids=host_ids)
+        return found
 
     def _read(self, session: ReadSession, ids: Ints, times_us: Ints) -> dict[int, Said]:
         sent = times_us != NONE_US
@@ -39,10 +45,9 @@ class KnownInventories(Generic[Said]):
         known = self._known
         missing = [key for key in keys if key not in known]
         if len(known) + len(missing) > self._most:
-            known, missing = {}, keys
-        alike = {one: one for one in known.values()} if missing else {}
+            known, missing, self._alike = {}, keys, {}
         for key, body in read_parts(session, missing, self._parts).items():
             one = self._make(body)
-            known[key] = alike.setdefault(one, one)
+            known[key] = self._alike.setdefault(one, one)
         self._known = known
         return {key[0]: known[key] for key in keys if key in known}

@@ -10,11 +10,33 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.knobs.machine import read_knobs
 from tierscope.storage.base.subjects import SubjectHost, like_hosts, newest_inventories
+from tierscope.usecases.fleet.known_inventories import KnownInventories
 
+MOST_KNOWN = 50_000
+"""Inventories; settings of a hundred names take 10 kB, and most hosts have the same ones."""
 GROUP_MAX = 200
 GROUP_MIN = 3
 """Fewer other hosts are no norm."""
 MAJORITY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What a host's inventory says of its settings; `values` as pairs of path and value."""
+
+    kernel_release: str | None
+    values: tuple[tuple[str, str | None], ...]
+
+
+class KnownSettings(KnownInventories[HostSettings]):
+    """Settings of hosts."""
+
+    def __init__(self) -> None:
+        super().__init__(("kernel_release", "knobs"), _read_settings, most=MOST_KNOWN)
+
+
+def _read_settings(body: Mapping[str, Any]) -> HostSettings:
+    return HostSettings(body.get("kernel_release"), tuple(read_knobs(body).items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +51,24 @@ class KnobState:
 
 
 def read_knob_states(
-    session: ReadSession, host: SubjectHost, inventory: Mapping[str, Any] | None, *, now: datetime
+    session: ReadSession,
+    host: SubjectHost,
+    inventory: Mapping[str, Any] | None,
+    *,
+    now: datetime,
+    settings: KnownSettings,
 ) -> tuple[KnobState, ...]:
     """The settings of a host beside those of up to 200 others that run one of its services on the same kernel."""
     own = read_knobs(inventory)
     if not own:
         return ()
-    others = newest_inventories(session, like_hosts(session, host.id, limit=GROUP_MAX), now)
+    others = like_hosts(session, host.id, limit=GROUP_MAX)
+    [known] = settings.at(session, now, host_ids=others)
+    # Of hosts that were silent until then the first inventory counts.
+    later = newest_inventories(session, [other for other in others if other not in known], now)
     release = (inventory or {}).get("kernel_release")
-    alike = [read_knobs(body) for body in others.values() if body.get("kernel_release") == release]
-    return compare(own, alike)
+    found = [*known.values(), *map(_read_settings, later.values())]
+    return compare(own, [dict(other.values) for other in found if other.kernel_release == release])
 
 
 def compare(own: Mapping[str, str | None], others: Sequence[Mapping[str, str | None]]) -> tuple[KnobState, ...]:

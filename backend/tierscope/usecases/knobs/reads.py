@@ -24,7 +24,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.knobs.answers import Basis, KnobAdvice, UnknownRule, WaitingAdvice, first_of, view_given
-from tierscope.usecases.knobs.groups import KnobState, read_knob_states
+from tierscope.usecases.knobs.groups import KnobState, KnownSettings, read_knob_states
 from tierscope.usecases.knobs.heat import HostHeat, less_unmovable, read_host_heat
 from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
 
@@ -71,6 +71,7 @@ class KnobReads:
 
     def __init__(self, context: ReadContext) -> None:
         self._context = context
+        self._settings = KnownSettings()
 
     def host(self, host_id: str, *, from_: str | None, to: str | None) -> HostKnobAdvice:
         """Advice on one host's settings.
@@ -83,14 +84,16 @@ class KnobReads:
         window = parse_window(from_, to, now=now, default=DEFAULT_WINDOW)
         with self._context.database.read() as session:
             host = require_subject_host(session, host_id)
-            view = _with_group(session, host, advise_host(session, host, window, now))
+            view = _with_group(session, host, advise_host(session, host, window, now), self._settings)
             return _with_cards(session, host, view)
 
 
-def _with_group(session: ReadSession, host: SubjectHost, view: HostKnobAdvice) -> HostKnobAdvice:
+def _with_group(
+    session: ReadSession, host: SubjectHost, view: HostKnobAdvice, settings: KnownSettings
+) -> HostKnobAdvice:
     """The answer with the host's settings beside those of its group."""
     inventory = newest_inventories(session, [host.id], view.window.end).get(host.id)
-    return replace(view, knobs=read_knob_states(session, host, inventory, now=view.window.end))
+    return replace(view, knobs=read_knob_states(session, host, inventory, now=view.window.end, settings=settings))
 
 
 def _with_cards(session: ReadSession, host: SubjectHost, view: HostKnobAdvice) -> HostKnobAdvice:
