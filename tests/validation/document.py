@@ -110,7 +110,8 @@ emulated kswapd takes 500 us to demote 4 KiB, which was chosen on half of the co
 watermarks (zoneinfo), DRAM (what node 0 has free or lends to the load halfway through), the slower node, knobs that
 were set, and the time of a pass of the scanner by the kernel's own count of passes (`numa_scan_seq`). Not taken from
 it: any count of moved pages or faults. The order in which pages are hot is drawn anew: the recording does not hold
-it.
+it. 15 and 26, whose cgroup is asked for memory, are replayed with the kernel's lists and the scanner's counts, as the
+corpus below.
 
 The pass of the scanner and promotion into free memory were added because these recordings showed them: the rows are
 no independent evidence for either.

@@ -48,12 +48,12 @@ REMARKS: Mapping[str, str] = {
     "08-swap": "The replay demotes 0.39 of what the kernel demotes. Before, with reclaim once a second in no "
     "time, it was 0.79: kswapd that takes its time falls behind while pages come from swap, where a "
     "kernel's allocations wait.",
-    "15-mixed-reclaim": "`memory.high` empties DRAM in the replay, for demotions lower no charge; the kernel kept "
-    "85,437 pages there. Where a kernel stops is not simulated.",
+    "15-mixed-reclaim": "`memory.high` stops at pages in use. Replayed with reclaim in no time it emptied DRAM (149 "
+    "pages, 3.16 times the promotions).",
     "23-huge-pages-exchange": "Just below half of the kernel's moves (0.19 before reclaim within a second): the cost "
     "of a demotion is that of the corpus's emulation, for every base page.",
-    "26-reclaim-7.2": "As 15: the limit empties DRAM, and does so once, while the kernel demotes and promotes for as "
-    "long as the limit stands.",
+    "26-reclaim-7.2": "Something beside the load reads 1.8 GB of files (`pgpgin`), which the kernel demotes and drops "
+    "(`pgsteal_file` 842,348) and the load's log says nothing of; without them the limit empties DRAM here.",
 }
 
 

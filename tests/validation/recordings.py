@@ -159,15 +159,17 @@ def read(name: str) -> Recording:
     load, hot_pages = _load(text, huge=knobs[HUGE] == "always")
     rows = read_log(text)
     log = seconds(rows, [hot_pages] * len(rows), hides_armed=hides_armed(json.loads(files["meta.json"])["kernel"]))
+    group = _group(events, begin=log[0].at - load.fill_s)
     return Recording(
         name=name,
         knobs=knobs,
         one_tier=is_one_tier(files),
-        group=_group(events, begin=log[0].at - load.fill_s),
+        group=group,
         load=load,
         machine=machine_of(files, log, load, swap_pages=SWAP_PAGES if "swapon" in events else 0),
         log=log,
         counters=counters_of(files),
+        reclaim=reclaim_of(files) if group else None,
     )
 
 

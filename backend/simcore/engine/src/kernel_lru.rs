@@ -37,7 +37,7 @@ pub(crate) struct Moment {
 pub(crate) enum Look {
     /// There is nothing to look at.
     Empty,
-    /// A page stays, on this list or another.
+    /// A page stays, on this list or another; or the oldest generation has none.
     Passed,
     /// It was not used since the last look: it may go.
     Victim(u32),

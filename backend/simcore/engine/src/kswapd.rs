@@ -10,7 +10,7 @@ const GAP_PIECES: u64 = 2;
 
 impl Kswapd {
     /// Seconds to demote a page of so many units.
-    fn cost_s(&self, units: u64) -> f64 {
+    pub(crate) fn cost_s(&self, units: u64) -> f64 {
         self.page_s + self.unit_s * units as f64
     }
 }

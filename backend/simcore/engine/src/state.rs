@@ -72,6 +72,8 @@ pub(crate) struct State<'t> {
     /// `memory.high` of the control group, and how many of its events have been.
     pub group_high_units: Option<u64>,
     pub group_events_done: usize,
+    /// Units that were asked for and not reclaimed yet, where that takes time.
+    pub group_owed_units: u64,
     /// Tenants, each with its own list of next demotions in place of `demotable`; none: not told apart.
     pub groups: Vec<Group>,
     pub threshold_s: f64,
@@ -100,6 +102,7 @@ impl<'t> State<'t> {
             kswapd: Awake::default(),
             group_high_units: None,
             group_events_done: 0,
+            group_owed_units: 0,
             groups: make_groups(&params.tenants, trace.intervals()),
             pages: vec![Page::UNBORN; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],

@@ -53,6 +53,7 @@ pub(crate) struct Simple<'a> {
     /// Pages allocated since the kernel needed one for itself.
     allocated: u64,
     high_units: Option<u64>,
+    owed: u64,
     /// By tenant; the last for pages of one service.
     hands: [usize; 3],
     /// What was demoted of each tenant in this interval.
@@ -191,6 +192,9 @@ impl Simple<'_> {
 
     /// What is asked of the control group. Returns demoted pages.
     fn reclaim_group(&mut self) -> u64 {
+        if let (Some(kswapd), true) = (self.params.kswapd, self.lru.is_some()) {
+            return self.reclaim_group_by_lists(kswapd);
+        }
         let mut total = 0;
         for event in self.params.group.clone() {
             if event.interval == self.now {
@@ -663,6 +667,7 @@ proptest! {
             kswapd_s: 0.0,
             allocated: 0,
             high_units: None,
+            owed: 0,
             hands: [0; 3],
             lowered: [0; 2],
             lru: pages_lru,
