@@ -229,6 +229,8 @@ def test_memory_without_processors_in_the_tier_of_dram_is_named_unless_few_use_i
         (1.1, 0, 0, "promotion_failing"),
         (1.1, 0, 5, "slow_tier_full"),
         (1.5, 0, 5, "promotion_failing"),
+        (1.1, 50, 150, "slow_tier_full"),
+        (1.1, 50, 100, "promotion_failing"),
     ],
 )
 def test_nothing_is_promoted_where_the_slow_tier_has_no_room_for_what_would_go_down(
@@ -247,6 +249,15 @@ def test_nothing_is_promoted_where_the_slow_tier_has_no_room_for_what_would_go_d
         slow_bytes=room_ratio * SLOW_PAGES * 4096,
     )
     found = judge(made({**flows, **({} if slow_share is None else traffic(slow_share))}, n=10), context)
+    assert found.word == word
+
+
+@pytest.mark.parametrize(
+    ("room_ratio", "failed", "word"), [(1.1, 20, "slow_tier_full"), (1.1, 0, "stalled"), (1.5, 20, "stalled")]
+)
+def test_a_full_slow_tier_comes_before_a_scanner_that_rests(room_ratio: float, failed: int, word: str) -> None:
+    context = Context(balancing=2, demotion=True, slow_bytes=room_ratio * SLOW_PAGES * 4096)
+    found = judge(made({**moves(), "migrate_fail_pages": failed, **traffic(0.4)}, n=10), context)
     assert found.word == word
 
 

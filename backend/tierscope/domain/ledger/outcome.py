@@ -14,6 +14,7 @@ from tierscope.domain.ledger.rules import (
     SLOW_SHARE_MIN,
     TURNOVER_MIN,
     judge_exchange,
+    judge_full,
     judge_refused,
     why_not_promoting,
 )
@@ -87,8 +88,9 @@ def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Out
     if changes is not None:
         return changes
     refused = judge_refused(seen, context)
-    if refused is not None:
-        return _with(refused, outcome)
+    blocked = refused or (None if goes_up else judge_full(seen, context))
+    if blocked is not None:
+        return _with(blocked, outcome)
     return _stands(seen, outcome, goes_up=goes_up, rises=course is not None and course.rises)
 
 

@@ -25,7 +25,7 @@ FEW_HOT = 0.01
 BLIND_FAULTS = 1000
 """Hint faults without one candidate from which the kernel is not choosing pages to promote at all."""
 REFUSED_FACTOR = 3.0
-"""Candidates per promotion from which a limit that was reached decides."""
+"""Candidates per promotion from which a limit that was reached decides; moves that fail for each demoted page."""
 MOSTLY_REFUSED = 5.0
 """The same where no limit is known to bind: a full top tier refuses too, and each try counts again."""
 FAILED_SHARE = 0.10
@@ -233,10 +233,31 @@ def _slow_tier_full(seen: Evidence, context: Context, signs: tuple[Sign, ...]) -
 
 def _full_below(seen: Evidence, context: Context) -> float | None:
     """How full the slower tier is, where that keeps demotion from moving anything; None where it does not."""
-    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or seen.demoted > seen.few_pages:
+    fails = _demotion_fails(seen)
+    if seen.demoted > seen.few_pages and not fails:
+        return None
+    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None:
         return None
     full = seen.slow_pages * context.page_bytes / context.slow_bytes
-    return full if full >= (FULL_WHERE_MOVES_FAIL if seen.failed > seen.few_pages else FULL_SHARE) else None
+    return full if full >= (FULL_WHERE_MOVES_FAIL if fails else FULL_SHARE) else None
+
+
+def _demotion_fails(seen: Evidence) -> bool:
+    """Whether many moves fail for each page that is demoted: a page that promotion frees below lets one more down."""
+    return seen.failed > seen.few_pages and seen.failed >= REFUSED_FACTOR * seen.demoted
+
+
+def judge_full(seen: Evidence, context: Context) -> Verdict | None:
+    """Reclaim wants to demote and cannot, so nothing could be promoted, whatever the scanner finds."""
+    full = _full_below(seen, context)
+    if full is None or not _demotion_fails(seen):
+        return None
+    text = (
+        f"The slower tier is {full:.0%} full: {_pages(seen.failed)} moves failed and {_pages(seen.demoted)} pages were "
+        "demoted, so there is no room above for pages to promote."
+    )
+    signs = (Sign("slow_tier_full", full, "ratio"), Sign("failed_of_resident", seen.of_resident(seen.failed), "ratio"))
+    return Verdict("slow_tier_full", text, "likely", signs, runner_up="stalled")
 
 
 def judge_one_tier(context: Context) -> Verdict | None:
