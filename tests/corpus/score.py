@@ -1,5 +1,6 @@
 """How often the product's verdicts on the recordings are right, against their truth."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.packing import unpack
-from corpus.truth import INTERVAL_S, IntervalTruth, intervals, read_log
+from corpus.truth import INTERVAL_S, IntervalTruth, hides_armed, intervals, read_log, slow_ratios
 from factories.kernel_lab import counters_of
 from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, Verdict, build_ledger, judge
 from tierscope.domain.ledger.plan import plan_host
@@ -92,14 +93,20 @@ def read_ledgers(files: Mapping[str, str]) -> tuple[Ledger, Ledger]:
     tiers = Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1}))
     plan = plan_host(keys, tiers, page_bytes=4096)
     ledger = build_ledger(times_s, np.zeros(len(times_s), np.int64), values, present, plan)
-    return ledger, _with_accesses(ledger, read_log(files["workload.log"]))
+    hides = hides_armed(json.loads(files["meta.json"])["kernel"])
+    rows = read_log(files["workload.log"])
+    slow = slow_ratios(rows, hides_armed=hides)
+    seconds = [(row["ts"], row["ops_s"], ratio) for row, ratio in zip(rows, slow, strict=True) if ratio is not None]
+    return ledger, _with_accesses(ledger, seconds)
 
 
-def _with_accesses(ledger: Ledger, seconds: Sequence[Mapping[str, float]]) -> Ledger:
-    """The same with the columns of sampled loads from the load's log, where it has a second of the interval."""
+def _with_accesses(ledger: Ledger, seconds: Sequence[tuple[float, float, float]]) -> Ledger:
+    """The same with the columns of sampled loads from the load's log, where it has a second of the interval.
+
+    `seconds`: Unix time, accesses, and the share of them that was slow.
+    """
     values, present = ledger.values.copy(), ledger.present.copy()
-    rows = [(row["ts"], row["ops_s"], row["slow_frac"]) for row in seconds if "slow_frac" in row]
-    at_s, accesses, slow = (np.array(column) for column in zip(*rows, strict=True))
+    at_s, accesses, slow = (np.array(column) for column in zip(*seconds, strict=True))
     place = np.searchsorted(ledger.times_s, at_s)
     inside = (place < len(ledger)) & (at_s > (ledger.times_s - ledger.dt_seconds)[np.minimum(place, len(ledger) - 1)])
     for key, amounts in (("slow_loads", accesses * slow), ("fast_loads", accesses * (1.0 - slow))):
@@ -118,10 +125,10 @@ def judge_corpus(directory: Path, *, every_s: int) -> Iterator[Told]:
     for path in sorted(directory.glob("*.tar.zst")):
         files = unpack(path)
         ledgers, context = read_ledgers(files), read_context(files)
-        lines = files["workload.log"].splitlines()
         name = path.name.removesuffix(".tar.zst")
+        hides = hides_armed(name.partition("-")[0])
         for first in range(0, INTERVAL_S, every_s):
-            for truth in intervals("\n".join([lines[0], *lines[first:]])):
+            for truth in intervals(files["workload.log"], skipped_s=first, hides_armed=hides):
                 yield from _judge_interval(name, truth, ledgers, context)
 
 

@@ -16,7 +16,7 @@ from corpus.guest import Lab, settings
 from corpus.guest import command as guest_command
 from corpus.packing import pack, read_stream, unpack
 from corpus.plan import KERNELS, LAYOUTS, LOADS, MEMORIES, MOST_BYTES, SCANNERS, Load, Scenario, choose, matrix
-from corpus.truth import document, intervals, read_log
+from corpus.truth import document, hides_armed, intervals, read_log, slow_ratios
 
 LAB = Lab(Path("/lab"))
 
@@ -224,6 +224,31 @@ def test_rises_and_falls_make_the_change_and_nothing_is_judged_without_accesses(
     assert told.gained_ratio - told.lost_ratio == pytest.approx(placed[-1] - placed[0])
     (idle,) = intervals(log([(0.0, 0.5)] * 4, ops=0), interval_s=4)
     assert (idle.slow_access_ratio, idle.state) == (None, None)
+
+
+@pytest.mark.parametrize(("kernel", "slow_access_ratio", "used"), [("6.1", 0.75, 0.95), ("6.12", 0.5, 0.7)])
+def test_pages_that_a_kernel_hides_while_they_are_armed_are_on_the_slow_node(
+    kernel: str, slow_access_ratio: float, used: float
+) -> None:
+    text = log([(0.5, 0.5)] * 3, filled=(200, 0)).replace("slow_frac", "absent_frac=0.2500 slow_frac")
+    text = text.replace("pages_absent=0", "pages_absent=100")
+    (told,) = intervals(text, interval_s=2, skipped_s=1, hides_armed=hides_armed(kernel))
+    assert told.slow_access_ratio == pytest.approx(slow_access_ratio)
+    assert told.slow_used_ratio == pytest.approx(used)
+
+
+def test_pages_are_not_hidden_before_they_were_looked_at() -> None:
+    before = {"slow_frac": 0.25, "absent_frac": 0.5, "pages_n0": 0.0, "pages_n1": 0.0}
+    looked, idle = {**before, "pages_n1": 1.0}, {"pages_n0": 1.0, "pages_n1": 0.0}
+    assert slow_ratios([before, looked, looked, idle], hides_armed=True) == [0.25, 0.25, 0.75, None]
+    assert slow_ratios([looked, looked], hides_armed=False) == [0.25, 0.25]
+
+
+def test_intervals_begin_after_the_seconds_that_are_skipped() -> None:
+    text = log([(0.5, 0.5)] * 5 + [(0.25, 0.5)] * 22)
+    (told,) = intervals(text, skipped_s=5)
+    assert told.begin_s == 1005.0
+    assert told.slow_access_ratio == pytest.approx(0.25)
 
 
 def test_slow_accesses_of_an_interval_are_weighted_by_its_accesses() -> None:

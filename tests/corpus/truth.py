@@ -61,6 +61,29 @@ def read_log(text: str) -> list[dict[str, float]]:
     return rows
 
 
+def hides_armed(kernel: str) -> bool:
+    """Whether `move_pages` says of a page that is armed for a hint fault that it is absent.
+
+    In 6.1 `follow_page` refuses what is PROT_NONE (`gup_can_follow_protnone`); kernels from 6.5 on do not. Such a page
+    is on the slow node: in mode 2 the scanner arms pages there alone.
+    """
+    return kernel.startswith("6.1.") or kernel == "6.1"
+
+
+def slow_ratios(rows: Sequence[Mapping[str, float]], *, hides_armed: bool) -> list[float | None]:
+    """Share of each second's accesses that went to pages on the slow node; None where there was none.
+
+    What a kernel hides is added after the second of the first look: before it, all pages are absent.
+    """
+    looked = [False, *(row["pages_n0"] + row["pages_n1"] > 0 for row in rows)]
+    return [
+        row["slow_frac"] + (row.get("absent_frac", 0.0) if hides_armed and was_looked_at else 0.0)
+        if "slow_frac" in row
+        else None
+        for row, was_looked_at in zip(rows, looked, strict=False)
+    ]
+
+
 def _placed_ratio(row: Mapping[str, float], what: str) -> float | None:
     """Share of the pages that are in DRAM, of `hot` ones or of all (`pages`)."""
     by_place = [row[f"{what}_{place}"] for place in ("n0", "n1", "absent")]
@@ -68,17 +91,18 @@ def _placed_ratio(row: Mapping[str, float], what: str) -> float | None:
     return by_place[0] / total if total else None
 
 
-def _slow_access_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
-    counted = [row for row in rows if "slow_frac" in row]
-    accesses = sum(row["ops_s"] for row in counted)
-    return sum(row["slow_frac"] * row["ops_s"] for row in counted) / accesses if accesses else None
+def _slow_access_ratio(rows: Sequence[Mapping[str, float]], slow: Sequence[float | None]) -> float | None:
+    counted = [(row["ops_s"], ratio) for row, ratio in zip(rows, slow, strict=True) if ratio is not None]
+    accesses = sum(ops for ops, _ in counted)
+    return sum(ops * ratio for ops, ratio in counted) / accesses if accesses else None
 
 
-def _slow_used_ratio(row: Mapping[str, float], slow_node_pages: int | None) -> float | None:
+def _slow_used_ratio(row: Mapping[str, float], slow_node_pages: int | None, *, hides: bool) -> float | None:
     """Share of the slow node that pages of the load and of what fills it take; None where the log does not say."""
     if slow_node_pages is None or "filler_n1" not in row:
         return None
-    return (row["pages_n1"] + row["filler_n1"]) / slow_node_pages
+    hidden = row["pages_absent"] if hides else 0.0
+    return (row["pages_n1"] + hidden + row["filler_n1"]) / slow_node_pages
 
 
 def _went_down_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
@@ -114,14 +138,20 @@ def _state(
     return "standing" if change > -_CHANGE_RATIO else "worsening"
 
 
-def _judge(rows: Sequence[Mapping[str, float]], slow_node_pages: int | None) -> IntervalTruth:
+def _judge(
+    rows: Sequence[Mapping[str, float]],
+    slow_by_row: Sequence[float | None],
+    slow_node_pages: int | None,
+    *,
+    hides: bool,
+) -> IntervalTruth:
     placed = [ratio for row in rows if (ratio := _placed_ratio(row, "hot")) is not None]
     steps = [later - earlier for earlier, later in pairwise(placed)]
     gained = sum(step for step in steps if step > 0)
     lost = -sum(step for step in steps if step < 0)
-    slow = _slow_access_ratio(rows)
+    slow = _slow_access_ratio(rows, slow_by_row)
     chance = [ratio for row in rows if (ratio := _placed_ratio(row, "pages")) is not None]
-    slow_used, went_down = _slow_used_ratio(rows[-1], slow_node_pages), _went_down_ratio(rows)
+    slow_used, went_down = _slow_used_ratio(rows[-1], slow_node_pages, hides=hides), _went_down_ratio(rows)
     above = sum(placed) / len(placed) - sum(chance) / len(chance) if placed and chance else None
     return IntervalTruth(
         begin_s=rows[0]["ts"],
@@ -138,16 +168,26 @@ def _judge(rows: Sequence[Mapping[str, float]], slow_node_pages: int | None) -> 
     )
 
 
-def intervals(log: str, *, interval_s: int = INTERVAL_S) -> list[IntervalTruth]:
-    """Return the truth of each whole interval of `interval_s` seconds of the load's log."""
+def intervals(
+    log: str, *, interval_s: int = INTERVAL_S, skipped_s: int = 0, hides_armed: bool = False
+) -> list[IntervalTruth]:
+    """Return the truth of each whole interval of `interval_s` seconds of the load's log, after the first `skipped_s`.
+
+    `hides_armed`: the recorded kernel does, as the function of this name says.
+    """
     rows, size = read_log(log), _SLOW_NODE.search(log)
+    slow = slow_ratios(rows, hides_armed=hides_armed)
     slow_node_pages = int(size[1]) if size else None
-    whole = len(rows) // interval_s
-    return [_judge(rows[place * interval_s : (place + 1) * interval_s], slow_node_pages) for place in range(whole)]
+    begins = range(skipped_s, len(rows) - interval_s + 1, interval_s)
+    parts = (slice(begin, begin + interval_s) for begin in begins)
+    return [_judge(rows[part], slow[part], slow_node_pages, hides=hides_armed) for part in parts]
 
 
 def document(logs: Mapping[str, str]) -> dict[str, Any]:
-    """Return the truth of recordings by name, for JSON: schema `tierscope.corpus-truth/1`, ratios to four places."""
+    """Return the truth of recordings by name, which begins with the kernel, for JSON: ratios to four places.
+
+    Schema: `tierscope.corpus-truth/1`.
+    """
 
     def printed(truth: IntervalTruth) -> dict[str, Any]:
         return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(truth).items()}
@@ -155,5 +195,8 @@ def document(logs: Mapping[str, str]) -> dict[str, Any]:
     return {
         "schema": "tierscope.corpus-truth/1",
         "interval_s": INTERVAL_S,
-        "recordings": {name: [printed(truth) for truth in intervals(log)] for name, log in sorted(logs.items())},
+        "recordings": {
+            name: [printed(truth) for truth in intervals(log, hides_armed=hides_armed(name.partition("-")[0]))]
+            for name, log in sorted(logs.items())
+        },
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpus.packing import unpack
 from corpus.plan import LOADS
-from corpus.truth import read_log
+from corpus.truth import hides_armed, read_log
 from validation.recordings import (
     DATA,
     HUGE_UNITS,
@@ -18,7 +18,6 @@ from validation.recordings import (
     Recording,
     counters_of,
     fallen_back,
-    hides_armed,
     is_one_tier,
     knobs_of,
     machine_of,

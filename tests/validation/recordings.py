@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from corpus.packing import unpack
-from corpus.truth import read_log
+from corpus.truth import hides_armed, read_log, slow_ratios
 from tierscope.domain.simulate import GroupEvent, Machine
 
 DATA = Path(__file__).parents[1] / "data"
@@ -188,14 +188,6 @@ def knobs_of(events: str) -> dict[str, str]:
     return dict(_SET.findall(events))
 
 
-def hides_armed(kernel: str) -> bool:
-    """Whether `move_pages` says of a page that is armed for a hint fault that it is absent.
-
-    In 6.1 `follow_page` refuses what is PROT_NONE (`gup_can_follow_protnone`); kernels from 6.5 on do not.
-    """
-    return kernel.startswith("6.1.") or kernel == "6.1"
-
-
 def seconds(
     rows: Sequence[Mapping[str, float]], hot_pages: Sequence[int], *, hides_armed: bool = False
 ) -> tuple[Second, ...]:
@@ -204,18 +196,17 @@ def seconds(
     `hides_armed`: what the load took for absent after its first look is on node 1, for in mode 2 the scanner arms pages
     there alone.
     """
-    found, begin = [], 0
+    found, begin, slow = [], 0, slow_ratios(rows, hides_armed=hides_armed)
     for place, (row, hot) in enumerate(zip(rows, hot_pages, strict=True)):
         if place and row["phase"] > rows[place - 1]["phase"]:
             begin += hot_pages[place - 1] * int(row["phase"] - rows[place - 1]["phase"])
-        hides = hides_armed and place > 0 and _was_looked_at(rows[place - 1])
         hot_total = row["hot_n0"] + row["hot_n1"] + row["hot_absent"]
-        was_looked_at = _was_looked_at(row)
+        was_looked_at = row["pages_n0"] + row["pages_n1"] > 0
         found.append(
             Second(
                 at=row["ts"],
                 accesses=row["ops_s"],
-                slow_ratio=row.get("slow_frac", 0.0) + (row.get("absent_frac", 0.0) if hides else 0.0),
+                slow_ratio=slow[place] or 0.0,
                 flood_mib=row.get("flood_mb_s", 0.0),
                 hot_begin=begin,
                 hot_pages=hot,
@@ -224,10 +215,6 @@ def seconds(
             )
         )
     return tuple(found)
-
-
-def _was_looked_at(row: Mapping[str, float]) -> bool:
-    return row["pages_n0"] + row["pages_n1"] > 0
 
 
 def is_one_tier(files: Mapping[str, str]) -> bool:

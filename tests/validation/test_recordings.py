@@ -7,9 +7,10 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
+from corpus.truth import hides_armed
 from validation import corpus
 from validation.kernel_lab import FILE, armed_pages, columns
-from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, hides_armed, knobs_of, seconds
+from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of, seconds
 
 EVENTS = """1795223405 set /sys/kernel/mm/transparent_hugepage/enabled=always rc=0
 1795223405 set /sys/kernel/mm/lru_gen/enabled=7
