@@ -24,7 +24,17 @@ _DESCRIBED_EVERY_S = 5
 _DRAWS = 2000
 _SEED = 1
 _FINE = frozenset({"fits", "healthy", "harmless_demotion"})
-_BAD = frozenset({"futile_ping_pong", "stalled", "promotion_failing", "limiter_bound", "spill", "swap_pressure"})
+_BAD = frozenset(
+    {
+        "futile_ping_pong",
+        "stalled",
+        "promotion_failing",
+        "limiter_bound",
+        "spill",
+        "swap_pressure",
+        "slow_tier_full",
+    }
+)
 RIGHT: Mapping[str, frozenset[str]] = {
     "good": _FINE | {"following_phases"},
     "following": frozenset({"following_phases"}),

@@ -3,9 +3,11 @@
 import io
 import json
 import tarfile
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from corpus.guest import Lab, settings
 from corpus.guest import command as guest_command
 from corpus.packing import pack, read_stream, unpack
 from corpus.plan import KERNELS, LAYOUTS, LOADS, MEMORIES, MOST_BYTES, SCANNERS, Load, Scenario, choose, matrix
-from corpus.truth import document, hides_armed, intervals, read_log, slow_ratios
+from corpus.truth import State, document, hides_armed, intervals, read_log, slow_ratios
 
 LAB = Lab(Path("/lab"))
 
@@ -274,6 +276,15 @@ def test_the_truth_that_is_kept_is_that_of_the_recordings_that_are_kept() -> Non
         assert json.loads(files["meta.json"])["scenario"] == name
         assert sum(file.endswith("/proc/vmstat") for file in files) >= 2
     assert json.loads(command.TRUTH.read_text(encoding="utf-8")) == document(logs)
+
+
+def test_the_corpus_has_five_recordings_of_each_state_and_every_kernel_and_layout() -> None:
+    recordings = json.loads(command.TRUTH.read_text(encoding="utf-8"))["recordings"]
+    assert len(recordings) >= 99
+    with_state = Counter(state for truths in recordings.values() for state in {truth["state"] for truth in truths})
+    assert {state: with_state[state] for state in get_args(State) if with_state[state] < 5} == {}
+    found = {tuple(name.split("-")[:2]) for name in recordings}
+    assert found >= set(product(KERNELS, LAYOUTS)) - {("6.1", "cxl")}
 
 
 def written(member: tarfile.TarInfo, body: bytes, *, form: int = tarfile.USTAR_FORMAT, cut: int | None = None) -> bytes:

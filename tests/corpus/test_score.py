@@ -29,13 +29,19 @@ def test_most_words_are_right_on_recordings_left_out_where_slow_accesses_are_mea
     known = [one for one in left_out if one.is_known]
     assert len(left_out) >= 200
     assert len(known) >= 0.98 * len(left_out)
-    assert sum(one.is_right for one in known) >= 0.8 * len(known)
+    assert sum(one.is_right for one in known) >= 0.86 * len(known)
 
 
 def test_few_slow_accesses_are_a_good_state_where_they_are_measured(told: list[Told]) -> None:
     good = [one for one in told if one.measured and one.state == "good"]
     assert len(good) >= 20
     assert [one for one in good if not one.is_right] == []
+
+
+def test_a_slow_node_that_takes_no_page_is_called_full(told: list[Told]) -> None:
+    full = [one for one in told if one.measured and one.state == "full"]
+    assert len({one.recording for one in full}) >= 5
+    assert sum(one.is_right for one in full) >= 0.8 * len(full)
 
 
 @pytest.mark.parametrize(("confidence", "low", "high"), [("likely", 0.80, 1.0), ("possible", 0.60, 0.85)])

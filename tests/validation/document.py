@@ -76,10 +76,11 @@ services and of pmbench stand in the sections above.
 LEFT_OUT = """## The corpus: recordings left out
 
 [The corpus](method/corpus.md) of recorded kernels is split by the first byte of the SHA-256 of each name
-(`is_left_out`): rules and constants are made on the 39 with an even byte, the 49 with an odd one are replayed with what
-came of that. Both halves stand here; only the second is evidence. An earlier state of the simulator was reported on the
-49 too: that table named classic lists, huge pages and the default scanner as causes, and these were taken up since. No
-number was chosen by them.
+(`is_left_out`): rules and constants are made on those with an even byte (39 were there then), those with an odd one are
+replayed with what came of that. Both halves stand here; only the second is evidence. An earlier state of the simulator
+was reported on the 49 of it that were there: that table named classic lists, huge pages and the default scanner as
+causes, and these were taken up since. No number was chosen by them. Loads beside memory that fills the slow node
+(`slow-node-full`) are not replayed: a replay knows one load.
 
 A replay is as above, by the second, with these differences. *Taken from the recording*: how many pages the scanner
 armed between two snapshots (`numa_pte_updates`, a count of its work, not of moves or faults), the lists of the kernel
