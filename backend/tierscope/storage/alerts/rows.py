@@ -121,9 +121,11 @@ def touch_alerts(transaction: WriteTransaction, seen: Sequence[tuple[int, float 
 
 def append_changes(transaction: WriteTransaction, changes: Sequence[ChangeRow], *, now: datetime) -> None:
     """Store changes, in order."""
-    for change in changes:
-        values = {name: getattr(change, name) for name in ChangeRow.__slots__} | {"recorded_at": now}
-        transaction.execute(insert(alert_changes).values(values))
+    if changes:
+        rows = [
+            {name: getattr(change, name) for name in ChangeRow.__slots__} | {"recorded_at": now} for change in changes
+        ]
+        transaction.execute(insert(alert_changes), rows)
 
 
 @dataclass(frozen=True, slots=True)
