@@ -20,7 +20,8 @@ CAUSES: Mapping[str, str] = {
     "huge-pages": "A hot huge page faults within milliseconds of being armed, so that few of those armed together find "
     "room; the replay spreads their faults over the second.",
     "flood": "Demotions of files are cheaper than those of mapped pages, which the replay does not tell apart: kswapd "
-    "falls behind, and hot pages find less room.",
+    "falls behind, and hot pages find less room. At 60 us for a page of a file, moves pass on four more of the first "
+    "half, but shares are further off: files of an interval come before its hint faults, and take none of their room.",
     "6.12-hmat-large-moves-slower-default": "The kernel demotes 85,000 pages that it does not promote, of which no "
     "counter says why.",
     "6.1-nvdimm": "As many moves as in the kernel, but fewer of the pages that go down are hot: classic lists tell "
