@@ -12,26 +12,21 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cli.commands import call
 from factories import batches
-from factories.derived import drain, to_ns
+from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
-from factories.node_fleets import dumped, node_away, several_servers
+from factories.node_fleets import dumped, several_servers
 from factories.populated import populate
 from factories.waiting import until
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, HostMoving, NotFound, Unavailable, Unprocessable
-from tierscope.core.objects.directory import DirectoryStore
-from tierscope.storage.curve.page_samples import list_samples, read_samples
 from tierscope.storage.ingest import Stored
 from tierscope.storage.nodes.moving import copy_hosts
 from tierscope.storage.nodes.placement import Placement, numbers_of, place_of
@@ -41,12 +36,11 @@ from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.turn import Turn
-from tierscope.usecases.objects.by_node import keep_objects
-from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 from tierscope.usecases.rebuild.by_node import DrainNodes
 
+PROMOTED = "host|vmstat|pgpromote_success"
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 DIES = """
     import os, signal, sys
@@ -134,7 +128,7 @@ def test_a_node_is_drained_and_everything_is_as_it_was(fleet: Database) -> None:
     assert hosts_of(fleet) == [1, 1, 1]
     told: list[tuple[int, int]] = []
     drained = Moves(fleet).drain("n1", actor="test", told=lambda moved: told.append((moved.hosts, moved.left)))
-    assert (drained.hosts, told, drained.stay, hosts_of(fleet)) == (1, [(1, 0)], (), [2, 0, 1])
+    assert (drained.hosts, told, hosts_of(fleet)) == (1, [(1, 0)], [2, 0, 1])
     assert dumped(fleet) == before
     assert Moves(fleet).drain("n1", actor="test").hosts == 0, "again does nothing"
     drained = Moves(fleet).drain("coordinator", actor="test")
@@ -350,54 +344,6 @@ def test_hosts_take_batches_again_when_a_move_fails(fleet: Database, monkeypatch
                 Moves(fleet).move([host.id], "n2", actor="test")
         assert hosts_of(fleet) == [1, 1, 0]
     assert sent(fleet, host, 0)
-
-
-@native
-def test_objects_of_a_host_go_with_it(fleet: Database, template: Template, tmp_path: Path) -> None:
-    objects = DirectoryStore(tmp_path / "objects")
-    with closing(Database(fleet.url, objects=objects)) as database:
-        host = [enrol(database, name=f"h{number}") for number in range(2)][1]
-        hour = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
-        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=to_ns(hour + timedelta(minutes=10)))
-        batches.add_page_sample(batch, pages=4)
-        batches.add_inventory(batch)
-        assert store(database, host, [batch])
-        drain(database)
-        nodes = Nodes(database)
-        assert MoveObjects(nodes.own(1), objects, utc_now).run().objects == 1
-
-        def pages() -> list[list[object]]:
-            number = number_of(database, host.id)
-            span = (hour - timedelta(hours=1), utc_now())
-            with database.read() as session:
-                (service,) = session.driver.execute("SELECT id FROM services").fetchone() or (0,)
-                heads = list_samples(session, int(service), *span, [number])
-                found = list(read_samples(session, int(service), heads))
-            return [[np.asarray(getattr(part, name)).tolist() for name in part.__slots__] for _, part in found]
-
-        before, keys = pages(), [found.key for found in objects.list("")]
-        assert len(before) == len(keys) == 1
-        Moves(database).move([host.id], "n2", actor="test")
-        nodes.forget()
-        for number in nodes.numbers():
-            assert MoveObjects(nodes.own(number), objects, utc_now).run(full=True).deleted == 0
-        assert (pages(), [found.key for found in objects.list("")]) == (before, keys)
-        stray = f"traces/day={hour:%Y-%m-%d}/stray"
-        objects.put(stray, b"of a database that was restored to before it")
-
-        def swept() -> int:
-            return keep_objects(nodes, objects, lambda: hour + timedelta(days=2))
-
-        with Turn(database, nodes).alone():
-            assert swept() == 0, "objects of hosts that move change lists"
-        with node_away(template, database, 1):
-            assert swept() == 0, "a node that is away may list it"
-        assert sorted(found.key for found in objects.list("")) == sorted([*keys, stray])
-        assert swept() == 1, "what no node lists"
-        assert (pages(), [found.key for found in objects.list("")]) == (before, keys)
-        Purges(database).start("host", host.id, confirm=host.identity.name, actor="test")
-        PurgeWork(nodes, utc_now).run(at_most=timedelta(hours=1))
-        assert MoveObjects(nodes.own(2), objects, utc_now).run(full=True).deleted == 1
 
 
 @native

@@ -73,7 +73,7 @@ def import_prometheus(
     with open_database(settings, demo=demo) as database:
 
         async def run() -> Imported:
-            writer = RemoteWrite(database, settings=settings.remote_write)
+            writer = RemoteWrite(database.own_rows, settings=settings.remote_write)
             try:
                 history = PrometheusHistory(api, writer, matches=match or (), labels=labels or {})
                 return await history.run(begin_ms, end_ms, lambda done: _tell(done, state, quiet=as_json))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import print_json, say
+from tierscope.cli.base.exits import fail, print_json, say
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ def move(demo: Demo = False) -> None:
 
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.objects.mover import MoveObjects
+    from tierscope.usecases.objects.by_node import ObjectsByNode
 
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
-        done = MoveObjects(database, store, utc_now).run(full=True, at_most=timedelta(hours=1))
+        done, left = ObjectsByNode(database, store, utc_now).move(at_most=timedelta(hours=1))
     say(f"{done.objects} objects made ({done.size_bytes} bytes), {done.deleted} deleted")
+    _end(left)
 
 
 @app.command("bring-back")
@@ -50,13 +51,22 @@ def bring_back(demo: Demo = False) -> None:
     """Move all bodies back into rows, before the store is switched off. Stop the workers meanwhile."""
     from tierscope.cli.base.database import open_database
     from tierscope.core.clock import utc_now
-    from tierscope.usecases.objects.mover import MoveObjects
+    from tierscope.usecases.objects.by_node import ObjectsByNode
 
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
-        count = MoveObjects(database, store, utc_now).bring_back()
+        count, left = ObjectsByNode(database, store, utc_now).bring_back()
     say(f"{count} objects brought back")
+    _end(left)
+
+
+def _end(left: tuple[str, ...]) -> None:
+    """End with status 1 where servers were left out."""
+    if left:
+        fail(
+            f"{', '.join(left)} does not answer: its objects stay as they are", next_step="run this again once it does"
+        )
 
 
 def _store(settings: Settings) -> ObjectStore:

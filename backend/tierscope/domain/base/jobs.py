@@ -24,7 +24,7 @@ class Job:
     """How long after its end a bucket is due: uploads are spread over a minute."""
 
     by_prometheus: bool = False
-    """Whether it works on what Prometheus sends, which agents do not hold back."""
+    """Whether it works on what Prometheus sends: subjects are targets, on the coordinator, and nobody holds it back."""
 
     def due_before(self, now: datetime, held: timedelta = timedelta()) -> datetime:
         """Buckets that start before this moment are due. `held`: the longest that a host holds samples back."""
@@ -54,7 +54,7 @@ COUNTERS_PACK = Job("counters_pack", HOUR_US, open_buckets=False, claim_limit=24
 
 SAMPLES = Job("samples", MINUTE_US, open_buckets=False, claim_limit=1440, wait=timedelta(seconds=5), by_prometheus=True)
 """Samples of Prometheus: a minute is taken when the scrapes that end in it have usually come."""
-SAMPLES_PACK = Job("samples_pack", HOUR_US, open_buckets=False, claim_limit=24)
+SAMPLES_PACK = Job("samples_pack", HOUR_US, open_buckets=False, claim_limit=24, by_prometheus=True)
 RULE_DAYS = Job("rule_days", DAY_US, open_buckets=False, claim_limit=8)
 LATE = timedelta(days=8)
 """Rows stay rows for so long: for the seven days in which late data is taken, and one more."""

@@ -17,12 +17,13 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.domain.ingest.prometheus.containers import POD_RULE
 from tierscope.storage.base import copy
+from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.counters.rows import remove_packed
 from tierscope.storage.counters.schemas import ensure_layout
 from tierscope.storage.fleet.agents import NewHost, insert_host
 from tierscope.storage.ingest.facts import admit_services
 from tierscope.storage.ingest.registry import NOTE_SECONDS, store_services
-from tierscope.storage.tables import host_layouts
+from tierscope.storage.tables import host_layouts, services
 
 _NO_HEAT = "Prometheus does not say which pages are in use"
 _EPOCH_2000_US = 946_684_800 * 10**6
@@ -36,13 +37,16 @@ class SampledHost:
     public_id: str
     agent_seen_at: datetime | None
     revoked: bool
+    moving: bool
+    """Whether it moves to another server, or has moved: its rows stay as they are here."""
 
 
 def lock_host(transaction: WriteTransaction, host_id: int) -> SampledHost | None:
     """Lock a host's row, so that its counters are written by one worker at a time."""
     statement = text(
         "SELECT id, public_id, CASE WHEN agent_version IS NULL THEN NULL ELSE last_seen_at END AS agent_seen_at,"
-        " revoked_at IS NOT NULL AS revoked FROM hosts WHERE id = :host FOR NO KEY UPDATE"
+        " revoked_at IS NOT NULL AS revoked, coalesce(moving_until > now(), false) AS moving"
+        " FROM hosts WHERE id = :host FOR NO KEY UPDATE"
     )
     row = transaction.execute(statement, {"host": host_id}).mappings().one_or_none()
     return None if row is None else SampledHost(**row)
@@ -56,6 +60,12 @@ def find_agent_host(session: ReadSession, names: Sequence[str], *, seen_after: d
     )
     found: int | None = session.execute(statement, {"names": list(names), "after": seen_after}).scalar_one_or_none()
     return found
+
+
+def count_hosts_without_agent(session: ReadSession, host_ids: Sequence[int]) -> int:
+    """Of hosts that targets are, those that exist because a target was seen."""
+    statement = text("SELECT count(*) FROM hosts WHERE id = ANY(:hosts) AND agent_version IS NULL")
+    return int(session.execute(statement, {"hosts": list(host_ids)}).scalar_one())
 
 
 def make_host(transaction: WriteTransaction, *, name: str, labels: dict[str, str]) -> tuple[int, str]:
@@ -170,10 +180,18 @@ def note_container_services(
 
     Sightings are written once in some minutes. Many hosts share a service, so none waits for another to write it.
     """
-    ids = sorted(store_services(transaction, {("live", key) for key in keys}).values())
+    with numbering(transaction) as giving:
+        ids = sorted(store_services(giving, {("live", key) for key in keys}).values())
+        _note_services(giving, ids)
+        copy_rows(giving, transaction, services, ids)
     refused = {service for _, service in admit_services(transaction, {host_id: ids}, per_host=per_host)}
-    services = [service for service in ids if service not in refused]
-    values = {"host": host_id, "rule": POD_RULE, "reason": _NO_HEAT, "services": services, "after": NOTE_SECONDS}
+    values = {
+        "host": host_id,
+        "rule": POD_RULE,
+        "reason": _NO_HEAT,
+        "services": [service for service in ids if service not in refused],
+        "after": NOTE_SECONDS,
+    }
     transaction.execute(
         text(
             "INSERT INTO host_services AS h (host_id, service_id, rule, heat_reason)"
@@ -183,12 +201,15 @@ def note_container_services(
         ),
         values,
     )
+
+
+def _note_services(transaction: WriteTransaction, ids: Sequence[int]) -> None:
     transaction.execute(
         text(
             "UPDATE services SET last_seen_at = now() WHERE id IN (SELECT id FROM services WHERE id = ANY(:services)"
             " AND last_seen_at < now() - :after * interval '1 second' FOR NO KEY UPDATE SKIP LOCKED)"
         ),
-        {"services": services, "after": NOTE_SECONDS},
+        {"services": list(ids), "after": NOTE_SECONDS},
     )
 
 

@@ -127,13 +127,10 @@ def targets_of_host(session: ReadSession, host_id: int) -> list[int]:
     return [int(found) for found in session.execute(statement, {"host": host_id}).scalars()]
 
 
-def count_sampled_hosts(session: ReadSession) -> int:
-    """Hosts that exist because a target was seen."""
-    statement = text(
-        "SELECT count(DISTINCT t.host_id) FROM sample_targets t JOIN hosts h ON h.id = t.host_id"
-        " WHERE h.agent_version IS NULL"
-    )
-    return int(session.execute(statement).scalar_one())
+def sampled_host_ids(session: ReadSession) -> list[int]:
+    """Hosts that targets are."""
+    statement = text("SELECT DISTINCT host_id FROM sample_targets WHERE host_id IS NOT NULL")
+    return [int(found) for found in session.execute(statement).scalars()]
 
 
 def series_state(session: ReadSession, target_ids: Sequence[int]) -> tuple[int, int]:

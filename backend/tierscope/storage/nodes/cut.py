@@ -35,6 +35,11 @@ def hold_writes(transaction: WriteTransaction) -> None:
     run(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
 
 
+def be_awaited(transaction: WriteTransaction) -> None:
+    """Lets a cut wait until this transaction of the coordinator ends: one on another server belongs to it."""
+    transaction.driver.execute("LOCK TABLE public.nodes IN ROW EXCLUSIVE MODE")
+
+
 class OpenSnapshot:
     """A transaction on one server, which sees one moment once `take` was called."""
 

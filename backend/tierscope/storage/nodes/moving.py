@@ -47,18 +47,6 @@ def hosts_in(session: ReadSession, span: Span) -> list[int]:
     return [int(found) for found in session.execute(statement, _bounds(span)).scalars()]
 
 
-def fed_by_prometheus(session: ReadSession) -> set[int]:
-    """Hosts whose samples come from a Prometheus server, which sends to the coordinator."""
-    statement = text("SELECT DISTINCT host_id FROM sample_targets WHERE host_id IS NOT NULL")
-    return {int(found) for found in session.execute(statement).scalars()}
-
-
-def public_ids(session: ReadSession, numbers: Iterable[int]) -> tuple[str, ...]:
-    """What people call hosts of these numbers that the session sees."""
-    statement = text("SELECT public_id FROM hosts WHERE id = ANY(:numbers) ORDER BY id")
-    return tuple(session.execute(statement, {"numbers": sorted(numbers)}).scalars())
-
-
 def away_from_home(session: ReadSession, placement: Placement, node: int) -> list[int]:
     """Hosts with rows on a node that are another one's: a move was cut off after it copied, or before it deleted."""
     found = session.execute(text("SELECT id FROM hosts ORDER BY id")).scalars()

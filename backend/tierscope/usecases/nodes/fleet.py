@@ -11,7 +11,7 @@ import structlog
 
 from tierscope.core.cache import Cache
 from tierscope.core.database import Database
-from tierscope.core.errors import Unavailable
+from tierscope.core.errors import TierscopeError, Unavailable
 from tierscope.storage.nodes.numbers import hosts_by_node
 from tierscope.storage.nodes.placement import Placement
 from tierscope.storage.nodes.rows import DataNode, read_nodes, read_placement
@@ -34,6 +34,15 @@ def until_free(work: Callable[[], Done], *, tries: int, pause: Callable[[int], o
         except Unavailable:
             pause(tried)
     return work()
+
+
+def answers(server: Database) -> bool:
+    """Whether a server can be reached now."""
+    try:
+        with server.read():
+            return True
+    except TierscopeError:
+        return False
 
 
 class Nodes:

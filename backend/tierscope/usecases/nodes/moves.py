@@ -24,14 +24,12 @@ from tierscope.storage.nodes.moving import (
     copy_hosts,
     delete_hosts,
     disk_was_full,
-    fed_by_prometheus,
     hold_back,
     hold_for_good,
     hold_on,
     hosts_in,
     let_go,
     make_room,
-    public_ids,
     raise_edges,
     read_marks,
     store_anew,
@@ -76,8 +74,6 @@ class Drained:
 
     hosts: int
     rows: int
-    stay: tuple[str, ...]
-    """Hosts that cannot be moved: samples of Prometheus feed them, which come to the coordinator."""
     disks_unseen: tuple[str, ...] = ()
     """Nodes whose free disk is not seen from here: whether they have room was not checked."""
 
@@ -99,7 +95,7 @@ class Moves:
 
         Raises:
             NotFound: there is no such host or node.
-            Conflict: samples of Prometheus feed a host, a node is away or has no room, or somebody else moves hosts.
+            Conflict: a node is away or has no room, or somebody else moves hosts.
             Unavailable: a server does not answer, is busy or has no room; the hosts that are left are where they were.
         """
         with self._turn.alone():
@@ -113,14 +109,6 @@ class Moves:
                 raise NotFound(f"no host has the id {missing[0][:40]!r}")
             ids = sorted(host.id for host in found.values() if host is not None)
             moving = [host_id for host_id in ids if placement.node_of(host_id) != target.number]
-            with self._database.own_rows.read() as session:
-                fed = fed_by_prometheus(session) & set(moving)
-            if fed:
-                names = [public_id for public_id, host in found.items() if host is not None and host.id in fed]
-                raise Conflict(
-                    f"samples of Prometheus feed {', '.join(names[:5])}, and they come to the coordinator",
-                    next_step="Leave them where they are, and move the others.",
-                )
             sources: dict[int, list[Span]] = {}
             for host_id in moving:
                 sources.setdefault(placement.node_of(host_id), []).append((host_id, host_id + 1))
@@ -154,20 +142,19 @@ class Moves:
                 nodes = read_nodes(session)
                 source = named(nodes, name)
                 require_there(source)
-                fed = fed_by_prometheus(session)
             self._nodes.emptiest(but=source.number)
-            unseen = self._room.require(self._planned(source, nodes, fed))
+            unseen = self._room.require(self._planned(source, nodes))
             with self._database.write() as transaction:
                 note_draining(transaction, source.number, draining=True)
             self._note(actor, "node.drain", name, {})
             hosts = rows = 0
-            while (found := self._next(source, fed)) is not None:
+            while (found := self._next(source)) is not None:
                 span, count, left = found
                 target = numbered(nodes, self._nodes.emptiest(but=source.number))
                 moved = self._move_span(span, source, target)
                 hosts, rows = hosts + count, rows + moved
                 told(Moved(count, moved, target.name, left))
-            return Drained(hosts, rows, self._ids_of(source, fed), unseen)
+            return Drained(hosts, rows, unseen)
 
     def fill(self, name: str, *, actor: str) -> None:
         """Lets a node that was drained take new hosts again.
@@ -180,11 +167,11 @@ class Moves:
             note_draining(transaction, node.number, draining=False)
         self._note(actor, "node.fill", name, {})
 
-    def _planned(self, source: DataNode, nodes: Sequence[DataNode], fed: set[int]) -> dict[DataNode, int]:
+    def _planned(self, source: DataNode, nodes: Sequence[DataNode]) -> dict[DataNode, int]:
         """How many bytes of a node's hosts go to each of the others."""
         spans = self._spans_of(source)
         with self._nodes.own(source.number).read() as own:
-            hosts = len({host_id for span in spans for host_id in hosts_in(own, span)} - fed)
+            hosts = sum(len(hosts_in(own, span)) for span in spans)
         if not hosts:
             return {}
         each = self._room.size(source, spans) / hosts
@@ -195,7 +182,7 @@ class Moves:
         with self._database.own_rows.read() as session:
             return [span for span, number in read_placement(session).spans() if number == node.number]
 
-    def _next(self, source: DataNode, fed: set[int]) -> tuple[Span, int, int] | None:
+    def _next(self, source: DataNode) -> tuple[Span, int, int] | None:
         """The range of the next hosts of a node, how many they are and how many come after; None where it has none.
 
         It begins where the hosts before end, so that few ranges are made.
@@ -203,19 +190,11 @@ class Moves:
         spans = self._spans_of(source)
         with self._nodes.own(source.number).read() as own:
             by_span = {span: hosts_in(own, span) for span in spans}
-        left = sum(len(set(ids) - fed) for ids in by_span.values())
+        left = sum(map(len, by_span.values()))
         for (first, _), ids in by_span.items():
-            run: list[int] = []
-            begin = first
-            for host_id in ids:
-                if host_id in fed and run:
-                    break
-                if host_id in fed:
-                    begin = host_id + 1
-                elif len(run) < HOSTS_AT_ONCE:
-                    run.append(host_id)
-            if run:
-                return (begin, run[-1] + 1), len(run), left - len(run)
+            some = ids[:HOSTS_AT_ONCE]
+            if some:
+                return (first, some[-1] + 1), len(some), left - len(some)
         return None
 
     def _move_span(self, span: Span, source: DataNode, target: DataNode) -> int:
@@ -310,10 +289,6 @@ class Moves:
         for node in nodes:
             with self._nodes.own(node.number).write() as own:
                 drop_pieces(own, (node.number, placement))
-
-    def _ids_of(self, node: DataNode, numbers: set[int]) -> tuple[str, ...]:
-        with self._nodes.own(node.number).read() as session:
-            return public_ids(session, numbers)
 
     def _note(self, actor: str, action: str, subject: str, detail: dict[str, object]) -> None:
         with self._database.own_rows.write() as transaction:

@@ -1,18 +1,66 @@
 """Objects of all servers of a fleet, which share one store: what none of them lists is deleted."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
+from typing import TypeVar
 
 import structlog
 
 from tierscope.core.clock import Clock
+from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.objects.store import ObjectStore
 from tierscope.storage.nodes.moving import try_move_lock
 from tierscope.storage.objects.rows import KINDS
-from tierscope.usecases.nodes.fleet import Nodes
-from tierscope.usecases.objects.mover import MoveObjects, sweep
+from tierscope.usecases.nodes.backups import hosts_stay
+from tierscope.usecases.nodes.fleet import Nodes, answers
+from tierscope.usecases.objects.mover import Moved, MoveObjects, sweep
 
+Done = TypeVar("Done")
 log = structlog.get_logger(__name__)
+
+
+class ObjectsByNode:
+    """Each server's own rows, with its own list of objects. Names of servers that do not answer are told."""
+
+    def __init__(self, database: Database, store: ObjectStore, clock: Clock) -> None:
+        self._database = database
+        self._nodes = Nodes(database)
+        self._store = store
+        self._clock = clock
+
+    def move(self, *, at_most: timedelta) -> tuple[Moved, tuple[str, ...]]:
+        """Move all hours that are kept, on one server after the other; what hosts have that move now stays.
+
+        Raises:
+            Unavailable: the store cannot be reached.
+        """
+        deadline = self._clock() + at_most
+        done, left = self._on_each(
+            lambda own: MoveObjects(own, self._store, self._clock).run(full=True, at_most=deadline - self._clock())
+        )
+        sums = (sum(getattr(one, name) for one in done) for name in ("objects", "size_bytes", "deleted"))
+        return Moved(*sums), left
+
+    def bring_back(self) -> tuple[int, tuple[str, ...]]:
+        """Move all bodies into their rows again; how many objects there were. No host moves meanwhile.
+
+        Raises:
+            Conflict: hosts move between servers now.
+            Unavailable: the store cannot be reached.
+        """
+        with hosts_stay(self._database) if self._nodes.listed() else nullcontext():
+            done, left = self._on_each(lambda own: MoveObjects(own, self._store, self._clock).bring_back())
+        return sum(done), left
+
+    def _on_each(self, work: Callable[[Database], Done]) -> tuple[list[Done], tuple[str, ...]]:
+        nodes = self._nodes.listed()
+        if not nodes:
+            return [work(self._database)], ()
+        there = {node.name: self._nodes.own(node.number) for node in nodes}
+        left = tuple(name for name, own in there.items() if not answers(own))
+        return [work(own) for name, own in there.items() if name not in left], left
 
 
 def keep_objects(nodes: Nodes, store: ObjectStore, clock: Clock) -> int:

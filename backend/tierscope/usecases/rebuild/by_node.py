@@ -11,6 +11,7 @@ from tierscope.core.errors import Unavailable
 from tierscope.domain.base.jobs import JOBS, OF_THE_FLEET, Job
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.rebuild.drain import Drained, DrainMarks
+from tierscope.usecases.rebuild.homes import HostHomes
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 
 OF_HOSTS = tuple(job for job in JOBS if job not in OF_THE_FLEET)
@@ -51,7 +52,8 @@ class DrainNodes:
     def _drain(self, number: int, at_most: timedelta, jobs: Sequence[Job] = JOBS) -> Drained:
         kept = self._open.setdefault(number, OpenBuckets())
         own = self._nodes.own(number)
-        return DrainMarks(own, self._clock, open_buckets=kept, jobs=jobs).run(at_most=at_most)
+        homes = HostHomes(self._nodes)
+        return DrainMarks(own, self._clock, open_buckets=kept, jobs=jobs, homes=homes).run(at_most=at_most)
 
     def _on(self, number: int, work: Callable[[], Drained]) -> Drained:
         try:

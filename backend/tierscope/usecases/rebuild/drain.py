@@ -52,6 +52,7 @@ from tierscope.usecases.rebuild.counters import (
 from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
 from tierscope.usecases.rebuild.gaps import pack_gap_days
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
+from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
 from tierscope.usecases.rebuild.samples import pack_samples, rebuild_samples
@@ -118,10 +119,12 @@ class DrainMarks:
         *,
         open_buckets: OpenBuckets | None = None,
         jobs: Sequence[Job] = JOBS,
+        homes: HostHomes | None = None,
     ) -> None:
-        """`jobs`: the kinds that are worked, in their order."""
+        """`jobs`: the kinds that are worked, in their order. `homes`: where hosts of samples are, if not here."""
         self._database = database
         self._jobs = jobs
+        self._homes = homes
         self._clock = clock
         self._order = Random()  # noqa: S311 - an order, not a secret
         self._open = open_buckets if open_buckets is not None else OpenBuckets()
@@ -249,7 +252,13 @@ class DrainMarks:
                 )
                 if claimed is None:
                     return 0
-                REBUILDS[job](transaction, claimed)
+                if job is SAMPLES:
+                    rebuild_samples(transaction, claimed, homes=self._homes)
+                else:
+                    REBUILDS[job](transaction, claimed)
+        except AwaitedHostError:
+            failed.add((job.kind, subject_id, service_id))  # its marks stay for another run
+            return 0
         except Exception:
             # One subject with data that cannot be worked must not stop all others; its marks stay, and are counted.
             log.exception("rebuild failed", kind=job.kind, subject=subject_id, service=service_id)

@@ -30,6 +30,7 @@ from tierscope.storage.ingest.sampled_hosts import (
     SampledHost,
     add_boot,
     boots_of,
+    count_hosts_without_agent,
     find_agent_host,
     lock_host,
     make_host,
@@ -43,12 +44,13 @@ from tierscope.storage.ingest.samples import NewBody, newest_arrival, read_bodie
 from tierscope.storage.ingest.series import (
     StoredTarget,
     assign_target,
-    count_sampled_hosts,
     find_target,
+    sampled_host_ids,
     targets_of_host,
 )
 from tierscope.usecases.base.spans import Span, join_spans
 from tierscope.usecases.ingest.counter_series import CounterSeries, counter_series
+from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
 
 AGENT_SILENT = timedelta(hours=1)
 """An agent that was heard of within it reports the host; what Prometheus sends of it is kept, its counters are not."""
@@ -62,8 +64,15 @@ _UNKNOWN_BOOT = "prometheus"
 _BOOT_PREFIX = "boot-time:"
 
 
-def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Bring the rows of counters of one target's host up to date, and mark what is built from them."""
+def rebuild_samples(transaction: WriteTransaction, claimed: Claim, *, homes: HostHomes | None = None) -> None:
+    """Bring the rows of counters of one target's host up to date, and mark what is built from them.
+
+    `transaction` is the coordinator's, which has the samples; `homes` says where the host is.
+
+    Raises:
+        AwaitedHostError: the host moves now, or its server is away.
+    """
+    homes = homes or HostHomes()
     target = find_target(transaction, claimed.subject_id)
     if target is None:
         return
@@ -72,52 +81,65 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim) -> None:
     if not series.keys:
         return
     now = utc_now()
-    host = _find_host(transaction, target, series, now)
-    if host is None or host.revoked:
+    host_id = _find_host(transaction, target, series, homes, now)
+    if host_id is None:
         return
-    targets = targets_of_host(transaction, host.id)
-    if targets != [target.id]:
-        series = counter_series(transaction, targets, replica_labels=labels)
-    changed: set[int] = set()
-    for span in join_spans(claimed.buckets, MINUTE_US):
-        changed.update(_rebuild_span(transaction, host, targets, series, span, now))
-    if changed:
-        buckets = {bucket_start(at, TEN_MINUTES_US) for at in changed}
-        dirty_buckets.append(transaction, COUNTERS.kind, host.id, 0, [from_us(bucket) for bucket in sorted(buckets)])
+    with homes.of(transaction, host_id) as home:
+        host = lock_host(home.rows, host_id)
+        if host is None:
+            homes.require_gone(transaction, host_id, home)
+            return
+        if host.moving:
+            raise AwaitedHostError
+        if _reported_twice(transaction, home.rows, target, host, now) or host.revoked:
+            return
+        targets = targets_of_host(transaction, host.id)
+        if targets != [target.id]:
+            series = counter_series(transaction, targets, replica_labels=labels)
+        changed: set[int] = set()
+        for span in join_spans(claimed.buckets, MINUTE_US):
+            changed.update(_rebuild_span(transaction, home.rows, host, targets, series, span, now))
+        if changed:
+            buckets = [from_us(bucket) for bucket in sorted({bucket_start(at, TEN_MINUTES_US) for at in changed})]
+            dirty_buckets.append(home.rows, COUNTERS.kind, host.id, 0, buckets)
 
 
 def _find_host(
-    transaction: WriteTransaction, target: StoredTarget, series: CounterSeries, now: datetime
-) -> SampledHost | None:
-    """The host of a target, made at first sight; None where an agent reports it, or there are too many hosts."""
+    transaction: WriteTransaction, target: StoredTarget, series: CounterSeries, homes: HostHomes, now: datetime
+) -> int | None:
+    """The host of a target, made at first sight; None where it cannot be one, or there are too many hosts."""
+    if target.host_id is not None:
+        return target.host_id
     settings = Settings().remote_write
-    if target.host_id is None:
-        names = [name for name in (target.name, series.nodename) if name]
-        known = find_agent_host(transaction, names, seen_after=now - AGENT_SILENT)
-        host_id = known if known is not None else _make(transaction, target, settings, now)
-        if host_id is None:
-            return None
+    names = [name for name in (target.name, series.nodename) if name]
+    with homes.fleet(transaction) as fleet:
+        known = find_agent_host(fleet, names, seen_after=now - AGENT_SILENT)
+        many = known is None and count_hosts_without_agent(fleet, sampled_host_ids(transaction)) >= settings.hosts
+    host_id = known if known is not None else _make(transaction, target, settings, now, many=many)
+    if host_id is not None:
         assign_target(transaction, target.id, host_id=host_id, reason=None)
-    else:
-        host_id = target.host_id
-    host = lock_host(transaction, host_id)
-    if host is None:
-        return None
+    return host_id
+
+
+def _reported_twice(
+    transaction: WriteTransaction, home: WriteTransaction, target: StoredTarget, host: SampledHost, now: datetime
+) -> bool:
+    """Whether an agent of ours reports the host, noted where that changed."""
     twice = host.agent_seen_at is not None and host.agent_seen_at > now - AGENT_SILENT
     if twice or target.reason is not None:
         reason = "an agent reports this host" if twice else None
         assign_target(transaction, target.id, host_id=host.id, reason=reason)
-        write_own_findings(transaction, [_twice(host, target, holds=twice)], now)
-    return None if twice else host
+        write_own_findings(home, [_twice(host, target, holds=twice)], now)
+    return twice
 
 
 def _make(
-    transaction: WriteTransaction, target: StoredTarget, settings: RemoteWriteSettings, now: datetime
+    transaction: WriteTransaction, target: StoredTarget, settings: RemoteWriteSettings, now: datetime, *, many: bool
 ) -> int | None:
     if not target.name:
         assign_target(transaction, target.id, host_id=None, reason=f"no label `{settings.host_label}`")
         return None
-    if count_sampled_hosts(transaction) >= settings.hosts:
+    if many:
         assign_target(transaction, target.id, host_id=None, reason=f"more than {settings.hosts} hosts")
         return None
     labels = {"cluster": target.cluster} if target.cluster else {}
@@ -137,6 +159,7 @@ def _twice(host: SampledHost, target: StoredTarget, *, holds: bool) -> OwnFindin
 
 def _rebuild_span(
     transaction: WriteTransaction,
+    home: WriteTransaction,
     host: SampledHost,
     targets: list[int],
     series: CounterSeries,
@@ -148,13 +171,13 @@ def _rebuild_span(
     rows = _fold(bodies, series, (start - CARRY, end))
     rows = rows.rows(rows.times_us > to_us(start))
     if start < now - timedelta(days=BEHIND_DAYS):
-        ensure_partitions(transaction, start, end)
-    make_room(transaction, start, end, now=now)
+        ensure_partitions(home, start, end)
+    make_room(home, start, end, now=now)
     boot_id = None
     if len(rows):
-        rows, boot_id = _with_boots(transaction, host.id, rows)
-    stored = read_block(transaction, host.id, start, end)
-    changed = replace_rows(transaction, host.id, stored, rows, span)
+        rows, boot_id = _with_boots(home, host.id, rows)
+    stored = read_block(home, host.id, start, end)
+    changed = replace_rows(home, host.id, stored, rows, span)
     if changed and len(rows):
         newest_us = int(rows.times_us[-1])
         info = series.read_info(bodies, end)
@@ -163,14 +186,14 @@ def _rebuild_span(
             for key, value, present in zip(rows.keys, rows.values[-1], rows.present[-1], strict=True)
             if present
         }
-        write_inventory(transaction, host.id, make_inventory(series.nodename or "", newest, info), from_us(newest_us))
+        write_inventory(home, host.id, make_inventory(series.nodename or "", newest, info), from_us(newest_us))
         there = np.any(rows.present, axis=0).tolist()
         scopes = {key.partition("|")[0] for key, known in zip(rows.keys, there, strict=True) if known}
         running = [key for key in series.services if f"service:{key.namespace}/{key.name}" in scopes]
         if running:
-            note_container_services(transaction, host.id, running, per_host=Settings().limits.services_per_host)
+            note_container_services(home, host.id, running, per_host=Settings().limits.services_per_host)
         seen = newest_arrival(transaction, targets, start, end)
-        note_sighting(transaction, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
+        note_sighting(home, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
     return changed
 
 
