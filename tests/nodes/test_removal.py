@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -13,8 +14,20 @@ from factories.installations import enrol, store
 from factories.node_fleets import dumped, node_away, several_servers
 from factories.populated import populate
 from fixtures.servers import Template
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, Unprocessable
+from tierscope.core.settings import Settings
+from tierscope.domain.base.figures import Figure
+from tierscope.storage.fleet.agent_plans import read_pauses
+from tierscope.storage.fleet.events import list_events
+from tierscope.storage.knobs.advice import list_groups
+from tierscope.storage.nodes.leaving import NAMING_HOSTS
+from tierscope.storage.nodes.placement import OF_HOSTS
+from tierscope.storage.operate.purge_steps import reference_column
+from tierscope.storage.tables import metadata
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.heat.services import fleet_figures, read_heat_now
 from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
@@ -22,6 +35,7 @@ from tierscope.usecases.nodes.removal import Removal
 from tierscope.usecases.nodes.turn import Turn
 from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.purges import Purges
+from tierscope.usecases.tco.reclaimable import ReclaimableReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -55,9 +69,45 @@ def asked(database: Database, url: str) -> int:
         return len(rows.fetchall())
 
 
-def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database) -> None:
-    populate(fleet, n_hosts=3)
+def heat_now(database: Database) -> tuple[Figure, Figure]:
+    """The fleet's cold bytes in DRAM and its resident bytes, now."""
+    with database.read() as session:
+        heats = list(read_heat_now(session, now=utc_now()).values())
+    idle = ReclaimableReads(ReadContext(database, utc_now, Settings())).read(currency="USD")
+    return idle.cold_in_dram_bytes, fleet_figures(heats, now=utc_now()).weighted.resident_bytes
+
+
+def mention(database: Database, host: str) -> dict[str, int]:
+    """Lets the coordinator name a host in all ways; what it lists then."""
+    with database.write() as transaction:
+        run = transaction.driver.execute
+        (number,) = run("SELECT id FROM hosts WHERE public_id = %s", [host]).fetchone() or (0,)
+        run("INSERT INTO events (at, kind, text, host_id) VALUES (now(), 'deploy', 'on it', %s)", [number])
+        run("INSERT INTO pauses (host_id, scope, since, actor) VALUES (%s, 'heat', now(), 'test')", [number])
+        run("INSERT INTO sample_targets (cluster, name, host_id) VALUES ('', 'it', %s)", [number])
+        run(
+            "INSERT INTO advice (public_id, kind, key, host_id, title, body, status, created_at, refreshed_at,"
+            " expires_at) VALUES ('a1', 'knob', 'it', %s, 'it', '{}', 'open', now(), now(), now() + interval '1 day')",
+            [number],
+        )
+    return listed(database)
+
+
+def listed(database: Database) -> dict[str, int]:
+    """What people are shown that belongs to hosts."""
+    now = utc_now()
+    with database.read() as session:
+        day = timedelta(days=1)
+        marks = list_events(session, start=now - day, end=now + day, service=None, host=None, before=None, limit=99)
+        advised = list_groups(session, kind=None, status=None, service=None, host=None, after=0, limit=99)
+        return {"events": len(marks), "pauses": len(read_pauses(session)), "advice": len(advised)}
+
+
+def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database, template: Template) -> None:
+    hosts = populate(fleet, n_hosts=3).ids["host_id"]
     before = dumped(fleet)
+    nothing, (all_cold, all_resident) = listed(fleet), heat_now(fleet)
+    assert (all_cold.status, all_cold.n_hosts, [one for one in all_cold.warnings if "away" in one]) == ("ok", 3, [])
     url = url_of(fleet, "n1")
     process = Nodes(fleet)
     watch = NodeWatch(process)
@@ -84,6 +134,24 @@ def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database) -> N
     again = NodeChanges(fleet).add("n1", url, actor="test")
     assert again.number == 3, "numbers of hosts that have moved are given once"
     assert enrol(fleet, name="new").identity.id >> 40 == 3
+    (n2_hosts,) = [state.hosts or 0 for state in NodeChanges(fleet).list() if state.name == "n2"]
+    assert {name: count - nothing[name] for name, count in mention(fleet, hosts[2]).items()} == dict.fromkeys(
+        nothing, 1
+    )
+    with node_away(template, fleet, 2):
+        assert listed(fleet) == nothing, "a pause of a host that is away is not one of all hosts"
+        (cold, resident), answering = heat_now(fleet), 3 - n2_hosts
+        assert resident.value == pytest.approx((all_resident.value or 0) * answering / 3), "hosts are alike"
+        assert (cold.n_hosts, cold.warnings[-1]) == (answering, "without the hosts of n2, which is away")
+        assert cold.coverage == pytest.approx((all_cold.coverage or 0) * answering / 3)
+        Removal(fleet).give_up("n2", actor="test")
+        owned = {table for table in metadata.sorted_tables if reference_column(table, "host")}
+        assert owned - set(OF_HOSTS) == set(NAMING_HOSTS)
+        with fleet.own_rows.read() as session:
+            for table in NAMING_HOSTS:
+                left = "SELECT FROM {} WHERE host_id >= 2::bigint << 40 AND host_id < 3::bigint << 40"
+                assert not session.driver.execute(left.format(table.name).encode()).fetchall(), table.name
+            assert session.driver.execute("SELECT host_id FROM sample_targets").fetchall() == [(None,)]
 
 
 def test_the_last_node_leaves_one_server_and_another_one_comes(fleet: Database) -> None:

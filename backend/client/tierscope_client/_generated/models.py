@@ -3534,7 +3534,9 @@ class ReceiverSettings(TypedDict):
 
 
 class ReclaimableDram(TypedDict):
-    """Cold memory in DRAM, now. `known_heat_ratio` is the share of the hosts' memory that the bytes rest on."""
+    """Cold memory in DRAM, now, of hosts whose server answers. `known_heat_ratio` is the share of those hosts' memory
+    that the bytes rest on.
+    """
 
     annual_cost: AnnualCost | None
     cold_in_dram_bytes: Figure

@@ -43,11 +43,15 @@ def list_placed_services(session: ReadSession, *, seen_after: datetime) -> list[
 
 
 def read_pauses(session: ReadSession, *, host_id: int | None = None) -> list[Pause]:
-    """Pauses that hold, oldest first: those of one host, every host's among them, or all."""
+    """Pauses that hold, oldest first: those of one host, every host's among them, or all.
+
+    That of a host whose server is away is left out.
+    """
     c = pauses.c
     same = hosts.c.id == c.host_id
     whose = same if host_id is None else and_(same, hosts.c.id == host_id)
-    statement = select(hosts.c.public_id, c.scope, c.since, c.actor).outerjoin(hosts, whose)
+    seen = c.host_id.is_(None) | hosts.c.id.is_not(None)
+    statement = select(hosts.c.public_id, c.scope, c.since, c.actor).outerjoin(hosts, whose).where(seen)
     if host_id is not None:
         statement = statement.where(c.host_id.is_(None) | (c.host_id == host_id))
     rows = session.execute(statement.order_by(c.since, c.id))

@@ -73,7 +73,7 @@ def list_events(
 ) -> list[EventItem]:
     """Returns events of [start, end), newest first; `before` is (time, id) of the last one seen.
 
-    Times that Python's calendar does not have are left out.
+    Times that Python's calendar does not have are left out, and events of hosts whose server is away.
     """
     c = events.c
     statement = (
@@ -82,6 +82,7 @@ def list_events(
             events.outerjoin(hosts, hosts.c.id == c.host_id).outerjoin(services, services.c.id == c.service_id)
         )
         .where(c.at >= max(start, READABLE_FROM), c.at < min(end, READABLE_TO))
+        .where(c.host_id.is_(None) | hosts.c.id.is_not(None))
         .order_by(c.at.desc(), c.id.desc())
         .limit(limit)
     )

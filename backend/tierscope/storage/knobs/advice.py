@@ -121,11 +121,13 @@ def list_groups(
 ) -> list[GroupRow]:
     """Groups from place `after`, the most at stake first; without a status all but what is gone.
 
+    Advice to hosts whose server is away is left out.
     `service` takes in advice to hosts that run it; with `host` only that host's part of a group is listed.
     """
     statement = text(
         _GROUPS + " WHERE (CAST(:kind AS text) IS NULL OR a.kind = :kind)"
         " AND CASE WHEN CAST(:status AS text) IS NULL THEN a.status <> 'gone' ELSE a.status = :status END"
+        " AND (a.host_id IS NULL OR h.id IS NOT NULL)"
         " AND (CAST(:host AS text) IS NULL OR h.public_id = :host)"
         " AND (CAST(:service AS text) IS NULL OR v.ids ? CAST(:service AS text))"
         f"{_GROUP_BY}{_ORDER} OFFSET :after LIMIT :limit"

@@ -1,5 +1,6 @@
 """What a server leaves behind when it is taken out of a fleet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,8 +8,11 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.base.jobs import OF_THE_FLEET
-from tierscope.storage.nodes.placement import HOSTS_PER_NODE
+from tierscope.storage.nodes.placement import HOSTS_PER_NODE, Span
+from tierscope.storage.tables import advice, events, experiment_hosts, pauses, sweeps
 
+NAMING_HOSTS = (advice, events, experiment_hosts, pauses, sweeps)
+"""Tables of the whole fleet whose rows belong to a host; those of services and of all hosts name none."""
 _KINDS = [job.kind for job in OF_THE_FLEET]
 
 
@@ -66,6 +70,22 @@ def lost_hosts(session: ReadSession) -> list[LostHost]:
         )
     )
     return [LostHost(row.subject, row.name, row.at) for row in found]
+
+
+def forget_hosts(transaction: WriteTransaction, spans: Sequence[Span]) -> int:
+    """Deletes what the coordinator keeps of hosts of these ranges, which are lost; how many rows.
+
+    What Prometheus sends of one from now on makes a host again.
+    """
+    deleted = 0
+    for span in spans:
+        bounds = {"first": span[0], "beyond": span[1]}
+        for table in NAMING_HOSTS:
+            statement = text(f"DELETE FROM {table.name} WHERE host_id >= :first AND host_id < :beyond")  # noqa: S608
+            deleted += transaction.execute(statement, bounds).rowcount
+        anew = "UPDATE sample_targets SET host_id = NULL, reason = NULL WHERE host_id >= :first AND host_id < :beyond"
+        transaction.execute(text(anew), bounds)
+    return deleted
 
 
 def own_numberings(session: ReadSession) -> set[int]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete, insert, make_url, select, text, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.storage.nodes.placement import Placement, place_of
+from tierscope.storage.nodes.placement import Placement, Span, place_of
 from tierscope.storage.tables import node_ranges, nodes
 
 
@@ -39,6 +39,18 @@ class DataNode:
         return f"{url.host or url.query.get('host') or 'this machine'}/{url.database}"
 
 
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Nodes that are away, by name, and the numbers of their hosts."""
+
+    names: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+    def has(self, host_id: int) -> bool:
+        """Whether a host is on one of them."""
+        return any(first <= host_id < beyond for first, beyond in self.spans)
+
+
 def read_nodes(session: ReadSession) -> tuple[DataNode, ...]:
     """All nodes by number; none where one server holds everything."""
     c = nodes.c
@@ -51,6 +63,13 @@ def read_placement(session: ReadSession) -> Placement:
     """Which node holds which numbers."""
     c = node_ranges.c
     return place_of({row.first: row.node for row in session.execute(select(c.first, c.node))})
+
+
+def read_away(session: ReadSession) -> Away:
+    """What the rows of the fleet lack now."""
+    away = {node.number: node.name for node in read_nodes(session) if node.away_since is not None}
+    spans = read_placement(session).spans() if away else []
+    return Away(tuple(away.values()), tuple(span for span, number in spans if number in away))
 
 
 def store_placement(transaction: WriteTransaction, placement: Placement) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.base.figures import Figure, Grade, Window
 from tierscope.domain.heat import Estimate, Misplaced, Rule, capacity_weighted
 from tierscope.domain.heat.classes import USUAL_RULE, HeatClass
 from tierscope.domain.heat.column_source import ColumnSource
@@ -18,6 +18,7 @@ from tierscope.domain.heat.summary import ServiceShare, weighted_share
 from tierscope.storage.fleet.services import services_with_hosts
 from tierscope.storage.heat.fleet import Found, read_newest_hours, read_newest_intervals
 from tierscope.storage.heat.services import newest_buckets
+from tierscope.storage.nodes.rows import Away, read_away
 from tierscope.usecases.heat.columns import read_columns
 from tierscope.usecases.heat.figures import Evidence, gather_evidence
 from tierscope.usecases.heat.reads import choose_method, choose_source
@@ -36,6 +37,10 @@ class HeatNow:
     method: Method | None
     source: HeatSource | None
     window: Window
+    away: tuple[str, ...] = ()
+    """Nodes that are away: their hosts are not in it."""
+    left_out: frozenset[int] = frozenset()
+    """Hosts of those nodes that its newest hours were measured on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +69,29 @@ class FleetHeat:
 def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None = None) -> dict[int, HeatNow]:
     """The newest heat of one service, or of all that have any: hourly sums where they are fresh, else intervals."""
     wanted = None if service_id is None else [service_id]
+    away = read_away(session)
     found = _read_columns(session, wanted, now)
+    if away.names:
+        lacking = {one: _without(heat, away) for one, heat in found.items()}
+        found = {one: heat for one, heat in lacking.items() if heat is not None}
     left = [one for one in services_with_hosts(session, wanted) if one not in found]
     if left:
         hours = read_newest_hours(session, since=now - LIVE_KEPT, service_ids=left)
         intervals = read_newest_intervals(session, since=now - LIVE_KEPT, service_ids=left)
         parts = {one: _fresher(hours.get(one, []), intervals.get(one, [])) for one in {*hours, *intervals}}
-        found |= choose_heat(parts, now=now)
+        found |= {one: replace(heat, away=away.names) for one, heat in choose_heat(parts, now=now).items()}
     return found
+
+
+def _without(heat: HeatNow, away: Away) -> HeatNow | None:
+    """The heat of hosts whose server answers: what gathered hours say of others is not of now. None where none does."""
+    source = heat.source
+    if not isinstance(source, ColumnSource):
+        return None
+    there = [host for host in source.host_ids if not away.has(host)]
+    left = source.of_hosts(there)
+    left_out = frozenset(source.host_ids) - frozenset(there)
+    return None if left is None else replace(heat, source=left, away=away.names, left_out=left_out)
 
 
 def read_heat_at(session: ReadSession, at: datetime) -> dict[int, HeatNow]:
@@ -116,14 +136,14 @@ def service_figures(heat: HeatNow | None, reason: str | None, *, now: datetime, 
     heat = heat or HeatNow(None, None, Window(now - LIVE_KEPT, now))
     found = heat
     if isinstance(heat.source, ColumnSource):
-        key = (rule, heat.method, heat.window, reason)
+        key = (rule, heat.method, heat.window, reason, heat.away, heat.left_out)
         return heat.source.remember(key, lambda: _service_figures(found, reason, rule))
     return _service_figures(heat, reason, rule)
 
 
 def _service_figures(heat: HeatNow, reason: str | None, rule: Rule) -> HeatFigures:
     source = heat.source
-    evidence = gather_evidence(source, heat.method, rule, heat.window, None)
+    evidence = _lacking(gather_evidence(source, heat.method, rule, heat.window, None), heat.away, heat.left_out)
     if evidence.nothing is not None and reason:
         evidence = replace(evidence, nothing=reason)
     shares = [
@@ -154,7 +174,7 @@ class _Newest:
         kept = self._kept
         if kept is not None and len(kept[0]) == len(heats):
             pairs = zip(kept[0], heats, strict=True)
-            if all(a.source is b.source and a.window == b.window for a, b in pairs):
+            if all(a.source is b.source and a.window == b.window and a.away == b.away for a, b in pairs):
                 return kept[1]
         found = compute()
         if heats and all(isinstance(heat.source, ColumnSource) for heat in heats):
@@ -175,6 +195,7 @@ def _fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule) -> Fl
     window = Window(min(heat.window.start for heat, _ in known), max(heat.window.end for heat, _ in known))
     evidence = gather_evidence(JoinedSources(tuple(sources)), largest.method, rule, window, None)
     evidence = replace(evidence, n_hosts=len({host for source in sources for host in source.host_ids}))
+    evidence = _lacking(evidence, largest.away, frozenset[int]().union(*(heat.left_out for heat in heats)))
     families = sorted({heat.method.family for heat, _ in known if heat.method is not None})
     if len(families) > 1:
         note = f"measured by several methods: {', '.join(families)}"
@@ -184,6 +205,18 @@ def _fleet_figures(heats: Sequence[HeatNow], *, now: datetime, rule: Rule) -> Fl
     shares = [evidence.weighted_share(name, weighted_share(classes, i, resident)) for i, name in enumerate(_NAMES)]
     medians = [evidence.class_share(name, joined.host_median(rule, i)) for i, name in enumerate(_NAMES)]
     return FleetHeat(_figures(evidence, resident, _anon_share(sources), shares, joined.misplaced(rule)), *medians)
+
+
+def _lacking(evidence: Evidence, away: tuple[str, ...], left_out: frozenset[int]) -> Evidence:
+    """The evidence of figures that lack the hosts of nodes that are away: of coverage, those count as not seen."""
+    if not away:
+        return evidence
+    coverage = evidence.coverage
+    if coverage is not None:
+        coverage *= evidence.n_hosts / (evidence.n_hosts + len(left_out))
+    note = f"without the hosts of {', '.join(away)}, which {'is' if len(away) == 1 else 'are'} away"
+    grade: Grade | None = "partial" if evidence.grade == "good" else evidence.grade
+    return replace(evidence, coverage=coverage, grade=grade, warnings=(*evidence.warnings, note))
 
 
 def _figures(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
-from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
+from tierscope.core.errors import Conflict, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.facts import store_fact
 from tierscope.storage.nodes.foreign import (
@@ -22,6 +22,7 @@ from tierscope.storage.nodes.leaving import (
     LostHost,
     count_objects,
     database_bytes,
+    forget_hosts,
     hold_enrolments,
     lost_hosts,
     take_over_work,
@@ -36,7 +37,7 @@ from tierscope.storage.nodes.rows import (
     store_placement,
 )
 from tierscope.usecases.nodes.changes import LAST_NUMBER_FACT
-from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.fleet import Nodes, answers
 from tierscope.usecases.nodes.turn import Turn, named, numbered, require_there
 from tierscope.usecases.nodes.watch import NodeWatch
 
@@ -128,7 +129,7 @@ class Removal:
             Conflict: it answers, or another server is away, so that nobody can say whose hosts are lost.
         """
         node = self._of_name(name)
-        if self._answers(node):
+        if answers(self._nodes.own(node.number)):
             raise Conflict(
                 f"node {name} answers: nothing of it is lost",
                 next_step=f"Take its hosts away: `tierscope nodes drain {name}`, then `tierscope nodes remove {name}`.",
@@ -198,6 +199,8 @@ class Removal:
                 store_placement(transaction, after)
                 delete_nodes(transaction, node.number)
                 cut_anew(transaction, stay, before, after)
+            if lost is not None:
+                forget_hosts(transaction, [span for span, number in before.spans() if number == node.number])
             for host in lost.hosts if lost is not None else ():
                 append_audit(transaction, AuditRow(now, actor, "host.lose", host.public_id, {"node": node.name}))
             detail = {"lost_hosts": None if lost is None else len(lost.hosts)}
@@ -218,10 +221,3 @@ class Removal:
         if node.number == 0:
             raise Unprocessable("the coordinator holds what is of the whole fleet and stays")
         return node
-
-    def _answers(self, node: DataNode) -> bool:
-        try:
-            with self._nodes.own(node.number).read():
-                return True
-        except TierscopeError:
-            return False

@@ -30,7 +30,10 @@ class AnnualCost:
 
 @dataclass(frozen=True, slots=True)
 class ReclaimableDram:
-    """Cold memory in DRAM, now. `known_heat_ratio` is the share of the hosts' memory that the bytes rest on."""
+    """Cold memory in DRAM, now, of hosts whose server answers.
+
+    `known_heat_ratio` is the share of those hosts' memory that the bytes rest on.
+    """
 
     cold_in_dram_bytes: Figure
     known_heat_ratio: Figure
@@ -66,7 +69,16 @@ def _known(measured: Figure, memory: Figure) -> Figure:
     if measured.value is None or not memory.value:
         return absent(KNOWN, "ratio", "not_collected", measured.reason or memory.reason or "No host says.")
     value = min(measured.value / memory.value, 1.0)
-    return Figure(KNOWN, "ok", value, "ratio", method="counters", n_hosts=memory.n_hosts, grade=measured.grade)
+    return Figure(
+        KNOWN,
+        "ok",
+        value,
+        "ratio",
+        method="counters",
+        n_hosts=memory.n_hosts,
+        grade=measured.grade,
+        warnings=measured.warnings,
+    )
 
 
 def _cost(cold: Figure, price: PriceRow | None) -> AnnualCost | None:

@@ -10249,7 +10249,9 @@ export interface components {
         };
         /**
          * ReclaimableDram
-         * @description Cold memory in DRAM, now. `known_heat_ratio` is the share of the hosts' memory that the bytes rest on.
+         * @description Cold memory in DRAM, now, of hosts whose server answers.
+         *
+         *     `known_heat_ratio` is the share of those hosts' memory that the bytes rest on.
          */
         ReclaimableDram: {
             /** @description Null without the bytes, or without a confirmed price. */
