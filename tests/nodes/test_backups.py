@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -23,7 +24,7 @@ from factories.node_fleets import node_away, several_servers
 from factories.populated import populate
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
-from fixtures.servers import Template
+from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.errors import Conflict, TierscopeError
 from tierscope.core.settings import Settings
@@ -133,9 +134,18 @@ def lists(url: str, token: str) -> dict[str, str]:
     return {path: answer.text for path, answer in found.items()}
 
 
-def test_a_fleet_that_is_restored_elsewhere_answers_the_same(
-    template: Template, fleet: Database, empty: list[str], tmp_path: Path
+@pytest.fixture
+def servers() -> Iterator[list[str]]:
+    """Addresses of databases on four servers, each by itself: Debian's where it is installed, else the embedded one."""
+    with ExitStack() as started:
+        clusters = [started.enter_context(running_cluster("native")) for _ in range(4)]
+        yield [cluster.url() for cluster in clusters]
+
+
+def test_a_fleet_that_is_restored_on_other_servers_answers_the_same_and_goes_on(
+    template: Template, fleet: Database, servers: list[str], tmp_path: Path
 ) -> None:
+    empty = servers[:3]
     made = populate(fleet, n_hosts=3)
     token = made.token
     Moves(fleet).move(made.ids["host_id"][1:2], "n2", actor="test")
@@ -157,7 +167,23 @@ def test_a_fleet_that_is_restored_elsewhere_answers_the_same(
         assert [(node.name, node.url) for node in Nodes(restored).listed()][1:] == [("n1", empty[1]), ("n2", empty[2])]
         assert all(state.current for state in NodeChanges(restored).list())
         assert lists(empty[0], token) == answers
-        assert enrol(restored, name="new").identity.id >> 40 in (0, 1, 2)
+        added = tierscope(template, empty[0], tmp_path, "nodes", "add", "n3", "--url", servers[3])
+        assert added.status == 0, added.stderr
+        hosts = [enrol(restored, name=f"new{number}") for number in range(4)]
+        assert {host.identity.id >> 40 for host in hosts} == {0, 1, 3}
+        _send(restored, hosts[0], 0)
+        assert Moves(restored).move([hosts[0].id], "n2", actor="test").rows > 0
+        for host in hosts:
+            _send(restored, host, 1)
+        assert {_stored(restored, host)[1] for host in hosts} == {2}
+        assert lists(empty[0], token)["/v1/hosts"].count('"name":"new') == 4
+    copy = tmp_path / "four.backup"
+    done = tierscope(template, empty[0], tmp_path, "backup", str(copy))
+    assert done.status == 0, done.stderr
+    with zipfile.ZipFile(copy) as archive:
+        assert [name for name in archive.namelist() if name[0] in "0123"] == [
+            f"{number}-{name}.dump" for number, name in enumerate(("coordinator", "n1", "n2", "n3"))
+        ]
     assert row_counts(fleet) == before, "where it came from nothing changed"
 
 
