@@ -6,6 +6,7 @@
     reason = "a failed unwrap is a failed test; exact results are compared"
 )]
 
+mod naive_group;
 mod naive_lru;
 mod shared_memory;
 mod slow_zone;
@@ -157,64 +158,6 @@ impl Simple<'_> {
             self.kswapd_demoted += u64::from(demoted);
         }
         (self.awake, self.kswapd_s) = (false, 0.0);
-    }
-
-    /// Reclaims so many pages of the control group, from both tiers by what they hold. Returns how many went.
-    fn take(&mut self, wanted: u64) -> (u64, u64) {
-        let count = |at: At, file_only: bool| {
-            let held = self.pages.iter().zip(&self.columns.kinds);
-            held.filter(|(page, kind)| page.at == at && (!file_only || **kind == 1))
-                .count() as u64
-        };
-        let (dram, slow) = (count(At::Dram, false), count(At::Slow, true));
-        let wanted = wanted.min(dram + slow);
-        if wanted == 0 {
-            return (0, 0);
-        }
-        let from_dram = (wanted * dram).div_ceil(dram + slow);
-        let (mut gone, mut demoted) = (0, 0);
-        for _ in 0..from_dram {
-            let Some(was_demoted) = self.lower_next(true) else {
-                break;
-            };
-            demoted += u64::from(was_demoted);
-            gone += 1;
-        }
-        for _ in 0..wanted - from_dram {
-            let Some(&victim) = self.victims(At::Slow, true, true).first() else {
-                break;
-            };
-            self.set(victim, At::Dropped);
-            gone += 1;
-        }
-        (gone, demoted)
-    }
-
-    /// What is asked of the control group. Returns demoted pages.
-    fn reclaim_group(&mut self) -> u64 {
-        if let (Some(kswapd), true) = (self.params.kswapd, self.lru.is_some()) {
-            return self.reclaim_group_by_lists(kswapd);
-        }
-        let mut total = 0;
-        for event in self.params.group.clone() {
-            if event.interval == self.now {
-                self.high_units = event.high_units;
-                total += self.take(event.reclaim_units).1;
-            }
-        }
-        while let Some(high) = self.high_units {
-            let held = self
-                .pages
-                .iter()
-                .filter(|page| matches!(page.at, At::Dram | At::Slow))
-                .count() as u64;
-            let (gone, demoted) = self.take(held.saturating_sub(high));
-            total += demoted;
-            if gone == 0 {
-                break;
-            }
-        }
-        total
     }
 
     fn room(&mut self, page: usize) -> Option<At> {

@@ -37,7 +37,7 @@ impl Uses {
 
 /// What a look gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+pub(crate) enum Look {
     Empty,
     /// A page stays, or the oldest generation has none.
     Passed,
@@ -243,7 +243,7 @@ impl Simple<'_> {
         }
     }
 
-    fn look(&mut self) -> Look {
+    pub(crate) fn look(&mut self) -> Look {
         let now = (self.now, self.part);
         self.lru.as_mut().unwrap().look(now, &self.uses)
     }
@@ -254,46 +254,6 @@ impl Simple<'_> {
             Look::Victim(page) => Some(page),
             _ => None,
         })
-    }
-
-    /// Reclaims what is asked of the group, or above its limit, for an interval at most. Returns demoted pages.
-    pub(crate) fn reclaim_group_by_lists(&mut self, kswapd: Kswapd) -> u64 {
-        for event in self.params.group.clone() {
-            if event.interval == self.now {
-                self.high_units = event.high_units;
-                self.owed += event.reclaim_units;
-            }
-        }
-        let count = |simple: &Self, at: At| simple.pages.iter().filter(|p| p.at == at).count();
-        let (mut left_s, mut total) = (self.params.interval_s, 0);
-        let mut looks = count(self, At::Dram);
-        loop {
-            let held = (count(self, At::Dram) + count(self, At::Slow)) as u64;
-            let above = held.saturating_sub(self.high_units.unwrap_or(u64::MAX));
-            if (self.owed == 0 && above == 0) || looks == 0 || left_s <= 0.0 {
-                break;
-            }
-            match self.look() {
-                Look::Victim(page) => {
-                    looks -= 1;
-                    left_s -= kswapd.page_s + kswapd.unit_s + kswapd.look_s;
-                    let Some(demoted) = self.lower_this(page, true) else {
-                        break;
-                    };
-                    total += u64::from(demoted);
-                    self.owed = self.owed.saturating_sub(1);
-                }
-                Look::Passed => {
-                    looks -= 1;
-                    left_s -= kswapd.look_s;
-                }
-                Look::Empty => break,
-            }
-        }
-        if looks == 0 {
-            self.owed = 0;
-        }
-        total
     }
 
     pub(crate) fn run_kswapd_by_lists(
