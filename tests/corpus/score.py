@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.packing import unpack
-from corpus.truth import INTERVAL_S, IntervalTruth, hides_armed, intervals, read_log, slow_ratios
+from corpus.truth import FULL_RATIO, INTERVAL_S, IntervalTruth, hides_armed, intervals, read_log, slow_ratios
 from factories.kernel_lab import counters_of
 from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, Verdict, build_ledger, judge
 from tierscope.domain.ledger.plan import plan_host
@@ -20,7 +20,7 @@ UNLIMITED_MIB_PER_S = 65536.0
 _NODE_SIZE = re.compile(r"MemTotal:\s+(\d+) kB")
 _EDGE_S = 1.5
 """Snapshots and the load's log are a second apart."""
-_DESCRIBED_EVERY_S = 5
+_DESCRIBED_EVERY_S = 1
 _DRAWS = 2000
 _SEED = 1
 _FINE = frozenset({"fits", "healthy", "harmless_demotion"})
@@ -32,9 +32,9 @@ _BAD = frozenset(
         "limiter_bound",
         "spill",
         "swap_pressure",
-        "slow_tier_full",
     }
 )
+FULL = "slow_tier_full"
 RIGHT: Mapping[str, frozenset[str]] = {
     "good": _FINE | {"following_phases"},
     "following": frozenset({"following_phases"}),
@@ -42,7 +42,7 @@ RIGHT: Mapping[str, frozenset[str]] = {
     "chasing": frozenset({"futile_ping_pong"}),
     "standing": _BAD,
     "worsening": _BAD,
-    "full": frozenset({"slow_tier_full"}),
+    "full": frozenset({FULL}),
 }
 """Which words are right of a state of the truth. Docs: docs/method/verdict-rules.md."""
 NOT_KNOWN = "not_known"
@@ -52,7 +52,7 @@ NOT_KNOWN = "not_known"
 class Told:
     """One interval: its truth and what was said, with slow accesses `measured` or from counters alone.
 
-    `slow_access_ratio` is the truth's, 0 to 1.
+    `slow_access_ratio` is the truth's, 0 to 1, and `is_slow_node_full` too.
     """
 
     recording: str
@@ -61,6 +61,7 @@ class Told:
     slow_access_ratio: float
     word: str
     confidence: str
+    is_slow_node_full: bool
 
     @property
     def is_known(self) -> bool:
@@ -69,7 +70,9 @@ class Told:
 
     @property
     def is_right(self) -> bool:
-        """Whether the word is one of those that are right."""
+        """Whether the word is one of those that are right; `slow_tier_full` is one of a bad state of a full node."""
+        if self.word == FULL and self.is_slow_node_full and self.state in ("standing", "worsening"):
+            return True
         return self.word in RIGHT[self.state]
 
     @property
@@ -151,7 +154,8 @@ def _judge_interval(
     inside = (begins_s >= truth.begin_s - _EDGE_S) & (ledgers[0].times_s <= truth.end_s + _EDGE_S)
     for measured, ledger in zip((False, True), ledgers, strict=True):
         found: Verdict = judge(ledger.rows(inside), context)
-        yield Told(name, measured, truth.state, truth.slow_access_ratio, found.word, found.confidence)
+        full = (truth.slow_used_ratio or 0.0) >= FULL_RATIO
+        yield Told(name, measured, truth.state, truth.slow_access_ratio, found.word, found.confidence, full)
 
 
 def right_ratio(told: Sequence[Told]) -> tuple[float, float, float]:

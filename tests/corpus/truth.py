@@ -20,7 +20,7 @@ _ABOVE_CHANCE_RATIO = 0.1
 """By so much more of the hot pages than of all pages is in DRAM where the kernel follows. The share of a set that moves
 rises and falls by chance, too, with where its next pages happen to lie."""
 _CHANGE_RATIO = 0.1
-_FULL_RATIO = 0.85
+FULL_RATIO = 0.85
 """Of the slow node, that pages of the load and of what fills it take: the kernel keeps a tenth of so small a node."""
 _WENT_DOWN_RATIO = 0.01
 """Of the load's pages: where fewer went down in an interval the slow node takes none. Looks are seconds late."""
@@ -118,7 +118,7 @@ def _is_full(slow_used: float | None, went_down: float | None) -> bool:
     """Whether the slow node is full, and took no page."""
     if slow_used is None or went_down is None:
         return False
-    return slow_used >= _FULL_RATIO and went_down < _WENT_DOWN_RATIO
+    return slow_used >= FULL_RATIO and went_down < _WENT_DOWN_RATIO
 
 
 def _state(
