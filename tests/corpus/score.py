@@ -15,6 +15,7 @@ from factories.kernel_lab import counters_of
 from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, Verdict, build_ledger, judge
 from tierscope.domain.ledger.plan import plan_host
 from validation.corpus import is_left_out
+from validation.recordings import is_one_tier
 
 UNLIMITED_MIB_PER_S = 65536.0
 _NODE_SIZE = re.compile(r"MemTotal:\s+(\d+) kB")
@@ -62,6 +63,7 @@ class Told:
     word: str
     confidence: str
     is_slow_node_full: bool
+    has_one_tier: bool
 
     @property
     def is_known(self) -> bool:
@@ -70,7 +72,12 @@ class Told:
 
     @property
     def is_right(self) -> bool:
-        """Whether the word is one of those that are right; `slow_tier_full` is one of a bad state of a full node."""
+        """Whether the word is one of those that are right; `slow_tier_full` is one of a bad state of a full node.
+
+        Where nodes are in one tier nothing moves, and any state but `good` has that cause.
+        """
+        if self.has_one_tier and self.state != "good":
+            return self.word == "one_tier"
         if self.word == FULL and self.is_slow_node_full and self.state in ("standing", "worsening"):
             return True
         return self.word in RIGHT[self.state]
@@ -97,6 +104,7 @@ def read_context(files: Mapping[str, str]) -> Context:
         demotion=demotion == "true",
         slow_bytes=int(size[1]) * 1024.0,
         promote_limit_mib_per_s=UNLIMITED_MIB_PER_S,
+        one_tier=is_one_tier(files),
     )
 
 
@@ -155,7 +163,9 @@ def _judge_interval(
     for measured, ledger in zip((False, True), ledgers, strict=True):
         found: Verdict = judge(ledger.rows(inside), context)
         full = (truth.slow_used_ratio or 0.0) >= FULL_RATIO
-        yield Told(name, measured, truth.state, truth.slow_access_ratio, found.word, found.confidence, full)
+        yield Told(
+            name, measured, truth.state, truth.slow_access_ratio, found.word, found.confidence, full, context.one_tier
+        )
 
 
 def right_ratio(told: Sequence[Told]) -> tuple[float, float, float]:

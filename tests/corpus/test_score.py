@@ -38,6 +38,12 @@ def test_few_slow_accesses_are_a_good_state_where_they_are_measured(told: list[T
     assert [one for one in good if not one.is_right] == []
 
 
+def test_nodes_in_one_tier_are_told_with_certainty_where_slow_accesses_are_measured(told: list[Told]) -> None:
+    bad = [one for one in told if one.measured and one.has_one_tier and one.state != "good"]
+    assert len({one.recording for one in bad}) >= 10
+    assert {(one.word, one.confidence) for one in bad} == {("one_tier", "certain")}
+
+
 def test_a_slow_node_that_takes_no_page_is_called_full(told: list[Told]) -> None:
     full = [one for one in told if one.measured and one.state == "full"]
     assert len({one.recording for one in full}) >= 5
