@@ -5,9 +5,6 @@
 //! scattered. Nothing is put together again: compaction and neighbours that are free at once are not modelled. Where all
 //! pages are of one size, or reclaim has no course within an interval, pieces are not told apart.
 
-use crate::page::Tier;
-use crate::state::State;
-
 /// What is known of free DRAM besides its size.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pieces {
@@ -26,7 +23,7 @@ impl Pieces {
     }
 
     /// A page of so many units took room; so many are free now.
-    fn take(&mut self, units: u64, free: u64) {
+    pub(crate) fn take(&mut self, units: u64, free: u64) {
         if units < self.units {
             self.scattered = if self.scattered >= units {
                 self.scattered - units
@@ -38,37 +35,15 @@ impl Pieces {
     }
 
     /// A page of so many units left.
-    fn give(&mut self, units: u64) {
+    pub(crate) fn give(&mut self, units: u64) {
         if units < self.units {
             self.scattered += units;
         }
     }
 
     /// Whether a page of so many units fits into what is free.
-    fn holds(&self, units: u64, free: u64) -> bool {
+    pub(crate) fn holds(&self, units: u64, free: u64) -> bool {
         units < self.units || free.saturating_sub(self.scattered) >= units
-    }
-}
-
-impl State<'_> {
-    /// Whether DRAM has room for a page of so many units in one piece.
-    pub(crate) fn has_piece(&self, units: u64) -> bool {
-        self.pieces.units == 0
-            || self
-                .pieces
-                .holds(units, self.free(Tier::Dram).max(0) as u64)
-    }
-
-    pub(crate) fn note_taken(&mut self, units: u64) {
-        if self.pieces.units > 0 {
-            self.pieces.take(units, self.free(Tier::Dram).max(0) as u64);
-        }
-    }
-
-    pub(crate) fn note_given(&mut self, units: u64) {
-        if self.pieces.units > 0 {
-            self.pieces.give(units);
-        }
     }
 }
 

@@ -196,6 +196,26 @@ impl<'t> State<'t> {
         self.with_lru(KernelLru::look)
     }
 
+    /// Whether DRAM has room for a page of so many units in one piece.
+    pub(crate) fn has_piece(&self, units: u64) -> bool {
+        self.pieces.units == 0
+            || self
+                .pieces
+                .holds(units, self.free(Tier::Dram).max(0) as u64)
+    }
+
+    pub(crate) fn note_taken(&mut self, units: u64) {
+        if self.pieces.units > 0 {
+            self.pieces.take(units, self.free(Tier::Dram).max(0) as u64);
+        }
+    }
+
+    pub(crate) fn note_given(&mut self, units: u64) {
+        if self.pieces.units > 0 {
+            self.pieces.give(units);
+        }
+    }
+
     /// Whether pages of this kind can be evicted at all.
     pub(crate) fn can_evict(&self, kind: usize) -> bool {
         kind == Kind::File as usize || self.params.memory.swap.is_some()
