@@ -1,6 +1,5 @@
 """How often the product's verdicts on the recordings are right, against their truth."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,16 +24,7 @@ _DESCRIBED_EVERY_S = 1
 _DRAWS = 2000
 _SEED = 1
 _FINE = frozenset({"fits", "healthy", "harmless_demotion"})
-_BAD = frozenset(
-    {
-        "futile_ping_pong",
-        "stalled",
-        "promotion_failing",
-        "limiter_bound",
-        "spill",
-        "swap_pressure",
-    }
-)
+_BAD = frozenset({"futile_ping_pong", "stalled", "promotion_failing", "limiter_bound", "spill", "swap_pressure"})
 FULL = "slow_tier_full"
 RIGHT: Mapping[str, frozenset[str]] = {
     "good": _FINE | {"following_phases"},
@@ -108,13 +98,15 @@ def read_context(files: Mapping[str, str]) -> Context:
     )
 
 
-def read_ledgers(files: Mapping[str, str]) -> tuple[Ledger, Ledger]:
-    """The ledger of an unpacked recording, without accesses, and with them by what served them. Node 0 is DRAM."""
+def read_ledgers(files: Mapping[str, str], *, hides: bool) -> tuple[Ledger, Ledger]:
+    """The ledger of an unpacked recording, without accesses, and with them by what served them. Node 0 is DRAM.
+
+    `hides`: its kernel hides armed pages, as `hides_armed` says.
+    """
     times_s, keys, values, present = counters_of(files)
     tiers = Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1}))
     plan = plan_host(keys, tiers, page_bytes=4096)
     ledger = build_ledger(times_s, np.zeros(len(times_s), np.int64), values, present, plan)
-    hides = hides_armed(json.loads(files["meta.json"])["kernel"])
     rows = read_log(files["workload.log"])
     slow = slow_ratios(rows, hides_armed=hides)
     seconds = [(row["ts"], row["ops_s"], ratio) for row, ratio in zip(rows, slow, strict=True) if ratio is not None]
@@ -145,9 +137,9 @@ def judge_corpus(directory: Path, *, every_s: int) -> Iterator[Told]:
     """
     for path in sorted(directory.glob("*.tar.zst")):
         files = unpack(path)
-        ledgers, context = read_ledgers(files), read_context(files)
         name = path.name.removesuffix(".tar.zst")
         hides = hides_armed(name.partition("-")[0])
+        ledgers, context = read_ledgers(files, hides=hides), read_context(files)
         for first in range(0, INTERVAL_S, every_s):
             for truth in intervals(files["workload.log"], skipped_s=first, hides_armed=hides):
                 yield from _judge_interval(name, truth, ledgers, context)

@@ -26,6 +26,7 @@ _SELECT = (
     " origin, labels, value, unit, threshold, summary, description, runbook_url, started_at, fired_at, resolved_at,"
     " last_seen_at FROM alerts a"
 )
+"""In the order of the fields of `AlertRow`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,6 @@ def store_states(transaction: WriteTransaction, rule_id: int, states: StoredStat
 def open_alerts_of(session: ReadSession, rule_ids: Sequence[int]) -> list[AlertRow]:
     """Alerts of these rules that are not resolved."""
     statement = text(f"{_SELECT} WHERE a.resolved_at IS NULL AND a.rule_id = ANY(:rules) ORDER BY a.id")
-    # By position, in the order of the fields: each minute reads all open alerts.
     return [AlertRow(*row) for row in session.execute(statement, {"rules": list(rule_ids)})]
 
 
@@ -175,7 +175,7 @@ def list_alerts(
         values |= {"before_at": before[0], "before_id": before[1]}
     where = " AND ".join(conditions) or "true"
     statement = text(f"{_SELECT} WHERE {where} ORDER BY a.started_at DESC, a.id DESC LIMIT :limit")
-    return [_row(row) for row in session.execute(statement, values | {"limit": limit}).mappings()]
+    return [AlertRow(*row) for row in session.execute(statement, values | {"limit": limit})]
 
 
 def alerts_between(
@@ -186,14 +186,14 @@ def alerts_between(
     conditions += ["a.started_at < :end", "(a.resolved_at IS NULL OR a.resolved_at > :start)"]
     statement = text(f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY a.started_at, a.id LIMIT :limit")
     values |= {"start": start, "end": end, "limit": limit}
-    return [_row(row) for row in session.execute(statement, values).mappings()]
+    return [AlertRow(*row) for row in session.execute(statement, values)]
 
 
 def find_alert_row(session: ReadSession, public_id: str) -> AlertRow | None:
     """One alert by its public id."""
     statement = text(f"{_SELECT} WHERE a.public_id = :id")
-    row = session.execute(statement, {"id": public_id}).mappings().one_or_none()
-    return None if row is None else _row(row)
+    row = session.execute(statement, {"id": public_id}).one_or_none()
+    return None if row is None else AlertRow(*row)
 
 
 def changes_of(session: ReadSession, alert_ids: Sequence[int]) -> list[ChangeRow]:
@@ -232,7 +232,3 @@ def _conditions(wanted: AlertFilter) -> tuple[list[str], dict[str, Any]]:
         conditions.append("a.rule_id = (SELECT id FROM alert_rules WHERE public_id = :rule)")
         values["rule"] = wanted.rule
     return conditions, values
-
-
-def _row(row: Any) -> AlertRow:  # noqa: ANN401 - a row of the driver
-    return AlertRow(**row)
