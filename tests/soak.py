@@ -29,6 +29,12 @@ ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".build" / "logs" / "soak"
 PROCESSES = 2
 _LONGEST_S = 3 * 3600
+_BURN = """
+import os, sys, time
+parent, end = os.getppid(), time.monotonic() + float(sys.argv[1])
+while os.getppid() == parent and time.monotonic() < end:
+    sum(range(1_000_000))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ ROUNDS = {
 
 @contextmanager
 def busy_cores() -> Iterator[None]:
-    """Keep as many cores busy as the machine has; ends by itself, too, should nobody end it."""
-    command = ["timeout", str(_LONGEST_S), sys.executable, "-c", "while True: pass"]
+    """Keep as many cores busy as the machine has; what burns ends by itself, too: with this process, or in the end."""
+    command = [sys.executable, "-c", _BURN, str(_LONGEST_S)]
     burners = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
     try:
         yield
