@@ -28,6 +28,7 @@ from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.errors import Conflict, TierscopeError
 from tierscope.core.settings import Settings
+from tierscope.storage.base import restore
 from tierscope.storage.base.restore import Beside
 from tierscope.storage.nodes.placement import KEYS
 from tierscope.usecases.nodes.backups import CutPart, consistent_cut
@@ -343,8 +344,12 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
     for number in range(3):
         enrol(fleet, name=f"lost{number}")
     databases = _databases(template)
-    for url in urls:  # as a restore leaves them that was killed while it filled them
+    for url in urls:  # as a restore leaves them that was killed while it filled them, or before it could mark them
         Beside(url, "0123abcd").make(timescaledb=False)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(restore, "_mark", _killed)
+            with pytest.raises(KeyboardInterrupt):
+                Beside(url, "4567cdef").make(timescaledb=False)
     fleet.close()
     words = [sys.executable, "-c", textwrap.dedent(DIES), "restore", str(copy), "--replace"]
     with subprocess.Popen(
@@ -364,6 +369,10 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
         assert row_counts(again) == before, "in place, without addresses"
         assert [node.url for node in Nodes(again).listed()] == urls
     assert _databases(template) == databases, "nothing is left beside"
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _shown(url: str) -> str:

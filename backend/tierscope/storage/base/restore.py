@@ -21,7 +21,11 @@ from tierscope.core.errors import Conflict
 
 CONNECT_SECONDS = 5
 _MARK = "Made by a restore of Tierscope; nobody uses it."
-"""The comment of such a database: none is dropped for its name alone."""
+"""The comment of such a database: none is dropped for its name alone.
+
+PostgreSQL makes a database and comments on it in two transactions. In between it lets nobody in, so that one without a
+comment which was left there holds nothing.
+"""
 _KEPT_OF_NAME = 44
 """Characters of a database's name that stand in the names of those beside it: PostgreSQL cuts names after 63 bytes."""
 _END_EVERY_SECONDS = 0.05
@@ -61,8 +65,9 @@ class Beside:
     def make(self, *, timescaledb: bool) -> None:
         """Makes it, empty and ready for `pg_restore` of a backup."""
         with translated(), _server(self.url) as server:
-            _run(server, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", self.name)
+            _run(server, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' ALLOW_CONNECTIONS false", self.name)
             _mark(server, self.name)
+            _run(server, "ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name)
         if timescaledb:
             with translated(), psycopg.connect(libpq_url(self.filled_url), autocommit=True) as inside:
                 inside.execute("CREATE EXTENSION timescaledb")
@@ -117,7 +122,7 @@ class Beside:
 
     def _drop(self, name: str) -> None:
         with translated(), _server(self.url) as server:
-            if name in _names(server, marked=True):
+            if name in _left_over(server):
                 _run(server, "DROP DATABASE {} WITH (FORCE)", name)
 
 
@@ -144,7 +149,7 @@ def tokens_left(url: str) -> list[str]:
     """
     old = re.escape((make_url(url).database or "tierscope")[:_KEPT_OF_NAME])
     with translated(), _server(url) as server:
-        names = _names(server, marked=True)
+        names = _left_over(server)
     found = (re.fullmatch(rf"{old}_(?:restored|replaced)_([0-9a-f]{{8}})", name) for name in names)
     return sorted({match[1] for match in found if match is not None})
 
@@ -211,12 +216,18 @@ def _server(url: str) -> _Connection:
     return psycopg.connect(libpq_url(address), autocommit=True, connect_timeout=CONNECT_SECONDS)
 
 
-def _names(server: _Connection, *, marked: bool = False) -> set[str]:
-    """Databases of a server; those alone that a restore made."""
+def _names(server: _Connection) -> set[str]:
+    """Databases of a server."""
+    return {str(row[0]) for row in server.execute("SELECT datname FROM pg_database")}
+
+
+def _left_over(server: _Connection) -> set[str]:
+    """Databases that a restore made, those that it had no time to comment on among them."""
     statement = (
-        "SELECT datname FROM pg_database WHERE NOT %s::boolean OR shobj_description(oid, 'pg_database') = %s::text"
+        "SELECT datname FROM pg_database CROSS JOIN LATERAL shobj_description(oid, 'pg_database') AS said"
+        " WHERE said = %s OR (said IS NULL AND NOT datallowconn AND datname ~ '_restored_[0-9a-f]{8}$')"
     )
-    return {str(row[0]) for row in server.execute(statement, [marked, _MARK])}
+    return {str(row[0]) for row in server.execute(statement, [_MARK])}
 
 
 def _mark(server: _Connection, name: str) -> None:
