@@ -19,10 +19,11 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Figure
+from tierscope.storage.base.retention import kept
 from tierscope.storage.fleet.agent_plans import read_pauses
 from tierscope.storage.fleet.events import list_events
 from tierscope.storage.knobs.advice import list_groups
-from tierscope.storage.nodes.leaving import NAMING_HOSTS
+from tierscope.storage.nodes.leaving import NAMING_HOSTS, read_lost
 from tierscope.storage.nodes.placement import OF_HOSTS
 from tierscope.storage.operate.purge_steps import reference_column
 from tierscope.storage.tables import metadata
@@ -145,6 +146,13 @@ def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database, temp
         assert (cold.n_hosts, cold.warnings[-1]) == (answering, "without the hosts of n2, which is away")
         assert cold.coverage == pytest.approx((all_cold.coverage or 0) * answering / 3)
         Removal(fleet).give_up("n2", actor="test")
+        cold, resident = heat_now(fleet)
+        assert resident.value == pytest.approx((all_resident.value or 0) * answering / 3), "its hours count lost hosts"
+        assert (cold.n_hosts, [one for one in cold.warnings if "away" in one]) == (answering, [])
+        assert cold.coverage == pytest.approx(all_cold.coverage), "lost hosts are not awaited"
+        with fleet.read() as session:
+            assert len(read_lost(session, now=utc_now())) == 1
+            assert read_lost(session, now=utc_now() + kept("heat")) == (), "no hour of theirs is among the newest"
         owned = {table for table in metadata.sorted_tables if reference_column(table, "host")}
         assert owned - set(OF_HOSTS) == set(NAMING_HOSTS)
         with fleet.own_rows.read() as session:

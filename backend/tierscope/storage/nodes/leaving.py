@@ -1,5 +1,6 @@
 """What a server leaves behind when it is taken out of a fleet."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,11 +9,14 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.base.jobs import OF_THE_FLEET
+from tierscope.storage.base.facts import find_fact, store_fact
 from tierscope.storage.nodes.placement import HOSTS_PER_NODE, Span
 from tierscope.storage.tables import advice, events, experiment_hosts, pauses, sweeps
 
 NAMING_HOSTS = (advice, events, experiment_hosts, pauses, sweeps)
 """Tables of the whole fleet whose rows belong to a host; those of services and of all hosts name none."""
+LOST_FACT = "lost_hosts"
+"""Under which the coordinator keeps the numbers of lost hosts that sums of services still count."""
 _KINDS = [job.kind for job in OF_THE_FLEET]
 
 
@@ -86,6 +90,18 @@ def forget_hosts(transaction: WriteTransaction, spans: Sequence[Span]) -> int:
         anew = "UPDATE sample_targets SET host_id = NULL, reason = NULL WHERE host_id >= :first AND host_id < :beyond"
         transaction.execute(text(anew), bounds)
     return deleted
+
+
+def note_lost(transaction: WriteTransaction, spans: Sequence[Span], *, until: datetime) -> None:
+    """Keeps the numbers of lost hosts for as long as hours of services that are called new may count them."""
+    kept = json.loads(find_fact(transaction, LOST_FACT) or "[]")
+    store_fact(transaction, LOST_FACT, json.dumps([*kept, *([*span, until.isoformat()] for span in spans)]))
+
+
+def read_lost(session: ReadSession, *, now: datetime) -> tuple[Span, ...]:
+    """Numbers of lost hosts that the newest hours of services may still count."""
+    kept = json.loads(find_fact(session, LOST_FACT) or "[]")
+    return tuple((first, beyond) for first, beyond, until in kept if datetime.fromisoformat(until) > now)
 
 
 def own_numberings(session: ReadSession) -> set[int]:

@@ -18,6 +18,8 @@ from tierscope.domain.heat.summary import ServiceShare, weighted_share
 from tierscope.storage.fleet.services import services_with_hosts
 from tierscope.storage.heat.fleet import Found, read_newest_hours, read_newest_intervals
 from tierscope.storage.heat.services import newest_buckets
+from tierscope.storage.nodes.leaving import read_lost
+from tierscope.storage.nodes.placement import Span, is_within
 from tierscope.storage.nodes.rows import Away, read_away
 from tierscope.usecases.heat.columns import read_columns
 from tierscope.usecases.heat.figures import Evidence, gather_evidence
@@ -70,9 +72,10 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     """The newest heat of one service, or of all that have any: hourly sums where they are fresh, else intervals."""
     wanted = None if service_id is None else [service_id]
     away = read_away(session)
+    lost = read_lost(session, now=now)
     found = _read_columns(session, wanted, now)
-    if away.names:
-        lacking = {one: _without(heat, away) for one, heat in found.items()}
+    if away.names or lost:
+        lacking = {one: _without(heat, away, lost) for one, heat in found.items()}
         found = {one: heat for one, heat in lacking.items() if heat is not None}
     left = [one for one in services_with_hosts(session, wanted) if one not in found]
     if left:
@@ -83,14 +86,16 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     return found
 
 
-def _without(heat: HeatNow, away: Away) -> HeatNow | None:
-    """The heat of hosts whose server answers: what gathered hours say of others is not of now. None where none does."""
+def _without(heat: HeatNow, away: Away, lost: Sequence[Span]) -> HeatNow | None:
+    """The heat of hosts whose server answers: what gathered hours say of others is not of now. None where none does.
+
+    Hosts of servers that are away are counted as not seen; lost ones are not the fleet's any more.
+    """
     source = heat.source
     if not isinstance(source, ColumnSource):
         return None
-    there = [host for host in source.host_ids if not away.has(host)]
-    left = source.of_hosts(there)
-    left_out = frozenset(source.host_ids) - frozenset(there)
+    left_out = frozenset(host for host in source.host_ids if away.has(host))
+    left = source.of_hosts([host for host in source.host_ids if host not in left_out and not is_within(host, lost)])
     return None if left is None else replace(heat, source=left, away=away.names, left_out=left_out)
 
 

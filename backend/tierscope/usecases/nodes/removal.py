@@ -9,6 +9,7 @@ from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.facts import store_fact
+from tierscope.storage.base.retention import kept
 from tierscope.storage.nodes.foreign import (
     cut_anew,
     detach,
@@ -25,6 +26,7 @@ from tierscope.storage.nodes.leaving import (
     forget_hosts,
     hold_enrolments,
     lost_hosts,
+    note_lost,
     take_over_work,
 )
 from tierscope.storage.nodes.placement import Placement
@@ -200,7 +202,9 @@ class Removal:
                 delete_nodes(transaction, node.number)
                 cut_anew(transaction, stay, before, after)
             if lost is not None:
-                forget_hosts(transaction, [span for span, number in before.spans() if number == node.number])
+                spans = [span for span, number in before.spans() if number == node.number]
+                forget_hosts(transaction, spans)
+                note_lost(transaction, spans, until=now + kept("heat"))
             for host in lost.hosts if lost is not None else ():
                 append_audit(transaction, AuditRow(now, actor, "host.lose", host.public_id, {"node": node.name}))
             detail = {"lost_hosts": None if lost is None else len(lost.hosts)}
