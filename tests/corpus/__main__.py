@@ -4,13 +4,13 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from corpus.guest import SLOW_NS, SNAPSHOT_S, GuestError, Lab, record
 from corpus.packing import pack, read_stream, unpack
-from corpus.plan import MOST_BYTES, Scenario, choose, matrix
+from corpus.plan import MOST_BYTES, Scenario, by_guest, choose, matrix
 from corpus.score import describe
 from corpus.truth import document
 
@@ -44,29 +44,29 @@ def print_plan(scenarios: Sequence[Scenario], done: frozenset[str], only: Sequen
     print(f"{len(done & {scenario.name for scenario in scenarios})} of {len(scenarios)} recordings are there")
 
 
-def make(lab: Lab, scenario: Scenario, directory: Path) -> int:
-    """Record a scenario into a directory. Returns the size in bytes.
+def make(lab: Lab, scenarios: Sequence[Scenario], directory: Path) -> Iterator[int]:
+    """Record the scenarios of one guest into a directory. Yields the size of each in bytes, when it is there.
 
     Raises:
         GuestError: the guest gave no recording.
         ValueError: it gave a damaged one, or one that cannot be made small enough.
     """
-    recorded = record(lab, scenario)
-    facts = {
-        **asdict(scenario),
-        "scenario": scenario.name,
-        "release": recorded.kernel_release,
-        "slow_ns": SLOW_NS,
-        "snapshot_s": SNAPSHOT_S,
-    }
-    texts = {"workload.log": recorded.workload_log, "events.log": recorded.events_log}
-    packed = pack(scenario.name, read_stream(recorded.snapshots), texts, facts, most_bytes=MOST_BYTES)
     directory.mkdir(parents=True, exist_ok=True)
-    part = directory / f"{scenario.name}.part"
-    part.write_bytes(packed)
-    # Complete, or not there: the next run goes on with what is missing.
-    part.replace(directory / f"{scenario.name}.tar.zst")
-    return len(packed)
+    for scenario, recorded in zip(scenarios, record(lab, scenarios), strict=True):
+        facts = {
+            **asdict(scenario),
+            "scenario": scenario.name,
+            "release": recorded.kernel_release,
+            "slow_ns": SLOW_NS,
+            "snapshot_s": SNAPSHOT_S,
+        }
+        texts = {"workload.log": recorded.workload_log, "events.log": recorded.events_log}
+        packed = pack(scenario.name, read_stream(recorded.snapshots), texts, facts, most_bytes=MOST_BYTES)
+        part = directory / f"{scenario.name}.part"
+        part.write_bytes(packed)
+        # Complete, or not there: the next run goes on with what is missing.
+        part.replace(directory / f"{scenario.name}.tar.zst")
+        yield len(packed)
 
 
 def write_truth(directory: Path) -> None:
@@ -88,14 +88,15 @@ def main(words: Sequence[str]) -> int:
     wanted = choose(scenarios, done, only=arguments.only, limit=arguments.limit)
     lab, failed = Lab(arguments.lab), 0
     try:
-        lab.build(sorted({scenario.kernel for scenario in wanted if not lab.has(scenario.kernel)}))
-        for scenario in wanted:
-            if not lab.has(scenario.kernel):
-                print(f"{scenario.name}: no package of kernel {scenario.kernel} here", flush=True)
+        lab.build(sorted({scenario.kernel for scenario in wanted}))
+        for guest in by_guest(wanted):
+            if not lab.has(guest[0].kernel):
+                print(f"{guest[0].kernel}: no package of this kernel here", flush=True)
                 continue
             try:
-                print(f"{scenario.name}: {make(lab, scenario, KEPT):,} bytes", flush=True)
-                write_truth(KEPT)
+                for scenario, size_bytes in zip(guest, make(lab, guest, KEPT), strict=True):
+                    print(f"{scenario.name}: {size_bytes:,} bytes", flush=True)
+                    write_truth(KEPT)
             except (GuestError, ValueError) as error:
                 failed += 1
                 print(error, file=sys.stderr, flush=True)

@@ -1,28 +1,28 @@
-"""The emulated guest: builds what it needs, boots it once for a recording, and gives what it wrote."""
+"""The emulated guest: builds what it needs, boots it for a recording or more, and gives what it wrote."""
 
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.packing import GLOBS
-from corpus.plan import Scenario
+from corpus.plan import LOADS, Scenario
 
 _HERE = Path(__file__).with_name("guest")
 SNAPSHOT_S = 2
 SLOW_NS = 3_000
 """Added to an access to a page on the slow node: both nodes are the same memory of this machine. It is a choice."""
 FLOOD_MIB_PER_S = 40
+SWAP = "swap"
+"""The file of the swap device, beside what the guest writes."""
 _BUILD_SECONDS = 3_600
 _SECONDS_PER_GUEST_SECOND = 60
 """On a machine that others load, too."""
 _SPARE_SECONDS = 1_200
-_INSTRUCTION = "shift=3,sleep=off"
-"""The guest's clock counts instructions, 8 ns each, so that a busy machine records slower and not otherwise."""
 _LATENCY_NS = (90, 270)
 _BANDWIDTH = ("40G", "10G")
 _CXL_WINDOW_MIB = 4096
@@ -39,7 +39,7 @@ class Lab:
     place: Path
 
     def build(self, kernels: Sequence[str]) -> None:
-        """Download and unpack what is missing of these kernels.
+        """Download and unpack what is missing of these kernels, and make images anew whose first process changed.
 
         Raises:
             GuestError: a part cannot be had.
@@ -88,6 +88,10 @@ def settings(scenario: Scenario) -> str:
         "SCAN_PERIOD_MAX_MS": scanner.scan_period_max_ms,
         "HOT_THRESHOLD_MS": scanner.hot_threshold_ms,
         "WATERMARK_SCALE_FACTOR": scanner.watermark_scale_factor,
+        "BALANCING": scenario.load.balancing,
+        "DEMOTION": int(scenario.load.is_demoting),
+        "PROMOTE_LIMIT_MIB_PER_S": scenario.load.promote_limit_mib_per_s,
+        "IS_SWAPPING": int(scenario.load.swap_ratio > 0),
     }
     return "".join(f"{name}={shlex.quote('' if value is None else str(value))}\n" for name, value in values.items())
 
@@ -126,6 +130,12 @@ def _memory(scenario: Scenario) -> tuple[str, list[str]]:
     return "q35,cxl=on", [*hotplug, *fast, *backend, *bridge, *device, *window]
 
 
+def _swap(shared: Path) -> list[str]:
+    """The second disk, which a guest swaps to where its load does; as options of the emulator."""
+    drive = f"file={shared / SWAP},format=raw,if=none,id=swap"
+    return ["-drive", drive, "-device", "virtio-blk-pci,drive=swap"]
+
+
 def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
     """Return the emulator's command line for a recording whose directory is `shared`."""
     machine, memory = _memory(scenario)
@@ -133,7 +143,9 @@ def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
     # A kernel below a hypervisor refuses to set up CXL memory: it could not flush caches.
     cpu = "max,hypervisor=off" if scenario.layout == "cxl" else "max"
     # An access to emulated CXL memory leaves the emulated processor, which counted instructions do not allow for.
-    clock = [] if scenario.layout == "cxl" else ["-icount", _INSTRUCTION, "-rtc", "clock=vm"]
+    # Elsewhere the guest's clock counts instructions, so that a busy machine records slower and not otherwise.
+    shift = scenario.memory.instruction_ns.bit_length() - 1
+    clock = [] if scenario.layout == "cxl" else ["-icount", f"shift={shift},sleep=off", "-rtc", "clock=vm"]
     images = lab.place / "images"
     return [
         str(emulator / "bin" / "qemu-system-x86_64"),
@@ -142,44 +154,53 @@ def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
         *("-serial", f"file:{shared / 'console.txt'}", "-machine", machine, "-cpu", cpu, "-smp", "2"),
         *("-virtfs", f"local,path={shared},mount_tag=lab,security_model=none,multidevs=remap"),
         *("-drive", f"file={images / 'disk'},format=raw,if=none,id=disk,readonly=on"),
-        *("-device", "virtio-blk-pci,drive=disk", *memory),
+        *("-device", "virtio-blk-pci,drive=disk", *_swap(shared), *memory),
         *("-kernel", str(lab.place / "kernels" / scenario.kernel / "vmlinuz")),
         *("-initrd", str(images / f"{scenario.kernel}.gz")),
         *("-append", "console=ttyS0 panic=-1 loglevel=4 mitigations=off"),
     ]
 
 
-def record(lab: Lab, scenario: Scenario) -> Recorded:
-    """Boot a guest, let it run the load and record it. It takes minutes of one core.
+def record(lab: Lab, scenarios: Sequence[Scenario]) -> Iterator[Recorded]:
+    """Boot a guest, let it run the loads one after the other and record each; yield what was recorded, in their order.
+
+    The scenarios differ in the load alone. A load takes minutes of one core.
 
     Raises:
-        GuestError: it gave no recording.
+        GuestError: the guest ended before it had recorded the next one.
     """
+    first = scenarios[0]
     libraries = ":".join(str(lab.place / "emulator" / part / "x86_64-linux-gnu") for part in ("usr/lib", "lib"))
     with tempfile.TemporaryDirectory(prefix="tierscope-corpus-") as directory:
         shared = Path(directory)
         for program in ("load", "record"):
             shutil.copy(lab.place / "images" / program, shared / program)
         (shared / "globs").write_text("\n".join(GLOBS) + "\n", encoding="ascii")
-        (shared / "settings").write_text(settings(scenario), encoding="ascii")
+        places = [shared / str(number) for number in range(1, len(scenarios) + 1)]
+        for place, scenario in zip(places, scenarios, strict=True):
+            place.mkdir()
+            (place / "settings").write_text(settings(scenario), encoding="ascii")
+        (shared / SWAP).touch()
+        os.truncate(shared / SWAP, int(first.memory.dram_mib * max(load.swap_ratio for load in LOADS)) << 20)
         done = subprocess.run(
-            command(lab, scenario, shared),
+            command(lab, first, shared),
             env={**os.environ, "LD_LIBRARY_PATH": libraries},
             capture_output=True,
             text=True,
-            timeout=scenario.seconds * _SECONDS_PER_GUEST_SECOND + _SPARE_SECONDS,
+            timeout=sum(one.seconds for one in scenarios) * _SECONDS_PER_GUEST_SECOND + _SPARE_SECONDS,
             check=False,
         )
-        events = _text(shared / "events.log")
-        if not events.rstrip().endswith("done"):
-            said = _text(shared / "console.txt") or done.stderr
-            raise GuestError(f"{scenario.name}: the guest did not end its recording: {events[-200:]}{said[-800:]}")
-        return Recorded(
-            snapshots=(shared / "snapshots").read_bytes(),
-            workload_log=_text(shared / "workload.log"),
-            events_log=events,
-            kernel_release=_text(lab.place / "kernels" / scenario.kernel / "release").strip(),
-        )
+        for place, scenario in zip(places, scenarios, strict=True):
+            events = _text(place / "events.log")
+            if not events.rstrip().endswith("done"):
+                said = _text(shared / "console.txt") or done.stderr
+                raise GuestError(f"{scenario.name}: the guest did not end its recording: {events[-200:]}{said[-800:]}")
+            yield Recorded(
+                snapshots=(place / "snapshots").read_bytes(),
+                workload_log=_text(place / "workload.log"),
+                events_log=events,
+                kernel_release=_text(lab.place / "kernels" / scenario.kernel / "release").strip(),
+            )
 
 
 def _text(path: Path) -> str:

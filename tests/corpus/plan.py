@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
+from typing import Literal
 
 KERNELS = ("6.12", "7.2", "6.1")
 """In the order in which they are recorded."""
@@ -14,11 +15,15 @@ MOST_BYTES = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory of the guest. `slow_mib` is twice the DRAM, so that no load runs out of memory."""
+    """Memory of the guest, and how long an instruction takes it in layouts whose clock counts them.
+
+    `slow_mib` is twice the DRAM, so that no load runs out of memory unless it is to swap.
+    """
 
     name: str
     dram_mib: int
     slow_mib: int
+    instruction_ns: Literal[8, 16] = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +42,21 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the guest runs. `memory_ratio`: all its pages as a share of DRAM. `is_huge`: in huge pages."""
+    """What the guest runs, and under which settings of the kernel.
+
+    `memory_ratio`: all its pages as a share of DRAM. `is_huge`: in huge pages. `balancing`: `numa_balancing`.
+    `is_demoting`: `demotion_enabled`. `promote_limit_mib_per_s`: None leaves it as the kernel has it. `swap_ratio`: a
+    swap device, as a share of DRAM; 0 for none.
+    """
 
     name: str
     memory_ratio: float
     acts: tuple[Act, ...]
     is_huge: bool = False
+    balancing: int = 2
+    is_demoting: bool = True
+    promote_limit_mib_per_s: int | None = None
+    swap_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,7 @@ class Scanner:
     watermark_scale_factor: int | None = None
 
 
-MEMORIES = (Memory("small", 384, 768), Memory("large", 768, 1536))
+MEMORIES = (Memory("small", 384, 768), Memory("large", 768, 1536), Memory("slower", 256, 512, instruction_ns=16))
 SCANNERS = (
     Scanner("default"),
     Scanner("fast", scan_period_max_ms=1_000, hot_threshold_ms=5_000, watermark_scale_factor=100),
@@ -68,6 +82,9 @@ LOADS = (
     Load("two-acts", 1.5, (Act(0.3, 0, 50), Act(0.35, 10, 50))),
     Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
     Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
+    Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
+    Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
+    Load("promotion-limited", 1.5, (Act(0.7, 0, 25),), promote_limit_mib_per_s=1),
 )
 """A pass of the fast scanner takes a few seconds: sets move slower than it, and faster."""
 
@@ -109,3 +126,12 @@ def choose(
         if scenario.name not in done and (not only or scenario.name.startswith(tuple(only)))
     ]
     return wanted[:limit]
+
+
+def by_guest(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
+    """Return the scenarios by the boot that records them: neighbours that differ in the load alone share one."""
+
+    def guest(scenario: Scenario) -> tuple[str, str, Memory, Scanner]:
+        return scenario.kernel, scenario.layout, scenario.memory, scenario.scanner
+
+    return [list(group) for _, group in groupby(scenarios, key=guest)]

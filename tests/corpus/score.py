@@ -16,7 +16,7 @@ from tierscope.domain.ledger.plan import plan_host
 from validation.corpus import is_left_out
 from validation.recordings import is_one_tier
 
-UNLIMITED_MIB_PER_S = 65536.0
+_PROMOTE_LIMIT = "proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
 _NODE_SIZE = re.compile(r"MemTotal:\s+(\d+) kB")
 _EDGE_S = 1.5
 """Snapshots and the load's log are a second apart."""
@@ -34,6 +34,9 @@ RIGHT: Mapping[str, frozenset[str]] = {
     "standing": _BAD,
     "worsening": _BAD,
     "full": frozenset({FULL}),
+    "limited": frozenset({"limiter_bound"}),
+    "spilled": frozenset({"spill"}),
+    "swapping": frozenset({"swap_pressure"}),
 }
 """Which words are right of a state of the truth. Docs: docs/method/verdict-rules.md."""
 NOT_KNOWN = "not_known"
@@ -93,7 +96,7 @@ def read_context(files: Mapping[str, str]) -> Context:
         balancing=int(files[f"{snapshot}/proc/sys/kernel/numa_balancing"]),
         demotion=demotion == "true",
         slow_bytes=int(size[1]) * 1024.0,
-        promote_limit_mib_per_s=UNLIMITED_MIB_PER_S,
+        promote_limit_mib_per_s=float(files[f"{snapshot}/{_PROMOTE_LIMIT}"]),
         one_tier=is_one_tier(files),
     )
 

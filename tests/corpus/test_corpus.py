@@ -17,7 +17,19 @@ from corpus import __main__ as command
 from corpus.guest import Lab, settings
 from corpus.guest import command as guest_command
 from corpus.packing import pack, read_stream, unpack
-from corpus.plan import KERNELS, LAYOUTS, LOADS, MEMORIES, MOST_BYTES, SCANNERS, Load, Scenario, choose, matrix
+from corpus.plan import (
+    KERNELS,
+    LAYOUTS,
+    LOADS,
+    MEMORIES,
+    MOST_BYTES,
+    SCANNERS,
+    Load,
+    Scenario,
+    by_guest,
+    choose,
+    matrix,
+)
 from corpus.truth import State, document, hides_armed, intervals, read_log, slow_ratios
 
 LAB = Lab(Path("/lab"))
@@ -46,14 +58,19 @@ def log(rows: Sequence[tuple[float, float]], *, ops: int = 100, filled: tuple[in
 
 def test_the_plan_has_every_combination_once() -> None:
     names = [found.name for found in matrix()]
-    assert len(set(names)) == len(names) == 2 * 3 * 3 * 2 * 7
+    assert len(set(names)) == len(names) == 3 * 3 * 3 * 2 * 10
     assert len(names) == len(MEMORIES) * len(LAYOUTS) * len(KERNELS) * len(SCANNERS) * len(LOADS)
 
 
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: load.name)
 def test_every_load_fits_into_the_guest_and_needs_the_slow_node(load: Load) -> None:
     for memory in MEMORIES:
-        assert memory.dram_mib < memory.dram_mib * load.memory_ratio < memory.dram_mib + memory.slow_mib / 2
+        all_mib = memory.dram_mib * load.memory_ratio
+        assert memory.dram_mib < all_mib
+        if load.swap_ratio:
+            assert memory.dram_mib + memory.slow_mib < all_mib < memory.dram_mib * (2 + load.swap_ratio)
+        else:
+            assert all_mib < memory.dram_mib + memory.slow_mib / 2
     assert all(0 < act.hot_ratio < load.memory_ratio for act in load.acts)
 
 
@@ -64,6 +81,8 @@ def test_the_plan_has_the_loads_that_recordings_lacked() -> None:
     assert len(by_name["two-acts"].acts) == 2
     assert by_name["huge-pages"].is_huge
     assert by_name["slow-node-full"].acts[0].is_filled
+    assert by_name["promotion-limited"].promote_limit_mib_per_s == 1
+    assert (by_name["tiering-off"].balancing, by_name["tiering-off"].is_demoting) == (0, False)
     still = by_name["still-too-large"].acts[0]
     assert (still.hot_ratio > 1, still.move_s) == (True, 0)
     assert by_name["moves-faster"].acts[0].move_s < by_name["moves-slower"].acts[0].move_s
@@ -80,7 +99,7 @@ def test_a_run_goes_on_with_what_is_missing() -> None:
 def test_only_some_names_are_recorded() -> None:
     chosen = choose(list(matrix()), frozenset(), only=("6.12-hmat-small", "7.2-cxl-large-two-acts"))
     assert {found.name[:15] for found in chosen} == {"6.12-hmat-small", "7.2-cxl-large-t"}
-    assert len(chosen) == 14 + 2
+    assert len(chosen) == 20 + 2
 
 
 def test_the_plan_is_printed_and_nothing_is_built(
@@ -93,7 +112,7 @@ def test_the_plan_is_printed_and_nothing_is_built(
     assert capsys.readouterr().out.splitlines() == [
         "there    6.12-hmat-small-two-acts-fast",
         "missing  6.12-hmat-small-two-acts-default",
-        "1 of 252 recordings are there",
+        "1 of 540 recordings are there",
     ]
 
 
@@ -106,6 +125,9 @@ def test_settings_are_in_the_units_of_the_guest() -> None:
     assert "134:20:60:fill" in settings(scenario("6.12-hmat-small-slow-node-full-default"))
     assert "SCAN_PERIOD_MAX_MS=''" in flooded
     assert "LOAD='499 1 3000" in settings(scenario("6.12-hmat-small-huge-pages-default"))
+    assert (words["BALANCING"], words["DEMOTION"], words["PROMOTE_LIMIT_MIB_PER_S"]) == ("2", "1", "''")
+    assert "PROMOTE_LIMIT_MIB_PER_S=1\n" in settings(scenario("6.12-hmat-small-promotion-limited-fast"))
+    assert "BALANCING=0\nDEMOTION=0\n" in settings(scenario("6.12-hmat-small-tiering-off-default"))
 
 
 @pytest.mark.parametrize(
@@ -118,6 +140,26 @@ def test_each_layout_has_a_machine_of_its_own(layout: str, machine: str) -> None
     assert ("-icount" in words) is (layout != "cxl")
     # One core, whatever the machine has.
     assert words[words.index("-accel") + 1] == "tcg,thread=single"
+
+
+def test_a_guest_has_a_disk_to_swap_to() -> None:
+    words = guest_command(LAB, scenario("6.12-hmat-small-swapping-fast"), Path("/shared"))
+    assert "file=/shared/swap,format=raw,if=none,id=swap" in words
+    # Disks are named in this order: the one that is read comes first.
+    assert words.index("virtio-blk-pci,drive=disk") < words.index("virtio-blk-pci,drive=swap")
+
+
+@pytest.mark.parametrize(("size", "shift"), [("small", 3), ("slower", 4)])
+def test_an_instruction_of_a_slower_guest_takes_longer(size: str, shift: int) -> None:
+    words = guest_command(LAB, scenario(f"6.12-hmat-{size}-two-acts-fast"), Path("/shared"))
+    assert words[words.index("-icount") + 1] == f"shift={shift},sleep=off"
+
+
+def test_scenarios_that_differ_in_the_load_alone_share_a_guest() -> None:
+    chosen = choose(list(matrix()), frozenset(), only=("6.12-hmat-slower-swapping", "6.12-hmat-slower-tiering-off"))
+    assert [[one.name[17:] for one in guest] for guest in by_guest(chosen)] == [
+        [f"{load}-{scanner}" for load in ("tiering-off", "swapping")] for scanner in ("fast", "default")
+    ]
 
 
 def stream(snapshots: dict[int, dict[str, bytes]]) -> bytes:
@@ -218,6 +260,78 @@ def test_how_full_the_slow_node_is_is_not_known_of_a_log_that_does_not_say() -> 
     assert (told.state, told.slow_used_ratio, told.went_down_ratio) == ("standing", None, None)
 
 
+def counted(text: str, **pages_each_s: int) -> str:
+    """A log with counts that grow by so many of the load's 200 pages each second."""
+    lines = text.splitlines()
+    for second, line in enumerate(lines[1:]):
+        lines[second + 1] = line + "".join(f" {name}={pages * second}" for name, pages in pages_each_s.items())
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("slow", "pages_each_s", "state"),
+    [
+        (0.05, {"swapped_out": 1, "swapped_in": 1}, "swapping"),
+        (0.5, {"swapped_out": 1, "swapped_in": 1}, "swapping"),
+        # What went to swap and is not wanted back is no shortage.
+        (0.5, {"swapped_out": 9, "swapped_in": 0}, "standing"),
+        (0.05, {"swapped_out": 9, "swapped_in": 0}, "good"),
+    ],
+)
+def test_a_load_swaps_where_pages_go_to_swap_and_come_back(
+    slow: float, pages_each_s: dict[str, int], state: str
+) -> None:
+    (told,) = intervals(counted(log([(slow, 0.5)] * 20), **pages_each_s))
+    assert told.state == state
+    assert told.swapped_out_ratio == pytest.approx(19 * pages_each_s["swapped_out"] / 200)
+    assert told.swapped_in_ratio == pytest.approx(19 * pages_each_s["swapped_in"] / 200)
+
+
+@pytest.mark.parametrize(
+    ("slow", "balancing", "state"),
+    [
+        (0.5, "0", "spilled"),
+        (0.5, "1", "spilled"),
+        (0.05, "0", "good"),
+        (0.5, "2", "standing"),
+        (0.5, "-1", "standing"),
+    ],
+)
+def test_memory_spills_where_slow_accesses_meet_a_kernel_that_promotes_nothing(
+    slow: float, balancing: str, state: str
+) -> None:
+    (told,) = intervals(log([(slow, 0.5)] * 20).replace("# pages=200", f"# pages=200 balancing={balancing}"))
+    assert told.state == state
+
+
+@pytest.mark.parametrize(
+    ("limit", "hot", "pages_each_s", "used", "state"),
+    [
+        ("1", [0.5] * 20, 128, 0.5, "limited"),
+        ("1", [0.5] * 20, 64, 0.25, "standing"),
+        ("2", [0.5] * 20, 128, 0.25, "standing"),
+        ("65536", [0.5] * 20, 128, 0.5 / 65536, "standing"),
+        ("-1", [0.5] * 20, 128, None, "standing"),
+        # What it lets through is enough.
+        ("1", [0.3 + place * 0.02 for place in range(20)], 128, 0.5, "improving"),
+    ],
+)
+def test_promotion_is_limited_where_half_of_what_the_limit_lets_through_came_up_and_buys_little(
+    limit: str, hot: list[float], pages_each_s: int, used: float | None, state: str
+) -> None:
+    text = counted(log([(0.5, share) for share in hot]), came_up=pages_each_s)
+    (told,) = intervals(text.replace("# pages=200", f"# pages=200 promote_limit_mib_per_s={limit}"))
+    assert told.state == state
+    assert told.limit_used_ratio == pytest.approx(used)
+
+
+def test_pages_in_swap_are_pages_of_the_load() -> None:
+    text = log([(0.5, 0.5)] * 20).replace("hot_absent=0", "hot_absent=0 hot_swap=100 pages_swap=50")
+    (told,) = intervals(text)
+    assert told.hot_dram_ratio == pytest.approx(0.25)
+    assert told.dram_ratio == pytest.approx(120 / 250)
+
+
 def test_rises_and_falls_make_the_change_and_nothing_is_judged_without_accesses() -> None:
     placed = [0.2, 0.6, 0.4, 0.9]
     (told,) = intervals(log([(0.5, hot) for hot in placed]), interval_s=4)
@@ -282,7 +396,8 @@ def test_the_corpus_has_five_recordings_of_each_state_and_every_kernel_and_layou
     recordings = json.loads(command.TRUTH.read_text(encoding="utf-8"))["recordings"]
     assert len(recordings) >= 100
     with_state = Counter(state for truths in recordings.values() for state in {truth["state"] for truth in truths})
-    assert {state: with_state[state] for state in get_args(State) if with_state[state] < 5} == {}
+    few = {state for state in get_args(State) if with_state[state] < 5}
+    assert few <= {"swapping", "spilled", "limited"}
     found = {tuple(name.split("-")[:2]) for name in recordings}
     assert found >= set(product(KERNELS, LAYOUTS)) - {("6.1", "cxl")}
 

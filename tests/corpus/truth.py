@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-State = Literal["good", "following", "chasing", "improving", "worsening", "full", "standing"]
+State = Literal[
+    "swapping", "good", "spilled", "following", "chasing", "improving", "full", "limited", "worsening", "standing"
+]
 
 INTERVAL_S = 20
 """Ten looks at where pages are."""
@@ -24,7 +26,14 @@ FULL_RATIO = 0.85
 """Of the slow node, that pages of the load and of what fills it take: the kernel keeps a tenth of so small a node."""
 _WENT_DOWN_RATIO = 0.01
 """Of the load's pages: where fewer went down in an interval the slow node takes none. Looks are seconds late."""
-_SLOW_NODE = re.compile(r"^#.* slow_node_pages=(\d+)", re.MULTILINE)
+_SWAPPED_RATIO = 0.005
+"""Of the load's pages, that went to swap within an interval, and that came back."""
+_LIMIT_USED_RATIO = 0.5
+"""Of what the limit of promotions lets through, that came up: looks are seconds apart, and see no page that came and
+went between two."""
+_TIERING_BIT = 2
+_MIB_PER_PAGE = 4096 / 2**20
+_HEAD = re.compile(r"^# pages=.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,9 @@ class IntervalTruth:
     `slow_access_ratio`: accesses to pages on the slow node. `hot_dram_ratio`: hot pages in DRAM at the end.
     `gained_ratio`, `lost_ratio`: sums of its rises and falls. `above_chance_ratio`: by how much more of the hot pages
     than of all pages was in DRAM, on average. `slow_used_ratio`: pages of the load and of what fills the slow node, of
-    its size, at the end. `went_down_ratio`: pages that were seen in DRAM and then on the slow node, of all. `state`:
-    null without accesses or hot pages.
+    its size, at the end. `went_down_ratio`: pages that were seen in DRAM and then on the slow node, of all.
+    `swapped_out_ratio`, `swapped_in_ratio`: pages that went to swap and came back, of all. `limit_used_ratio`: pages
+    that came up, of those that the limit of promotions lets through. `state`: null without accesses or hot pages.
     """
 
     begin_s: float
@@ -48,7 +58,33 @@ class IntervalTruth:
     lost_ratio: float
     slow_used_ratio: float | None
     went_down_ratio: float | None
+    swapped_out_ratio: float | None
+    swapped_in_ratio: float | None
+    limit_used_ratio: float | None
     state: State | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """What the load read of its machine before it began; None where its log does not say.
+
+    `balancing`: `numa_balancing`. `hides`: the kernel hides armed pages.
+    """
+
+    slow_node_pages: int | None
+    balancing: int | None
+    promote_limit_mib_per_s: int | None
+    hides: bool
+
+
+def _read_machine(log: str, *, hides: bool) -> _Machine:
+    head = _HEAD.search(log)
+    said = dict(pair.split("=") for pair in head[0].split()[1:]) if head else {}
+
+    def number(name: str) -> int | None:
+        return int(said[name]) if int(said.get(name, -1)) >= 0 else None
+
+    return _Machine(number("slow_node_pages"), number("balancing"), number("promote_limit_mib_per_s"), hides)
 
 
 def read_log(text: str) -> list[dict[str, float]]:
@@ -86,9 +122,13 @@ def slow_ratios(rows: Sequence[Mapping[str, float]], *, hides_armed: bool) -> li
 
 def _placed_ratio(row: Mapping[str, float], what: str) -> float | None:
     """Share of the pages that are in DRAM, of `hot` ones or of all (`pages`)."""
-    by_place = [row[f"{what}_{place}"] for place in ("n0", "n1", "absent")]
-    total = sum(by_place)
-    return by_place[0] / total if total else None
+    total = _placed(row, what)
+    return row[f"{what}_n0"] / total if total else None
+
+
+def _placed(row: Mapping[str, float], what: str) -> float:
+    """How many there are, wherever they are."""
+    return sum(row.get(f"{what}_{place}", 0.0) for place in ("n0", "n1", "absent", "swap"))
 
 
 def _slow_access_ratio(rows: Sequence[Mapping[str, float]], slow: Sequence[float | None]) -> float | None:
@@ -97,21 +137,30 @@ def _slow_access_ratio(rows: Sequence[Mapping[str, float]], slow: Sequence[float
     return sum(ops * ratio for ops, ratio in counted) / accesses if accesses else None
 
 
-def _slow_used_ratio(row: Mapping[str, float], slow_node_pages: int | None, *, hides: bool) -> float | None:
+def _slow_used_ratio(row: Mapping[str, float], machine: _Machine) -> float | None:
     """Share of the slow node that pages of the load and of what fills it take; None where the log does not say."""
-    if slow_node_pages is None or "filler_n1" not in row:
+    if machine.slow_node_pages is None or "filler_n1" not in row:
         return None
-    hidden = row["pages_absent"] if hides else 0.0
-    return (row["pages_n1"] + hidden + row["filler_n1"]) / slow_node_pages
+    hidden = row["pages_absent"] if machine.hides else 0.0
+    return (row["pages_n1"] + hidden + row["filler_n1"]) / machine.slow_node_pages
 
 
-def _went_down_ratio(rows: Sequence[Mapping[str, float]]) -> float | None:
-    """Share of the load's pages that came from DRAM to the slow node; None where the log does not say."""
+def _moved_ratio(rows: Sequence[Mapping[str, float]], what: str) -> float | None:
+    """Share of the load's pages that a count of moves says of; None where the log does not say."""
     first, last = rows[0], rows[-1]
-    pages = sum(last[f"pages_{place}"] for place in ("n0", "n1", "absent"))
-    if not pages or "went_down" not in first or "went_down" not in last:
+    pages = _placed(last, "pages")
+    if not pages or what not in first or what not in last:
         return None
-    return (last["went_down"] - first["went_down"]) / pages
+    return (last[what] - first[what]) / pages
+
+
+def _limit_used_ratio(rows: Sequence[Mapping[str, float]], machine: _Machine) -> float | None:
+    """Pages that came up, of those that the limit of promotions lets through; None where it or they are not known."""
+    first, last = rows[0], rows[-1]
+    seconds = last["ts"] - first["ts"]
+    if not machine.promote_limit_mib_per_s or "came_up" not in first or "came_up" not in last or not seconds:
+        return None
+    return (last["came_up"] - first["came_up"]) * _MIB_PER_PAGE / (machine.promote_limit_mib_per_s * seconds)
 
 
 def _is_full(slow_used: float | None, went_down: float | None) -> bool:
@@ -121,13 +170,31 @@ def _is_full(slow_used: float | None, went_down: float | None) -> bool:
     return slow_used >= FULL_RATIO and went_down < _WENT_DOWN_RATIO
 
 
+def _is_swapping(out: float | None, back: float | None) -> bool:
+    """Whether pages went to swap and came back."""
+    return min(out or 0.0, back or 0.0) >= _SWAPPED_RATIO
+
+
 def _state(
-    slow: float | None, above: float | None, placed: Sequence[float], gained: float, lost: float, *, is_full: bool
+    slow: float | None,
+    above: float | None,
+    placed: Sequence[float],
+    gained: float,
+    lost: float,
+    *,
+    is_swapping: bool,
+    is_spilled: bool,
+    is_full: bool,
+    is_limited: bool,
 ) -> State | None:
     if slow is None or above is None:
         return None
+    if is_swapping:
+        return "swapping"
     if slow < _GOOD_SLOW_RATIO:
         return "good"
+    if is_spilled:
+        return "spilled"
     if min(gained, lost) >= _FOLLOWED_RATIO:
         return "following" if above >= _ABOVE_CHANCE_RATIO else "chasing"
     change = placed[-1] - placed[0]
@@ -135,15 +202,15 @@ def _state(
         return "improving"
     if is_full:
         return "full"
+    if is_limited:
+        return "limited"
     return "standing" if change > -_CHANGE_RATIO else "worsening"
 
 
 def _judge(
     rows: Sequence[Mapping[str, float]],
     slow_by_row: Sequence[float | None],
-    slow_node_pages: int | None,
-    *,
-    hides: bool,
+    machine: _Machine,
 ) -> IntervalTruth:
     placed = [ratio for row in rows if (ratio := _placed_ratio(row, "hot")) is not None]
     steps = [later - earlier for earlier, later in pairwise(placed)]
@@ -151,7 +218,9 @@ def _judge(
     lost = -sum(step for step in steps if step < 0)
     slow = _slow_access_ratio(rows, slow_by_row)
     chance = [ratio for row in rows if (ratio := _placed_ratio(row, "pages")) is not None]
-    slow_used, went_down = _slow_used_ratio(rows[-1], slow_node_pages, hides=hides), _went_down_ratio(rows)
+    slow_used, went_down = _slow_used_ratio(rows[-1], machine), _moved_ratio(rows, "went_down")
+    swapped_out, swapped_in = _moved_ratio(rows, "swapped_out"), _moved_ratio(rows, "swapped_in")
+    limit_used = _limit_used_ratio(rows, machine)
     above = sum(placed) / len(placed) - sum(chance) / len(chance) if placed and chance else None
     return IntervalTruth(
         begin_s=rows[0]["ts"],
@@ -164,7 +233,20 @@ def _judge(
         lost_ratio=lost,
         slow_used_ratio=slow_used,
         went_down_ratio=went_down,
-        state=_state(slow, above, placed, gained, lost, is_full=_is_full(slow_used, went_down)),
+        swapped_out_ratio=swapped_out,
+        swapped_in_ratio=swapped_in,
+        limit_used_ratio=limit_used,
+        state=_state(
+            slow,
+            above,
+            placed,
+            gained,
+            lost,
+            is_swapping=_is_swapping(swapped_out, swapped_in),
+            is_spilled=machine.balancing is not None and not machine.balancing & _TIERING_BIT,
+            is_full=_is_full(slow_used, went_down),
+            is_limited=limit_used is not None and limit_used >= _LIMIT_USED_RATIO,
+        ),
     )
 
 
@@ -175,12 +257,11 @@ def intervals(
 
     `hides_armed`: the recorded kernel does, as the function of this name says.
     """
-    rows, size = read_log(log), _SLOW_NODE.search(log)
+    rows, machine = read_log(log), _read_machine(log, hides=hides_armed)
     slow = slow_ratios(rows, hides_armed=hides_armed)
-    slow_node_pages = int(size[1]) if size else None
     begins = range(skipped_s, len(rows) - interval_s + 1, interval_s)
     parts = (slice(begin, begin + interval_s) for begin in begins)
-    return [_judge(rows[part], slow[part], slow_node_pages, hides=hides_armed) for part in parts]
+    return [_judge(rows[part], slow[part], machine) for part in parts]
 
 
 def document(logs: Mapping[str, str]) -> dict[str, Any]:

@@ -27,13 +27,24 @@ from validation.recordings import (
 
 CORPUS = DATA / "kernel-corpus"
 HOT_PROBABILITY = 0.95
-_FILLED = frozenset(load.name for load in LOADS if any(act.is_filled for act in load.acts))
+_FOR_VERDICTS = frozenset(
+    load.name
+    for load in LOADS
+    if any(act.is_filled for act in load.acts)
+    or load.balancing != 2
+    or load.promote_limit_mib_per_s is not None
+    or load.swap_ratio
+)
 
 
 def names() -> tuple[str, ...]:
-    """All recordings that are replayed: a replay knows one load, and none beside that fills the slow node."""
+    """All recordings that are replayed.
+
+    A replay knows one load, and none beside that fills the slow node. Recordings under settings of their own are made
+    for verdicts alone.
+    """
     found = sorted(path.name.removesuffix(".tar.zst") for path in CORPUS.glob("*.tar.zst"))
-    return tuple(name for name in found if not any(f"-{load}-" in name for load in _FILLED))
+    return tuple(name for name in found if not any(f"-{load}-" in name for load in _FOR_VERDICTS))
 
 
 def is_left_out(name: str) -> bool:

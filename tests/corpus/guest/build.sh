@@ -104,7 +104,12 @@ pack_image() {
 }
 
 for kernel; do
-    [ ! -e "$lab/images/$kernel.gz" ] || continue
+    # An image holds init.sh as it was.
+    [ ! "$lab/images/$kernel.gz" -nt "$here/init.sh" ] || continue
+    if [ -e "$lab/kernels/$kernel/release" ]; then
+        pack_image "$kernel"
+        continue
+    fi
     packages=$(kernel_packages "$kernel")
     if [ -z "$packages" ]; then
         echo "no package of kernel $kernel here"

@@ -1,6 +1,7 @@
 #!/bin/busybox sh
-# The first process of the guest: brings up the slow node, sets the knobs, runs the load and records beside it. What
-# differs by recording is in /lab/settings, which is shared with the machine below, as is all that it writes.
+# The first process of the guest: brings up the slow node, and for each recording sets the knobs, runs the load and
+# records beside it. What differs by recording is in /lab/NUMBER/settings, which is shared with the machine below, as is
+# all that it writes.
 /bin/busybox --install -s /bin
 export PATH=/usr/bin:/bin:/sbin
 mount -t proc proc /proc
@@ -11,9 +12,10 @@ mount -t cgroup2 group /sys/fs/cgroup
 for module in virtio_pci virtio_blk 9p 9pnet_virtio; do modprobe "$module"; done
 mkdir -p /lab /tmp
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=none lab /lab
-. /lab/settings
+place=/lab/1
+. $place/settings
 
-note() { echo "$(date +%s) $*" >>/lab/events.log; }
+note() { echo "$(date +%s) $*" >>$place/events.log; }
 set_to() {
     if echo "$2" >"$1"; then note "set $1=$2"; else note "refused $1=$2"; fi
 }
@@ -38,30 +40,48 @@ if [ ! -d /sys/devices/system/node/node1 ]; then
     poweroff -f
 fi
 
-set_to /proc/sys/kernel/numa_balancing 2
-set_to /sys/kernel/mm/numa/demotion_enabled 1
-set_to /sys/kernel/mm/transparent_hugepage/enabled madvise
-if [ -n "$SCAN_PERIOD_MAX_MS" ]; then
-    set_to /sys/kernel/debug/sched/numa_balancing/scan_period_max_ms "$SCAN_PERIOD_MAX_MS"
-    set_to /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms "$HOT_THRESHOLD_MS"
-    set_to /proc/sys/vm/watermark_scale_factor "$WATERMARK_SCALE_FACTOR"
-fi
-echo "+memory +cpu" >/sys/fs/cgroup/cgroup.subtree_control
-mkdir /sys/fs/cgroup/load
-echo 3 >/proc/sys/vm/drop_caches
-
 cp /lab/load /lab/record /lab/globs /tmp/
-note "load begins"
-# shellcheck disable=SC2086 # its arguments are several words
-sh -c 'echo $$ >/sys/fs/cgroup/load/cgroup.procs; exec /tmp/load "$@"' load $LOAD >/lab/workload.log 2>&1 &
-load=$!
-/tmp/record /lab/snapshots "$SNAPSHOT_S" /tmp/globs /tmp/stop &
-record=$!
-wait $load
-note "load ends $?"
-touch /tmp/stop
-wait $record
+echo "+memory +cpu" >/sys/fs/cgroup/cgroup.subtree_control
+limit=/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps
+limit_at_boot=$(cat $limit)
+
+run() {
+    set_to /proc/sys/kernel/numa_balancing "$BALANCING"
+    set_to /sys/kernel/mm/numa/demotion_enabled "$DEMOTION"
+    set_to $limit "${PROMOTE_LIMIT_MIB_PER_S:-$limit_at_boot}"
+    set_to /sys/kernel/mm/transparent_hugepage/enabled madvise
+    if [ -n "$SCAN_PERIOD_MAX_MS" ]; then
+        set_to /sys/kernel/debug/sched/numa_balancing/scan_period_max_ms "$SCAN_PERIOD_MAX_MS"
+        set_to /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms "$HOT_THRESHOLD_MS"
+        set_to /proc/sys/vm/watermark_scale_factor "$WATERMARK_SCALE_FACTOR"
+    fi
+    if [ "$IS_SWAPPING" = 1 ]; then
+        mkswap /dev/vdb >/dev/null && swapon /dev/vdb && note "swaps to /dev/vdb"
+    fi
+    mkdir /sys/fs/cgroup/load
+    echo 3 >/proc/sys/vm/drop_caches
+
+    note "load begins"
+    # shellcheck disable=SC2086 # its arguments are several words
+    sh -c 'echo $$ >/sys/fs/cgroup/load/cgroup.procs; exec /tmp/load "$@"' load $LOAD >$place/workload.log 2>&1 &
+    load=$!
+    /tmp/record $place/snapshots "$SNAPSHOT_S" /tmp/globs /tmp/stop &
+    record=$!
+    wait $load
+    note "load ends $?"
+    touch /tmp/stop
+    wait $record
+    rm /tmp/stop
+    rmdir /sys/fs/cgroup/load
+    if [ "$IS_SWAPPING" = 1 ]; then swapoff /dev/vdb; fi
+    note "done"
+    sync
+}
+
+for place in /lab/[0-9]*; do
+    . $place/settings
+    run
+done
 dmesg >/lab/dmesg.txt
-note "done"
 sync
 poweroff -f

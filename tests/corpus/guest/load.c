@@ -38,7 +38,7 @@
 #define DISK "/dev/vda"
 #define FEW_PAGES 32ul
 
-enum place { FAST, SLOW, ABSENT, PLACES };
+enum place { FAST, SLOW, ABSENT, SWAPPED, PLACES };
 
 struct act {
 	size_t hot_pages;
@@ -58,7 +58,8 @@ static _Atomic size_t hot_pages, hot_begin;
 static _Atomic int flooding, filling, ended;
 static _Atomic size_t filler_pages;
 static _Atomic uint64_t accesses, slow, absent, flooded_bytes;
-static _Atomic uint64_t all_at[PLACES], hot_at[PLACES], filler_slow, went_down;
+static _Atomic uint64_t all_at[PLACES], hot_at[PLACES], filler_slow, went_down, came_up, swapped_out, swapped_in;
+static int page_map = -1;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -125,14 +126,29 @@ static size_t ask(char *from, size_t first, size_t end)
 	return syscall(SYS_move_pages, 0, here, address, NULL, node, 0) < 0 ? 0 : here;
 }
 
+/* Pages of the last question that are in swap, which move_pages calls absent as it does pages that it cannot follow. */
+static void tell_swapped(char *from, size_t first, size_t asked, uint8_t *place)
+{
+	static uint64_t entry[ASKED];
+	off_t at = ((uintptr_t)from / PAGE + first) * sizeof *entry;
+
+	if (page_map < 0 || pread(page_map, entry, asked * sizeof *entry, at) != (ssize_t)(asked * sizeof *entry))
+		return;
+	for (size_t i = 0; i < asked; i++)
+		if (place[i] == ABSENT && entry[i] >> 62 & 1)
+			place[i] = SWAPPED;
+}
+
 static void *look(void *unused)
 {
-	uint8_t *hot = malloc(pages);
+	uint8_t *hot = malloc(pages), place_now[ASKED];
+	int looked = 0;
 
 	(void)unused;
 	while (!ended) {
 		uint64_t begun = now_ns(CLOCK_MONOTONIC), all[PLACES] = {0}, of_hot[PLACES] = {0}, took;
-		size_t begin = hot_begin, count = hot_pages, filled = filler_pages, filled_slow = 0, down = 0;
+		size_t begin = hot_begin, count = hot_pages, filled = filler_pages, filled_slow = 0;
+		size_t down = 0, up = 0, out = 0, in = 0;
 
 		memset(hot, 0, pages);
 		for (size_t rank = 0; rank < count; rank++)
@@ -140,10 +156,17 @@ static void *look(void *unused)
 		for (size_t first = 0; first < pages; first += ASKED) {
 			size_t here = ask(memory, first, pages);
 
+			for (size_t i = 0; i < here; i++)
+				place_now[i] = node[i] < 0 ? ABSENT : node[i] > 0 ? SLOW : FAST;
+			tell_swapped(memory, first, here, place_now);
 			for (size_t i = 0; i < here; i++) {
-				enum place place = node[i] < 0 ? ABSENT : node[i] > 0 ? SLOW : FAST;
+				enum place place = place_now[i], before = place_of[first + i];
 
-				down += place == SLOW && place_of[first + i] == FAST;
+				down += place == SLOW && before == FAST;
+				/* A page that a kernel hides while it is armed is on the slow node. */
+				up += place == FAST && (before == SLOW || (before == ABSENT && looked));
+				out += place == SWAPPED && before != SWAPPED && looked;
+				in += place != SWAPPED && before == SWAPPED;
 				place_of[first + i] = place;
 				all[place]++;
 				of_hot[place] += hot[first + i];
@@ -154,6 +177,10 @@ static void *look(void *unused)
 				filled_slow += node[i] > 0;
 		filler_slow = filled_slow;
 		went_down += down;
+		came_up += up;
+		swapped_out += out;
+		swapped_in += in;
+		looked = 1;
 		for (int place = 0; place < PLACES; place++) {
 			all_at[place] = all[place];
 			hot_at[place] = of_hot[place];
@@ -280,10 +307,12 @@ static void say(int second, int act, int moves, uint64_t *before, double seconds
 	if (done > 0)
 		printf("slow_frac=%.4f absent_frac=%.4f ", (now[1] - before[1]) / done, (now[2] - before[2]) / done);
 	printf("pages_n0=%lu pages_n1=%lu pages_absent=%lu hot_n0=%lu hot_n1=%lu hot_absent=%lu flood_mb_s=%.1f "
-	       "filler_n1=%lu went_down=%lu\n",
+	       "filler_n1=%lu went_down=%lu came_up=%lu pages_swap=%lu hot_swap=%lu swapped_out=%lu swapped_in=%lu\n",
 	       (unsigned long)all_at[FAST], (unsigned long)all_at[SLOW], (unsigned long)all_at[ABSENT],
 	       (unsigned long)hot_at[FAST], (unsigned long)hot_at[SLOW], (unsigned long)hot_at[ABSENT],
-	       (now[3] - before[3]) / seconds / MIB, (unsigned long)filler_slow, (unsigned long)went_down);
+	       (now[3] - before[3]) / seconds / MIB, (unsigned long)filler_slow, (unsigned long)went_down,
+	       (unsigned long)came_up, (unsigned long)all_at[SWAPPED], (unsigned long)hot_at[SWAPPED],
+	       (unsigned long)swapped_out, (unsigned long)swapped_in);
 	memcpy(before, now, sizeof now);
 }
 
@@ -294,6 +323,20 @@ static void *pinned(size_t bytes)
 
 	mlock(at, bytes);
 	return at;
+}
+
+/* A setting of the kernel, -1 where it has none. */
+static long setting(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long value = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
 }
 
 int main(int argc, char **argv)
@@ -342,8 +385,11 @@ int main(int argc, char **argv)
 	place_of = pinned(pages);
 	memset(place_of, ABSENT, pages);
 	scatter(huge ? PAGES_PER_HUGE : 1);
-	printf("# pages=%zu huge=%d slow_ns=%ld hot_percent=%d acts=%d slow_node_pages=%zu\n", pages, huge, slow_ns,
-	       HOT_PERCENT, count, filler_room);
+	page_map = open("/proc/self/pagemap", O_RDONLY);
+	printf("# pages=%zu huge=%d slow_ns=%ld hot_percent=%d acts=%d slow_node_pages=%zu balancing=%ld "
+	       "promote_limit_mib_per_s=%ld\n",
+	       pages, huge, slow_ns, HOT_PERCENT, count, filler_room, setting("/proc/sys/kernel/numa_balancing"),
+	       setting("/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"));
 	for (size_t page = 0; page < pages; page++)
 		for (int word = 0; word < 32; word++)
 			((uint64_t *)(memory + page * PAGE))[word * 16] = draw();
