@@ -36,6 +36,25 @@ class DamoRecord:
     ) -> tuple[int, int, list[int], list[int]] | None:
         """As `damo report wss`: snapshots, average, percentiles by size and by time, in bytes; None without any."""
 
+class HeatFold:
+    """Folds packs of heat rows by page kind, tier and page size, as `tierscope.domain.heat.folding` folds rows."""
+
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, int, str, int | None]],
+        *,
+        edges: Sequence[int],
+        hot_window: int,
+        most_kind: int,
+        small_page_bytes: int,
+    ) -> None:
+        """`columns`: name, values per stratum, rule and what stands for it, in the order in which rows are packed."""
+    def fold(self, bodies: Sequence[bytes]) -> tuple[Ints, list[tuple[int, str, int]], list[Ints], int] | None:
+        """Ends of t intervals, g groups in order, each sum as t * g * width numbers, longest run of valid intervals.
+
+        None where rows are not in ascending order or not packed as this reads them.
+        """
+
 def looks_like_damo(head: bytes) -> bool:
     """Whether a file that begins so is a record of damo."""
 

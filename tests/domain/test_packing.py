@@ -13,8 +13,16 @@ from factories.heat_rows import METHOD as DRAWN
 from factories.heat_rows import STRATA, draw_rows
 from tierscope.domain.counters.packing import Block, empty_block, pack_block, unpack_block, unpack_keys
 from tierscope.domain.heat.classes import BUCKETS, COUNTS, WINDOWS
-from tierscope.domain.heat.packs import columns_of_row, fold_packs, pack_rows, read_columns, unpack_last, unpack_rows
-from tierscope.domain.heat.rows import HeatRow, Method, fold_rows
+from tierscope.domain.heat.packs import (
+    columns_of_row,
+    compiled_fold,
+    fold_packs,
+    pack_rows,
+    read_columns,
+    unpack_last,
+    unpack_rows,
+)
+from tierscope.domain.heat.rows import HeatRow, HeatSeries, Method, fold_rows
 
 METHOD = Method(9, 1, 60_000_000_000)
 ANY_INT = st.integers(-(2**63), 2**63 - 1)
@@ -139,19 +147,43 @@ def test_packs_fold_to_what_their_rows_fold_to() -> None:
     again = draw_rows(rng, range(43, 50))
     for some in (rows, [*rows, *again]):
         packs = [pack_rows(some[i : i + 10]) for i in range(0, len(some), 10)]
-        found, wanted = fold_packs(7, packs, DRAWN), fold_rows(7, some)
-        assert found is not None
-        assert wanted is not None
-        assert (found.groups, found.history) == (wanted.groups, wanted.history)
-        for name in ("ends_us", "n_intervals"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-        for field in dataclasses.fields(found.folded):
-            one, other = getattr(found.folded, field.name), getattr(wanted.folded, field.name)
-            np.testing.assert_array_equal(one, other, field.name)
-        assert found.beside.sums.keys() == wanted.beside.sums.keys()
-        for name, sums in found.beside.sums.items():
-            np.testing.assert_array_equal(sums, wanted.beside[name], name)
+        _assert_same(fold_packs(7, packs, DRAWN), fold_rows(7, some))
     assert fold_packs(7, [], DRAWN) is None
+
+
+@given(st.lists(heat_rows(), min_size=1, max_size=3), st.data())
+def test_any_rows_fold_to_the_same_from_their_packs(rows: list[HeatRow], data: st.DataObject) -> None:
+    """Numbers of all sizes, several strata of a group, kinds that are not known, validity with holes."""
+    names = sorted({tier for row in rows for tier in row.tiers})
+    chosen = st.sampled_from(names[:2] or ["dram"])
+    for place, row in enumerate(rows):
+        n = len(row.kinds)
+        tiers = tuple(data.draw(chosen) for _ in range(n))
+        kinds = np.array(data.draw(st.lists(st.sampled_from([0, 1, 3, 4, -1]), min_size=n, max_size=n)), np.int64)
+        bits = data.draw(st.integers(1, 3))
+        told = {"sampled_pages": ints(n), "written_bytes": ints(n * 4), "subpage_active_bytes": ints(n)}
+        beside = {name: data.draw(st.none() | values) for name, values in told.items()}
+        rows[place] = dataclasses.replace(
+            row, end_us=place + 1, tiers=tiers, kinds=kinds, bits_per_interval=bits, **beside
+        )
+    cut = data.draw(st.integers(0, len(rows)))
+    packs = [pack_rows(some) for some in (rows[:cut], rows[cut:]) if some]
+    assert compiled_fold().fold(packs) is not None
+    with np.errstate(all="ignore"):
+        _assert_same(fold_packs(7, packs, METHOD), fold_rows(7, rows))
+
+
+def _assert_same(found: HeatSeries | None, wanted: HeatSeries | None) -> None:
+    assert found is not None
+    assert wanted is not None
+    assert (found.groups, found.history) == (wanted.groups, wanted.history)
+    for name in ("ends_us", "n_intervals"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    for field in dataclasses.fields(found.folded):
+        np.testing.assert_array_equal(getattr(found.folded, field.name), getattr(wanted.folded, field.name), field.name)
+    assert found.beside.sums.keys() == wanted.beside.sums.keys()
+    for name, sums in found.beside.sums.items():
+        np.testing.assert_array_equal(sums, wanted.beside[name], name)
 
 
 def test_bodies_of_before_a_column_read_as_if_it_was_not_measured() -> None:

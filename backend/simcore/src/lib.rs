@@ -1,7 +1,8 @@
 //! Python bindings of the page fold, records of damo, the simulator's inner loop, swap devices, and samples of Prometheus;
-//! rows of live tables for binary COPY.
+//! rows of live tables for binary COPY, and the fold of heat packs.
 
 mod damo;
+mod heat_packs;
 mod live_rows;
 mod sampled_trace;
 mod samples;
@@ -18,6 +19,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<damo::DamoRecord>()?;
     module.add_function(wrap_pyfunction!(damo::looks_like_damo, module)?)?;
     module.add_function(wrap_pyfunction!(damo::read_damo, module)?)?;
+    module.add_class::<heat_packs::HeatFold>()?;
     module.add_function(wrap_pyfunction!(live_rows::grouped_rows, module)?)?;
     module.add_function(wrap_pyfunction!(live_rows::int8_matrix_rows, module)?)?;
     module.add_class::<sampled_trace::PageTrace>()?;

@@ -1,4 +1,4 @@
-"""The compiled core (`tierscope_simcore`). Only storing batches and what names it needs it."""
+"""The compiled core (`tierscope_simcore`). Storing batches, folding packs of heat and what names it need it."""
 
 from types import ModuleType
 

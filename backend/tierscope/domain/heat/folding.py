@@ -25,7 +25,8 @@ WIDTHS = {"kinds": 1, "page_sizes": 1} | {
     if column.name in {"validity", *FOLDED_COLUMNS, *BESIDE_COLUMNS}
 }
 """Columns that folding needs, with their values per stratum."""
-_HOT_WINDOW = WINDOWS.index(2)
+HOT_WINDOW = WINDOWS.index(2)
+"""The window of active bytes of huge pages, beside which those of their sub-pages stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _huge(strata: Strata, name: str) -> tuple[Ints, Ints]:
     """Active bytes of huge pages that have the column, and the column there."""
     values = strata.column(name)
     known = (values >= 0) & (strata.column("page_sizes") > SMALL_PAGE_BYTES)
-    active = strata.column("active_lo_bytes")[:, _HOT_WINDOW]
+    active = strata.column("active_lo_bytes")[:, HOT_WINDOW]
     return np.where(known, active, 0), np.where(known, values, 0)
 
 

@@ -4,22 +4,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
-from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata
+from tierscope.domain.base.compiled import compiled_core
+from tierscope.domain.heat.beside import BESIDE_WIDTHS, SMALL_PAGE_BYTES, Beside
+from tierscope.domain.heat.classes import EDGES, FOLDED_COLUMNS, Folded
+from tierscope.domain.heat.folding import HOT_WINDOW, MOST_KIND, FoldedStrata
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, Method, fold_rows, make_series
+
+if TYPE_CHECKING:
+    from tierscope_simcore import HeatFold
 
 Ints = npt.NDArray[np.int64]
 
 _ARRAYS = ("kinds", "page_sizes", *(column.name for column in HEAT_COLUMNS))
 """In the order of packed bodies: new ones come last, and bodies packed before them lack them."""
-_KINDS = _ARRAYS.index("kinds")
-_GROUPS, _TIERS, _LENGTHS, _BITS = 4, 5, 6, 7
+_GROUPS, _TIERS, _LENGTHS = 4, 5, 6
 """Places in a row's head."""
 _SHAPES = 4096
 _PIECES = 3
@@ -159,40 +163,49 @@ def _place(lengths: Sequence[int], name: str) -> slice | None:
 
 
 def fold_packs(host_id: int, bodies: Sequence[bytes], method: Method) -> HeatSeries | None:
-    """What `fold_rows` makes of the rows of these packs, without making the rows. None without rows."""
-    opened = [body.partition(b"\n") for body in bodies]
-    blocks = [block for head, _, _ in opened for block in _blocks(head)]
-    ends = np.array([end for block in blocks for end in block.ends_us], np.int64)
-    if not len(ends):
-        return None
-    if (np.diff(ends) <= 0).any():
+    """What `fold_rows` makes of the rows of these packs, without making the rows. None without rows.
+
+    Raises:
+        RuntimeError: the compiled core is not built.
+    """
+    found = compiled_fold().fold(bodies)
+    if found is None:  # rows that came twice or out of order, or nothing at all
         return fold_rows(host_id, [row for body in bodies for row in unpack_rows(body, method)])
-    parts: dict[str, list[Ints]] = {name: [] for name in WIDTHS}
-    numbers, at = _unshuffle([raw for _, _, raw in opened]), 0
-    for lengths, rows in _runs(blocks):
-        stop = at + rows * sum(max(length, 0) for length in lengths)
-        for name, values in _columns(numbers[at:stop].reshape(rows, -1), lengths).items():
-            parts[name].append(values)
-        at = stop
-    sizes = [size for block in blocks for size in (len(block.tiers),) * len(block.ends_us)]
-    strata = Strata(
-        n_intervals=len(ends),
-        interval=np.repeat(np.arange(len(ends)), sizes),
-        tiers=[tier for block in blocks for tier in block.tiers * len(block.ends_us)],
-        columns={name: values[0] if len(values) == 1 else np.concatenate(values) for name, values in parts.items()},
-        bits_per_interval=max(block.bits_per_interval for block in blocks),
+    ends_us, groups, sums, history = found
+    shape = (len(ends_us), len(groups))
+    shaped = {
+        name: values.reshape(shape if width == 1 else (*shape, width))
+        for (name, width), values in zip(_SUMS, sums, strict=True)
+    }
+    folded = Folded(**{field: shaped.pop(field) for field, _ in FOLDED_COLUMNS.values()})
+    return make_series(host_id, method, ends_us, FoldedStrata(tuple(groups), folded, Beside(shaped), history))
+
+
+_RULES = {"kinds": "kinds", "page_sizes": "page_sizes", "validity": "validity"} | {
+    name: {"age_bytes": "age", "never_bytes": "never"}.get(name, "sum") for name in FOLDED_COLUMNS
+}
+"""What folding does with columns that the contract has no rule for."""
+_SUMS = tuple(FOLDED_COLUMNS.values()) + tuple(BESIDE_WIDTHS.items())
+"""Names and numbers of values of the sums, in the order of the columns that they are of."""
+
+
+@lru_cache(maxsize=1)
+def compiled_fold() -> "HeatFold":
+    """The fold of the compiled core, with the columns of the contract."""
+    core = compiled_core("HeatFold", "folding packs of heat needs")
+    plain = [(name, 1, _RULES[name], None) for name in _ARRAYS[: -len(HEAT_COLUMNS)]]
+    told = [
+        (column.name, column.width, column.rule or _RULES.get(column.name, ""), column.absent)
+        for column in HEAT_COLUMNS
+    ]
+    fold: HeatFold = core.HeatFold(
+        [*plain, *told],
+        edges=list(EDGES),
+        hot_window=HOT_WINDOW,
+        most_kind=MOST_KIND,
+        small_page_bytes=SMALL_PAGE_BYTES,
     )
-    return make_series(host_id, method, ends, strata)
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Rows of one shape: `lengths` of their columns, tiers of the strata of each."""
-
-    ends_us: list[int]
-    tiers: list[str]
-    lengths: list[int]
-    bits_per_interval: int
+    return fold
 
 
 def _open(body: bytes) -> tuple[list[Any], Ints]:
@@ -210,15 +223,6 @@ def _unshuffle(raws: Sequence[bytes]) -> Ints:
     for place, plane in enumerate(planes):  # transposed as a whole it takes twice as long
         octets[:, place] = plane
     return values.astype(np.int64, copy=False)
-
-
-def _blocks(head: bytes) -> list[_Block]:
-    """The rows of a pack: one block where they are alike, as they nearly always are, else one for each."""
-    alike = _read_alike(head)
-    if alike is not None:
-        ends, row = alike
-        return [_Block(ends, row[_TIERS], row[_LENGTHS], _bits(row))]
-    return [_Block([row[0]], row[_TIERS], row[_LENGTHS], _bits(row)) for row in json.loads(head)]
 
 
 def _read_alike(head: bytes) -> tuple[list[int], Sequence[Any]] | None:
@@ -251,28 +255,3 @@ def _read_shape(text: bytes) -> tuple[Any, ...] | None:
         return None
     lengths = row[_LENGTHS] if len(row) > _LENGTHS else None
     return row if isinstance(lengths, list) and all(isinstance(n, int) for n in lengths) else None
-
-
-def _bits(row: Sequence[Any]) -> int:
-    """Bits per interval, which earlier releases did not write."""
-    return int(row[_BITS]) if len(row) > _BITS else 1
-
-
-def _runs(blocks: Sequence[_Block]) -> list[tuple[list[int], int]]:
-    """Lengths of columns, each with the number of rows in a row that have them."""
-    grouped = groupby(blocks, key=lambda block: block.lengths)
-    return [(lengths, sum(len(block.ends_us) for block in run)) for lengths, run in grouped]
-
-
-def _columns(data: Ints, lengths: Sequence[int]) -> dict[str, Ints]:
-    """The columns that folding needs, of rows with the same lengths; what they lack is filled."""
-    n, strata = len(data), lengths[_KINDS]
-    found: dict[str, Ints] = {}
-    at = 0
-    for name, length in zip(_ARRAYS, lengths, strict=False):
-        if length >= 0 and name in WIDTHS:
-            found[name] = np.ascontiguousarray(data[:, at : at + length]).reshape(-1)
-        at += max(length, 0)
-    for name, value in MISSING.items():
-        found.setdefault(name, np.full(n * strata * WIDTHS[name], value, np.int64))
-    return found

@@ -11,7 +11,7 @@ from tierscope.domain._generated.heat_columns import RowColumns
 from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat.beside import Beside, join_beside
 from tierscope.domain.heat.classes import Folded
-from tierscope.domain.heat.folding import MISSING, WIDTHS, Strata, fold_strata
+from tierscope.domain.heat.folding import MISSING, WIDTHS, FoldedStrata, Strata, fold_strata
 
 Ints = npt.NDArray[np.int64]
 Group = tuple[str, str, int]
@@ -122,12 +122,11 @@ def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:
         columns={name: np.concatenate([_column(row, name) for row in rows]) for name in WIDTHS},
         bits_per_interval=max(row.bits_per_interval for row in rows),
     )
-    return make_series(host_id, rows[0].method, np.array([row.end_us for row in rows], np.int64), strata)
+    return make_series(host_id, rows[0].method, np.array([row.end_us for row in rows], np.int64), fold_strata(strata))
 
 
-def make_series(host_id: int, method: Method, ends_us: Ints, strata: Strata) -> HeatSeries:
+def make_series(host_id: int, method: Method, ends_us: Ints, found: FoldedStrata) -> HeatSeries:
     """The series of single intervals that end at `ends_us`, ascending."""
-    found = fold_strata(strata)
     return HeatSeries(
         host_id=host_id,
         method=method,
