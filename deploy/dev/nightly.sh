@@ -24,6 +24,7 @@ properties() {
     try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates tests/domain
     try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
         --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
+    try "Notebooks" .venv/bin/python -m pytest --elsewhere -k empty_environment tests/docs/test_commands.py
 }
 
 # Bounded: a proof that hangs is one that failed.

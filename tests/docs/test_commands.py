@@ -6,6 +6,8 @@ The blocks of a page are run in order in one shell, as a reader would, in a fold
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import os
 import re
@@ -31,6 +33,7 @@ from fixtures.servers import Template
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope_client import Client
 
 READERS: dict[str, Callable[[str], object]] = {"json": json.loads, "yaml": yaml.safe_load, "toml": tomllib.loads}
 LANGUAGES = {*COMMANDS, *READERS, "sql", "text"}
@@ -186,6 +189,7 @@ def index_is_away(said: str) -> bool:
     return ("No matching distribution" in said and "connection" in said) or "Read timed out" in said
 
 
+@pytest.mark.elsewhere("make nightly")  # to install what it needs takes three times as long as to run it
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs_from_an_empty_environment_and_decides(
@@ -203,6 +207,23 @@ def test_a_notebook_runs_from_an_empty_environment_and_decides(
     assert done.returncode == 0, done.stderr[-3000:]
     *_, decided = printed(ran)
     assert re.match(r"Data (mixed|measured|simulated)\. (Move \S+ first, to \d:\d|Move none yet)", decided), decided
+
+
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_asks_what_the_client_answers(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    tree = ast.parse("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
+    calls = [call for call in ast.walk(tree) if isinstance(call, ast.Call)]
+    asked = {call: call.func.attr for call in calls if isinstance(call.func, ast.Attribute) and is_client(call.func)}
+    assert len(asked) >= 4
+    for call, name in asked.items():
+        named = {word.arg: None for word in call.keywords if word.arg is not None}
+        inspect.signature(getattr(Client, name)).bind(None, *call.args, **named)
+
+
+def is_client(method: ast.Attribute) -> bool:
+    """Whether what is called is a method of the notebook's client."""
+    return isinstance(method.value, ast.Name) and method.value.id == "client"
 
 
 @pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
