@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from subprocess import PIPE
 
 import pytest
 
@@ -22,7 +23,7 @@ from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.node_fleets import dumped, several_servers
 from factories.populated import populate
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -47,19 +48,25 @@ DIES = """
     from tierscope.core.database import Database
     from tierscope.usecases.nodes import moves
 
-    url, host, to, step, times = sys.argv[1:]
-    real, calls = getattr(moves, step), []
+    url, host = sys.argv[1:]
+    for line in sys.stdin:
+        to, step, times = line.split()
+        child = os.fork()
+        if child == 0:
+            real, calls = getattr(moves, step), []
 
-    def dies(*arguments, **named):
-        calls.append(1)
-        if len(calls) == int(times):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments, **named)
+            def dies(*arguments, **named):
+                calls.append(1)
+                if len(calls) == int(times):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*arguments, **named)
 
-    setattr(moves, step, dies)
-    moves.Moves(Database(url)).move([host], to, actor="test")
+            setattr(moves, step, dies)
+            moves.Moves(Database(url)).move([host], to, actor="test")
+            os._exit(0)
+        print(os.waitpid(child, 0)[1], flush=True)
 """
-"""A process that is killed as it calls one of the steps for the so manieth time."""
+"""For each line that it reads it has a process killed, which moves a host, at the so manieth call of a step."""
 
 KILLED = (
     ("copy_hosts", 1),
@@ -254,22 +261,25 @@ def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(fleet: Database) -> 
     host = populate(fleet, n_hosts=2).ids["host_id"][1]
     before = dumped(fleet)
     homes = ["n1", "n2"]
-    for step, times in KILLED:
-        here, there = homes
-        killed = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(DIES), fleet.url, host, there, step, str(times)],
-            env=os.environ,
-            check=False,
-        )
-        assert killed.returncode == -signal.SIGKILL, step
-        assert dumped(fleet) == before, step
-        owner = there if step == "delete_hosts" else here
-        assert Nodes(fleet).number_of(number_of(fleet, host)) == int(owner[1:]), step
-        Moves(fleet).move([host], there, actor="test")
-        assert dumped(fleet) == before, step
-        assert hosts_of(fleet)[1:] == ([0, 1] if there == "n2" else [1, 0]), "nothing is left behind"
-        assert moving(fleet) == 0, step
-        homes.reverse()
+    words = [sys.executable, "-c", textwrap.dedent(DIES), fleet.url, host]
+    with subprocess.Popen(words, text=True, stdin=PIPE, stdout=PIPE) as dying:
+        assert dying.stdin is not None
+        assert dying.stdout is not None
+        for step, times in KILLED:
+            here, there = homes
+            dying.stdin.write(f"{there} {step} {times}\n")
+            dying.stdin.flush()
+            assert dying.stdout.readline() == f"{int(signal.SIGKILL)}\n", step
+            assert dumped(fleet) == before, step
+            owner = there if step == "delete_hosts" else here
+            assert Nodes(fleet).number_of(number_of(fleet, host)) == int(owner[1:]), step
+            Moves(fleet).move([host], there, actor="test")
+            assert dumped(fleet) == before, step
+            assert hosts_of(fleet)[1:] == ([0, 1] if there == "n2" else [1, 0]), "nothing is left behind"
+            assert moving(fleet) == 0, step
+            homes.reverse()
+        dying.stdin.close()
+        assert dying.wait(DEADLINE_SECONDS) == 0
 
 
 @native
