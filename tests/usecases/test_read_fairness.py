@@ -13,7 +13,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Window
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 from tierscope.storage.base.subjects import find_host, services_of_host
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import host_named

@@ -9,7 +9,7 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 from tierscope.usecases.fairness.answers import HostFairness, ServiceFairness, TenantKind
 from tierscope.usecases.fairness.limit_answers import HostLimits
 from tierscope.usecases.fairness.limits import LimitReads, WantedLimits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tierscope.cli.base.instance import find_instance
-from tierscope.core.database import Database
 from tierscope.core.embedded.state import load
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
@@ -30,6 +29,7 @@ def first_link(database_url: str, address: str, *, private: bool) -> list[str]:
     them gets it. In a log it is how to get one. A database that cannot be reached yet, or has no schema, is left to
     those who wait for it.
     """
+    from tierscope.core.database import Database
     from tierscope.usecases.access.tokens import Access
     from tierscope.usecases.operate.readiness import Readiness
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import getuser
+from typing import TYPE_CHECKING
 
 from tierscope.cli.base.instance import find_instance
-from tierscope.core.database import Database
 from tierscope.core.embedded.state import load
 from tierscope.core.errors import ConfigurationError
 from tierscope.core.settings import Settings
+
+if TYPE_CHECKING:
+    from tierscope.core.database import Database
 
 
 def resolve_url(settings: Settings, *, demo: bool = False) -> str:
@@ -35,6 +38,8 @@ def resolve_url(settings: Settings, *, demo: bool = False) -> str:
 @contextmanager
 def open_database(settings: Settings, *, demo: bool = False) -> Iterator[Database]:
     """Yield the database that a command works on."""
+    from tierscope.core.database import Database
+
     database = Database(resolve_url(settings, demo=demo), pool_size=2)
     try:
         yield database

@@ -9,7 +9,7 @@ import typer
 from tierscope.cli.base.exits import NOT_ENOUGH_DATA, print_json
 from tierscope.cli.base.figures import figure_text
 from tierscope.core.settings import Settings
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure

@@ -13,9 +13,7 @@ from time import monotonic
 
 from tierscope.cli.base.instance import Instance
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess
-from tierscope.usecases.access.tokens import Access
 
 INTERVAL_SECONDS = 60
 _STATUS_FRESH = timedelta(seconds=3 * INTERVAL_SECONDS)
@@ -118,6 +116,9 @@ def provide_join_token(
     """Leave a join token for an agent or a fleet that has not enrolled yet: `enrolled` is what it writes then."""
     if enrolled.exists():
         return
+    from tierscope.core.database import Database
+    from tierscope.usecases.access.tokens import Access
+
     database = Database(instance.read_database_url(), pool_size=1)
     try:
         token = Access(database).create_join_token(

@@ -10,7 +10,6 @@ from typing import Self
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.instance.agent import AgentFiles, provide_join_token
 from tierscope.cli.instance.workloads import HOSTS_EACH, kept_workloads
-from tierscope.core.database import Database
 from tierscope.core.embedded.service import ServiceProcess
 from tierscope.core.settings import Settings
 
@@ -80,6 +79,7 @@ def enter_decisions(instance: Instance) -> bool:
         ValueError: what it wrote cannot be read.
     """
     # What supervises real data does without the analytics behind this.
+    from tierscope.core.database import Database
     from tierscope.usecases.operate.demonstration import TRIED, Demonstration
 
     tried = TRIED.validate_json((AgentFiles(instance.places.agent_state).state_dir / "experiments.json").read_bytes())

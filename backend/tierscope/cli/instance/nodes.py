@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tierscope.cli.base.instance import Instance
-from tierscope.core.database import Database
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.places import Places, find_places, prepare
-from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
+
+if TYPE_CHECKING:
+    from tierscope.core.embedded.postgres import PostgresCluster
 
 MOST_NODES = 8
 
@@ -27,6 +29,8 @@ def open_nodes(instance: Instance, account: Account, count: int) -> Iterator[tup
     Raises:
         EmbeddedError: one cannot be made.
     """
+    from tierscope.core.embedded.postgres import open_cluster
+
     wanted = {f"n{number}": _places(instance, f"n{number}") for number in range(1, count + 1)}
     for name, places in sorted((node_places(instance) | wanted).items()):
         prepare(places, account)
@@ -42,6 +46,7 @@ def add_nodes(database_url: str, urls: dict[str, str]) -> list[str]:
         Conflict: a server holds something else.
         ConfigurationError: the database user may not make foreign servers.
     """
+    from tierscope.core.database import Database
     from tierscope.usecases.nodes.changes import NodeChanges
 
     with closing(Database(database_url, pool_size=1)) as database:

@@ -8,22 +8,12 @@ protection, limit: `memory.low` and `memory.max` know no tiers (kernel, Document
 by the top tier's share of the host's memory they say how much of the top tier they stand for.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Basis = Literal["hot", "resident", "protection", "limit"]
-BASES: tuple[Basis, ...] = get_args(Basis)
-MEANINGS: Mapping[Basis, str] = {
-    "hot": "hot memory first, the rest of the top tier by the rest of resident memory",
-    "resident": "by resident memory",
-    "protection": "memory.low or memory.min, scaled to the top tier, first; the rest by the rest of resident memory",
-    "limit": "memory.high or memory.max, scaled to the top tier: a ceiling, whatever others hold",
-}
 
 
 @dataclass(frozen=True, slots=True)

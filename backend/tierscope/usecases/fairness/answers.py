@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 
 TenantKind = Literal["service", "cgroup"]
 Sureness = Literal["counted", "correlated", "possible"]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Window
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, ConfigurationError
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.fairness.limits import JoinedTrace, TenantReplay, TenantSimulator, join_tenants, paired_error
-from tierscope.domain.fairness.shares import Basis
+from tierscope.domain.fairness.vocabulary import Basis
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.knobs.policy import HostPolicy, policy_of_host
 from tierscope.domain.simulate import TenantSetting

@@ -8,7 +8,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
-from tierscope.domain.fairness.shares import BASES, Basis
+from tierscope.domain.fairness.vocabulary import BASES, Basis
 from tierscope.storage.base.subjects import SubjectHost
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Figure, Interval, Series, Window, absent, gaps_to_none
-from tierscope.domain.fairness.shares import BASES, MEANINGS, Basis, Bounded, fair_bounds, fair_of_seen, scaled
+from tierscope.domain.fairness.shares import Bounded, fair_bounds, fair_of_seen, scaled
+from tierscope.domain.fairness.vocabulary import BASES, MEANINGS, Basis
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE
 from tierscope.domain.heat.summary import mean_classes
 from tierscope.usecases.fairness.answers import FairShare, TenantShare
