@@ -92,7 +92,7 @@ def attack(assault: Assault) -> None:
                 assault.found(f"GET {base}{path[:60]}: a file of the machine was answered")
             if b"\r\nset-cookie: x=y" in said.lower():
                 assault.found(f"GET {base}{path[:60]}: a header of one's own was answered")
-    for path, name, place in assault.some(_parameters(), 60):
+    for path, name, place in assault.some(_parameters(), 20):
         for value in assault.some(_VALUES, 1):
             _read(assault, path, name, place, value)
     _cursors(assault)

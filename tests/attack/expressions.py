@@ -135,7 +135,7 @@ def _rules_named(assault: Assault, name: str) -> Iterator[str]:
 
 def _queries(assault: Assault, patterns: list[str]) -> None:
     """Filters, selectors and searches: every query parameter that takes a text."""
-    for path, name in assault.some(_texts(), 40):
+    for path, name in assault.some(_texts(), 12):
         for pattern in assault.some(patterns, 1):
             for value in (pattern, f'{{instance=~"{pattern}"}}', f"host=~{pattern}"):
                 assault.ask("GET", f"{path}?{urlencode({name: value})}", headers=assault.arena.admin)
