@@ -348,7 +348,7 @@ def test_triangular_quantiles_at_every_place_of_the_mode(item: Range) -> None:
 
 
 def test_a_loss_of_log_normal_odds_has_its_median_and_bounds() -> None:
-    loss = LogOdds(0.02, 0.5)
+    loss = LogOdds(0.02, 2.0, 0.5)
     scenario = replace(worked_example(), options=(replace(worked_example().options[0], loss=loss),))
     option = only_option(scenario, draws=20_000)
     upper = 0.02 / 0.98 * math.exp(1.6448536269514722 * 0.5)
@@ -356,6 +356,10 @@ def test_a_loss_of_log_normal_odds_has_its_median_and_bounds() -> None:
     assert_allclose(option.saving, option.saving_as_given, rtol=0.02)
     share_beyond = np.mean(option.distribution.saving < only_option(at_loss(scenario, loss.high)).saving)
     assert_allclose(share_beyond, 0.05, atol=0.006)
+    lower = 0.02 / 0.98 * math.exp(-1.6448536269514722 * 2.0)
+    assert_allclose(loss.low, lower / (1.0 + lower))
+    share_below = np.mean(option.distribution.saving > only_option(at_loss(scenario, loss.low)).saving)
+    assert_allclose(share_below, 0.05, atol=0.006)
     assert option.tornado[0].input == "loss"
 
 

@@ -98,7 +98,7 @@ def random_design(name: str, dice: random.Random) -> Design:
     loss = (
         random_range(0.0, 0.2, dice)
         if dice.random() < 0.5
-        else LogOdds(dice.uniform(0.001, 0.1), dice.uniform(0.1, 1.0))
+        else LogOdds(dice.uniform(0.001, 0.1), dice.uniform(0.1, 2.0), dice.uniform(0.1, 1.0))
     )
     return Design(
         name,

@@ -110,6 +110,10 @@ def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_p
     assert view.placement.source == "simulated:tpp"
     assert "accessed bits do not tell" in view.placement.why
     assert "stand_in" in {item.name for item in view.assumptions}
+    active = {share: (away.lo, away.hi) for share, away in found.placement.shares}[0.8]
+    at_four = next(one for one in view.candidates if one.name == "4:1").share_on_slow.interval
+    assert at_four is not None
+    assert at_four.lo < active[0] / 10.0, "busy pages may serve far more than active intervals say"
     assert all((share.hi >= 1.5 * share.value or share.hi == 1.0) for _, share in found.placement.shares)
 
 

@@ -19,6 +19,14 @@ def test_what_one_scenario_has_and_another_lacks_differs() -> None:
 
 
 def test_a_loss_of_nothing_is_certain() -> None:
-    assert believed(0.0, 0.02).is_certain
-    assert believed(0.01, 0.01).is_certain
-    assert math.isclose(believed(0.01, 0.05).high, 0.05)
+    assert believed(None, 0.0, 0.02).is_certain
+    assert believed(None, 0.01, 0.01).is_certain
+    assert math.isclose(believed(None, 0.01, 0.05).high, 0.05)
+
+
+def test_both_bounds_of_a_belief_are_its_percentiles() -> None:
+    loss = believed(0.0002, 0.01, 0.05)
+    assert math.isclose(loss.low, 0.0002)
+    assert math.isclose(loss.value, 0.01)
+    assert math.isclose(loss.high, 0.05)
+    assert believed(0.0, 0.01, 0.05).low > 0.0

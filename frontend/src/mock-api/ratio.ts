@@ -164,6 +164,7 @@ export function ratio(serviceId: string, target: number): Ratio {
       : {
           dram_ratio: sweepShares,
           share_on_slow: sweepShares.map(onSlow),
+          loss_lower: sweepShares.map((share) => 0.02 * onSlow(share) ** 1.5),
           loss_median: sweepShares.map((share) => 0.2 * onSlow(share) ** 1.5),
           loss_upper: sweepShares.map((share) => 0.9 * onSlow(share) ** 1.5),
         },

@@ -3456,9 +3456,10 @@ class RatioStep(TypedDict):
 
 
 class RatioSweep(TypedDict):
-    """Losses over all DRAM shares; the upper ones hold with the level of the answer."""
+    """Losses over all DRAM shares; lower and upper ones hold with the level of the answer, each by itself."""
 
     dram_ratio: list[float]
+    loss_lower: list[float]
     loss_median: list[float]
     loss_upper: list[float]
     share_on_slow: list[float]

@@ -17,9 +17,10 @@ from tierscope.domain.ratio.choice import (
     judge,
     settle,
 )
-from tierscope.domain.ratio.grade import RatioGrade, Seen, grade_of, reached_at, total_sd, unseen_sd
+from tierscope.domain.ratio.grade import ACTIVE_SD, RatioGrade, Seen, grade_of, reached_at, total_sd, unseen_sd
 
 __all__ = [
+    "ACTIVE_SD",
     "HEADROOM",
     "RATIOS",
     "STALLS_MAX",

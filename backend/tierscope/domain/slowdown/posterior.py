@@ -95,12 +95,15 @@ class ShareOnSlow:
         below = self.log_centre_below - math.log(max(self.lo, _SMALLEST_SHARE))
         return max(below, 0.0) / normal_quantile((1.0 + self.level) / 2)
 
-    def widened(self, log_sd: float) -> "ShareOnSlow":
-        """The same with an error of its logarithm more, `log_sd` its standard deviation."""
-        if log_sd <= 0.0:
+    def widened(self, log_sd: float, *, less_sd: float = 0.0) -> "ShareOnSlow":
+        """The same with an error of its logarithm more, `log_sd` its standard deviation.
+
+        `less_sd`: that of an error by which the true share can only be smaller.
+        """
+        if log_sd <= 0.0 and less_sd <= 0.0:
             return self
         z = normal_quantile((1.0 + self.level) / 2)
-        below, above = z * log_sd, z * log_sd
+        below, above = z * math.hypot(log_sd, less_sd), z * log_sd
         if self.lo > 0.0:
             below = math.hypot(below, math.log(self.value / self.lo))
         if 0.0 < self.value < self.hi:

@@ -89,7 +89,8 @@ def _draw_loss(loss: Loss, normal: Floats) -> Floats:
 def _of_log_odds(loss: LogOdds, normal: Floats) -> Floats:
     if loss.is_certain:
         return np.full_like(normal, loss.median)
-    odds = loss.median / (1.0 - loss.median) * np.exp(loss.sd * normal)
+    sd = np.where(normal < 0.0, loss.sd_below, loss.sd_above)
+    odds = loss.median / (1.0 - loss.median) * np.exp(sd * normal)
     return np.minimum(odds / (1.0 + odds), HIGHEST_LOSS)
 
 

@@ -75,13 +75,18 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class LogOdds:
-    """A loss whose odds l / (1 - l) are log-normal: what ratio advice believes (median, sd of the logarithm)."""
+    """A loss whose odds l / (1 - l) are log-normal on each side of their median: what ratio advice believes.
+
+    `sd_below` and `sd_above`: of the logarithm, below and above the median.
+    """
 
     median: float
-    sd: float
+    sd_below: float
+    sd_above: float
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.median <= HIGHEST_LOSS and math.isfinite(self.sd) and self.sd >= 0.0):
+        sds = self.sd_below, self.sd_above
+        if not (0.0 < self.median <= HIGHEST_LOSS and all(math.isfinite(sd) and sd >= 0.0 for sd in sds)):
             raise ValueError(f"a loss of uncertain odds has a median in (0, {HIGHEST_LOSS}] and sd >= 0")
 
     @property
@@ -92,22 +97,22 @@ class LogOdds:
     @property
     def low(self) -> float:
         """The 5th percentile."""
-        return self._at(-UPPER_QUANTILE)
+        return self._at(-UPPER_QUANTILE * self.sd_below)
 
     @property
     def high(self) -> float:
         """The 95th percentile."""
-        return self._at(UPPER_QUANTILE)
+        return self._at(UPPER_QUANTILE * self.sd_above)
 
     @property
     def is_certain(self) -> bool:
         """Whether there is nothing to draw."""
-        return self.sd == 0.0
+        return self.sd_below == self.sd_above == 0.0
 
-    def _at(self, quantile: float) -> float:
-        if self.sd == 0.0:
+    def _at(self, distance: float) -> float:
+        if distance == 0.0:
             return self.median
-        odds = self.median / (1.0 - self.median) * math.exp(quantile * self.sd)
+        odds = self.median / (1.0 - self.median) * math.exp(distance)
         return min(odds / (1.0 + odds), HIGHEST_LOSS)
 
 

@@ -310,6 +310,7 @@ def _sweep(fine: Choice) -> RatioSweep:
     return RatioSweep(
         dram_ratio=tuple(item.dram_share for item in found),
         share_on_slow=tuple(item.share.value for item in found),
+        loss_lower=tuple(item.loss_lower for item in found),
         loss_median=tuple(item.loss_median for item in found),
         loss_upper=tuple(item.loss_upper for item in found),
     )

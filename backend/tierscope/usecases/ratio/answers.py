@@ -57,10 +57,11 @@ class RatioCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RatioSweep:
-    """Losses over all DRAM shares; the upper ones hold with the level of the answer."""
+    """Losses over all DRAM shares; lower and upper ones hold with the level of the answer, each by itself."""
 
     dram_ratio: tuple[float, ...]
     share_on_slow: tuple[float, ...]
+    loss_lower: tuple[float, ...]
     loss_median: tuple[float, ...]
     loss_upper: tuple[float, ...]
 

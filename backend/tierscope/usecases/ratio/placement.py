@@ -14,7 +14,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window
 from tierscope.domain.knobs.policy import HostPolicy
-from tierscope.domain.ratio import Placement, Seen, total_sd, unseen_sd
+from tierscope.domain.ratio import ACTIVE_SD, Placement, Seen, total_sd, unseen_sd
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.slowdown import LEVEL, ShareOnSlow
 from tierscope.usecases.curve.pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
@@ -36,7 +36,8 @@ class PlacementFacts:
 
     `seen`: what the page samples behind it showed. `beside`: the best static placement, where this is a replayed one.
     `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance. `replay_lacks`: what would
-    have to be sampled before a replay can take their place.
+    have to be sampled before a replay can take their place. `counts`: whether accesses were counted; else active
+    intervals of pages stand for them, and slow memory serves less than `at` says.
     """
 
     source: str
@@ -48,6 +49,7 @@ class PlacementFacts:
     n_samples: int
     n_intervals: int
     method: str
+    counts: bool
     assumptions: tuple[RatioAssumption, ...]
     made_at: datetime | None = None
     beside: "PlacementFacts | None" = None
@@ -57,10 +59,11 @@ class PlacementFacts:
     def for_ratio(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
         unseen = total_sd(unseen_sd(self.seen))
+        active = 0.0 if self.counts else ACTIVE_SD
 
         def at(dram_share: float) -> ShareOnSlow:
             held = dram_share * (1.0 - headroom)
-            share = self.at(held).widened(unseen)
+            share = self.at(held).widened(unseen, less_sd=active)
             return share.as_bounds(1.0 - held) if self.are_bounds else share
 
         return at
@@ -133,7 +136,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
                 "",
                 "A",
                 "accessed bits count no accesses; busy pages have more of them per interval, so that slow memory"
-                " serves less than this says",
+                " serves less than this says, in one of twenty traces a sixtieth of it: the lower end allows for that",
             )
         )
     return PlacementFacts(
@@ -146,6 +149,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
         n_samples=pages.n_samples,
         n_intervals=pages.n_intervals,
         method=pages.samples.method.family,
+        counts=pages.samples.counts,
         assumptions=tuple(assumptions),
     )
 
@@ -206,6 +210,7 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         n_samples=placement.n_samples,
         n_intervals=placement.n_intervals,
         method=placement.method,
+        counts=best.counts,
         assumptions=(
             *assume_replay(label, placement.warm_up_intervals),
             *_assume_stand_in(policy, running.policy),

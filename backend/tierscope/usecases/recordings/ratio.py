@@ -107,5 +107,6 @@ def _place(trace: "SimulationTrace", page_bytes: int, interval_s: float, window:
         n_samples=trace.pages,
         n_intervals=trace.intervals,
         method=METHOD,
+        counts=True,
         assumptions=assume_replay(policy.label, warm_up),
     )

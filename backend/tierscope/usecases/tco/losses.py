@@ -28,7 +28,7 @@ from tierscope.domain.simulate import Loss as SimulatedLoss
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
-from tierscope.usecases.ratio.answers import Ratio
+from tierscope.usecases.ratio.answers import Ratio, RatioSweep
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.views import SweepRun
@@ -50,6 +50,8 @@ ADVICE_SECONDS = 300.0
 MOST_KEPT = 64
 SHARE_TOLERANCE = 0.02
 """DRAM shares of a run and of a host that differ by no more are taken to be the same."""
+LEAST_LOSS = 1e-6
+"""Smaller lower bounds are taken as this one: none at all has no logarithm."""
 _ALL_DRAM = 1.0
 _LOSS_TARGET = 0.05
 
@@ -132,11 +134,7 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
     if not min(shares) <= share <= max(shares):
         why = f"advice reaches from {min(shares):.0%} to {max(shares):.0%} of the memory in DRAM, not {share:.1%}"
         return _missing(path, host, why, "State the loss as a number, or another DRAM share.")
-    order = np.argsort(shares)
-    at = np.asarray(shares)[order]
-    median = float(np.interp(share, at, np.asarray(advice.sweep.loss_median)[order]))
-    upper = float(np.interp(share, at, np.asarray(advice.sweep.loss_upper)[order]))
-    loss = believed(median, upper)
+    loss = advised_loss(advice.sweep, share)
     source = (
         f"{advice.grade} ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
     )
@@ -187,18 +185,37 @@ def _replay(workload: str, policy: PolicyName, dram_ratio: float) -> SimulatedLo
 
 
 def _of_replay(kind: Literal["sweep", "workload"], median: float, upper: float, source: str) -> FoundLoss:
-    loss = believed(median, upper)
+    loss = believed(None, median, upper)
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
     return FoundLoss(loss, LossSource(kind, loss.value, loss.low, loss.high, spread, source, simulated=True))
 
 
-def believed(median: float, upper: float) -> Loss:
-    """The log-normal odds that have this median and this one-sided 95 % bound; a loss of zero is certain."""
+def advised_loss(sweep: RatioSweep, share: float) -> Loss:
+    """What ratio advice believes of the loss at a DRAM share within its sweep."""
+    order = np.argsort(sweep.dram_ratio)
+    at = np.asarray(sweep.dram_ratio)[order]
+    ends = (sweep.loss_lower, sweep.loss_median, sweep.loss_upper)
+    lower, median, upper = (float(np.interp(share, at, np.asarray(end)[order])) for end in ends)
+    return believed(lower, median, upper)
+
+
+def believed(lower: float | None, median: float, upper: float) -> Loss:
+    """The odds, log-normal on each side of their median, that have these one-sided 95 % bounds.
+
+    Without a lower bound both sides are alike. A loss of zero is certain.
+    """
     if not 0.0 < median < HIGHEST_LOSS:
         return Range.exactly(min(max(median, 0.0), HIGHEST_LOSS))
-    upper = min(max(upper, median), HIGHEST_LOSS)
-    spread = math.log(upper / (1.0 - upper) / (median / (1.0 - median))) / UPPER_QUANTILE
-    return LogOdds(median, spread)
+    middle = _log_odds(median)
+    above = (_log_odds(min(max(upper, median), HIGHEST_LOSS)) - middle) / UPPER_QUANTILE
+    if lower is None:
+        return LogOdds(median, above, above)
+    least = min(max(lower, LEAST_LOSS), median)
+    return LogOdds(median, (middle - _log_odds(least)) / UPPER_QUANTILE, above)
+
+
+def _log_odds(loss: float) -> float:
+    return math.log(loss / (1.0 - loss))
 
 
 def dram_share(host: HostDocument) -> float:

@@ -16,7 +16,7 @@ from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_
 from tierscope.storage.fleet.services import ServiceRow, count_hosts, find_service, list_services
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
-from tierscope.usecases.tco.losses import ServiceFacts, believed
+from tierscope.usecases.tco.losses import ServiceFacts, advised_loss
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
     HostDocument,
@@ -227,10 +227,7 @@ def _loss_at(advice: Ratio, share: float) -> tuple[float, float, float]:
     assert advice.sweep is not None
     if share >= _ALL_DRAM:
         return 0.0, 0.0, 0.0
-    order = np.argsort(advice.sweep.dram_ratio)
-    at = np.asarray(advice.sweep.dram_ratio)[order]
-    median = float(np.interp(share, at, np.asarray(advice.sweep.loss_median)[order]))
-    loss = believed(median, float(np.interp(share, at, np.asarray(advice.sweep.loss_upper)[order])))
+    loss = advised_loss(advice.sweep, share)
     return loss.value, loss.low, min(loss.high, HIGHEST_LOSS)
 
 

@@ -10108,11 +10108,13 @@ export interface components {
         };
         /**
          * RatioSweep
-         * @description Losses over all DRAM shares; the upper ones hold with the level of the answer.
+         * @description Losses over all DRAM shares; lower and upper ones hold with the level of the answer, each by itself.
          */
         RatioSweep: {
             /** Dram Ratio */
             dram_ratio: number[];
+            /** Loss Lower */
+            loss_lower: number[];
             /** Loss Median */
             loss_median: number[];
             /** Loss Upper */

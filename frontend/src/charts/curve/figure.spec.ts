@@ -10,6 +10,7 @@ const advice = ratio('svc-redis', 0.05)
 const sweep = {
   dram_ratio: [0.2, 0.4, 0.6],
   share_on_slow: [0, 0, 0],
+  loss_lower: [0.1, 0.05, 0.02],
   loss_median: [0.4, 0.2, 0.1],
   loss_upper: [0.8, 0.5, 0.1],
 }
