@@ -16,7 +16,8 @@ from tierscope.cli.base.instance import find_instance
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
 from tierscope.cli.instance.components import Runtime
-from tierscope.cli.instance.run import InstanceRun, Options
+from tierscope.cli.instance.options import Options
+from tierscope.cli.instance.run import InstanceRun
 from tierscope.core.clock import clock_set
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare

@@ -22,6 +22,7 @@ from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_ap
 from tierscope.cli.instance.fleet import FleetLog, enter_decisions, make_fleet
 from tierscope.cli.instance.heat import ask_sources, kept_programs, say_sources
 from tierscope.cli.instance.nodes import add_nodes, open_nodes
+from tierscope.cli.instance.options import Options
 from tierscope.cli.instance.reach import check_settings_readable
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -51,18 +52,6 @@ _SERVICES = {
     "api": "tierscope/api",
     "worker": "tierscope/worker",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user asked `up` for."""
-
-    port: int
-    agent: bool = True
-    nodes: int = 0
-    """Further database servers of the demo, at least; those that were made before start too."""
-    private: bool = False
-    """Whether what is said goes to a terminal, and into no file."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ from tierscope.cli.instance.claim import AlreadyRunningError
 from tierscope.cli.instance.down import stop_orphans
 from tierscope.cli.instance.heat import keep_programs, program_of
 from tierscope.cli.instance.nodes import MOST_NODES, node_places
+from tierscope.cli.instance.options import Options
 from tierscope.cli.instance.status import describe, unhealthy
 from tierscope.cli.instance.workloads import check_workloads, keep_workloads, kept_workloads
 from tierscope.core.embedded.account import choose_account
@@ -27,9 +28,6 @@ from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.private_files import open_log
 from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
-
-if TYPE_CHECKING:
-    from tierscope.cli.instance.run import Options
 
 _POLL_SECONDS = 0.5
 _REPEAT_SECONDS = 20.0
@@ -75,8 +73,6 @@ def up(
     no_heat: Annotated[bool, typer.Option("--no-heat", help="Forget the programs that --heat named before.")] = False,
 ) -> None:
     """Start database, queue, API, worker and an agent on this host, and look after them until Ctrl-C or `down`."""
-    from tierscope.cli.instance.run import InstanceRun, Options
-
     if heat and (demo or no_agent or no_heat):
         fail(
             "--heat needs an agent on this host", next_step="leave out --demo, --no-agent, --no-heat", status=BAD_USAGE
@@ -117,6 +113,8 @@ def up(
     if detach:
         _detach(instance, options, wait=not no_wait)
         return
+    from tierscope.cli.instance.run import InstanceRun
+
     try:
         InstanceRun(instance=instance, settings=settings, options=options, say=_say).run()
     except AlreadyRunningError:
