@@ -1,6 +1,7 @@
 """The time axis of an answer: buckets of one width, aligned to UTC, named by their ends."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +56,7 @@ def make_grid(window: Window, *, interval_s: float, max_points: int) -> Grid:
     start, end = window.start.timestamp(), window.end.timestamp()
     finest = [step for step in STEPS_S if step >= interval_s - 1e-6] or [DAY_S]
     multiples = (DAY_S * n for n in range(2, 10_000))
-    for step in (*finest, *multiples):
+    for step in chain(finest, multiples):
         first, last = int(start // step) + 1, int(-(-end // step))
         if last - first + 1 <= max_points:
             break

@@ -1,5 +1,6 @@
 """From heat of hosts: one row per service, method and hour or day, with all hosts in columns."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from tierscope.core.clock import utc_now
@@ -27,19 +28,21 @@ def rebuild_service_heat_1d(transaction: WriteTransaction, claimed: Claim) -> No
 
 
 def _rebuild(transaction: WriteTransaction, claimed: Claim, table: ServiceTable) -> None:
+    hosts = [host.id for host in hosts_of_service(transaction, claimed.service_id)]
     # One bucket at a time: a service may run on thousands of hosts.
     for start in claimed.buckets:
-        columns = gather_columns(transaction, table, claimed.service_id, start)
+        columns = _gather_columns(transaction, table, claimed.service_id, hosts, start)
         built_at = utc_now()
         replace_service_heat(transaction, table, claimed.service_id, [start], columns, built_at=built_at)
 
 
-def gather_columns(session: ReadSession, table: ServiceTable, service_id: int, start: datetime) -> list[HeatColumns]:
+def _gather_columns(
+    session: ReadSession, table: ServiceTable, service_id: int, host_ids: Sequence[int], start: datetime
+) -> list[HeatColumns]:
     """One bucket of all hosts, by method."""
     end = start + timedelta(microseconds=WIDTH_US[table])
     by_method: dict[Method, dict[int, list[HeatSeries]]] = {}
-    hosts = [host.id for host in hosts_of_service(session, service_id)]
-    for part in read_rollups(session, FROM_TABLES[table], service_id, start, end, hosts):
+    for part in read_rollups(session, FROM_TABLES[table], service_id, start, end, host_ids):
         by_method.setdefault(part.method, {}).setdefault(part.host_id, []).append(part)
     # A bucket that was stored twice counts once: the last one wins.
     return [make_columns([parts[-1] for parts in hosts.values()]) for hosts in by_method.values()]
