@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from fixtures.draws import drawn
 from tierscope.domain.curve.bands import HostPages
@@ -122,12 +122,11 @@ class Host:
     def recent(self, dram: float) -> tuple[float, float]:
         """The same where DRAM holds what was accessed last (Che's approximation of an LRU)."""
         density, part, accesses, stall = self.pages
-        low, high = -30.0, 60.0
-        for _ in range(28):
-            middle = (low + high) / 2
-            held = float(((1.0 - np.exp(-density * math.exp(middle))) * part).sum())
-            low, high = (middle, high) if held < dram else (low, middle)
-        missed = np.exp(-density * math.exp(middle))
+
+        def missing(log_age: float) -> float:
+            return float(part @ (1.0 - np.exp(-density * math.exp(log_age)))) - dram
+
+        missed = np.exp(-density * math.exp(float(optimize.brentq(missing, -30.0, 60.0, xtol=1e-7))))
         return float((accesses * missed).sum()), float((stall * missed).sum())
 
     def sample(self, random: np.random.Generator, per_page: float) -> HostPages:

@@ -66,7 +66,7 @@ def send_history(
     hosts: int = 3,
     days: int = 8,
     memory_bytes: Sequence[int] = (),
-    hours_of_day: Sequence[int] = tuple(range(24)),
+    hours_of_day: Sequence[int] = tuple(range(0, 24, 6)),
     pages: int = 400,
     per_page: float = 3.0,
     spread: float = 2.5,

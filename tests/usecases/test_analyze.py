@@ -37,15 +37,15 @@ class Counted:
 
 
 @cache
-def counted(name: str) -> Counted:
-    rows = pq.read_table(TRACES / f"{name}.parquet").to_pylist()
-    pages: dict[tuple[int, str], int] = {}
-    for row in rows:
-        pages.setdefault((row["page"], KIND_OF[row["kind"]]), len(pages))
-    accesses = np.zeros((len(pages), max(row["interval"] for row in rows) + 1), np.int64)
-    for row in rows:
-        accesses[pages[row["page"], KIND_OF[row["kind"]]], row["interval"]] += row["loads"] + row["stores"]
-    return Counted(accesses, np.array([kind for _, kind in pages]))
+def counted(trace: str) -> Counted:
+    table = pq.read_table(TRACES / f"{trace}.parquet")
+    kinds, kind_of_row = np.unique([KIND_OF[kind] for kind in table["kind"].to_pylist()], return_inverse=True)
+    names = ("page", "interval", "loads", "stores")
+    page, interval, loads, stores = (table[name].to_numpy().astype(np.int64) for name in names)
+    pages, place = np.unique(page * len(kinds) + kind_of_row, return_inverse=True)
+    accesses = np.zeros((len(pages), interval.max() + 1), np.int64)
+    np.add.at(accesses, (place, interval), loads + stores)
+    return Counted(accesses, kinds[pages % len(kinds)])
 
 
 @cache

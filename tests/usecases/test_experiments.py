@@ -7,7 +7,6 @@ import pytest
 
 from factories.experiments import Fleet, full_hour, make_fleet
 from fixtures.histories import Histories
-from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.usecases.experiments.reads import ExperimentReads
@@ -15,18 +14,18 @@ from tierscope.usecases.experiments.writes import ExperimentWrites, MetricReques
 from tierscope.usecases.fleet.events import Events
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-HOURS = 36
-AFTER = timedelta(hours=12)
+HOURS = 18
+AFTER = timedelta(hours=6)
 
 
 def gain_of_six(number: int, at: datetime) -> float:
-    """The first six hosts gain a tenth twelve hours before the end."""
+    """The first six hosts gain a tenth six hours before the end."""
     return 1.1 if number < 6 and at >= full_hour() - AFTER else 1.0
 
 
 def drift_of_six(number: int, at: datetime) -> float:
-    """They rise by a fifth twelve hours before the change."""
-    return 1.2 if number < 6 and at >= utc_now() - timedelta(hours=24) else 1.0
+    """They rise by a fifth six hours before the change."""
+    return 1.2 if number < 6 and at >= full_hour() - 2 * AFTER else 1.0
 
 
 def quiet(histories: Histories) -> tuple[Database, Fleet]:

@@ -105,7 +105,7 @@ def test_a_full_week_gives_a_range_with_its_evidence(histories: Histories) -> No
 
 
 def test_a_tighter_target_keeps_more_dram(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, spread=1.2)
+    database, _ = histories.copy(send_history, days=2, spread=1.2)
     loose, tight, strict = (read(database, loss_target=target).range for target in (0.2, 0.02, 0.01))
     assert loose is not None
     assert tight is not None
@@ -167,7 +167,7 @@ def send_stalls_and_benches(database: Database, hosts: Sequence[Enrolled]) -> No
 
 
 def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: Histories) -> None:
-    database, hosts = histories.copy(send_history, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
+    database, hosts = histories.copy(send_history, days=2, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
     before = read(database)
     send_stalls_and_benches(database, hosts)
     after = read(database)
@@ -187,7 +187,7 @@ def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: 
 
 
 def test_inventories_are_taken_apart_once_and_new_ones_change_the_answer(histories: Histories) -> None:
-    database, hosts = histories.copy(send_history, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
+    database, hosts = histories.copy(send_history, days=2, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
     memory = KnownMemory()
     first = read(database, memory=memory)
     send_stalls_and_benches(database, hosts)
@@ -339,7 +339,7 @@ def test_an_own_measurement_on_bounds_narrows_the_range_and_remains_one(historie
 
 
 def test_too_few_accesses_are_refused_with_the_command_that_changes_that(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, pages=40, per_page=0.01)
+    database, _ = histories.copy(send_history, days=2, pages=40, per_page=0.01)
     view = read(database)
     assert (view.answer, view.grade, view.range, view.candidates) == ("refused", None, None, ())
     assert "accesses" in view.refused[0]

@@ -75,7 +75,7 @@ def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_besi
 def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_what_that_costs(
     histories: Histories,
 ) -> None:
-    database, _ = histories.copy(send_history, knobs={NUMA_BALANCING: "0", DEMOTION: "false"})
+    database, _ = histories.copy(send_history, days=2, knobs={NUMA_BALANCING: "0", DEMOTION: "false"})
     static = read(database)
     assert replay(database)
     view = read(database)

@@ -54,7 +54,7 @@ def test_an_empty_fleet_says_why_there_is_nothing_to_start_from(database: Databa
 
 
 def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
+    database, _ = histories.copy(send_history, days=2, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
     service = service_id(database)
     found = read(database, service)
     assert (found.subject, found.n_hosts, found.n_hosts_known) == ("demo/cache", 3, 3)
@@ -83,7 +83,7 @@ def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(histories: Hi
 
 
 def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, memory_bytes=(200 * GIB,))
+    database, _ = histories.copy(send_history, days=1, memory_bytes=(200 * GIB,))
     found = read(database, service_id(database), dram_ratio=0.25)
     cxl = next(preset.spec for preset in found.presets if preset.key == "cxl")
     assert cxl is not None
@@ -92,7 +92,7 @@ def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histori
 
 
 def test_the_fleet_takes_the_advice_of_its_largest_services(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, memory_bytes=(64 * GIB,))
+    database, _ = histories.copy(send_history, days=1, memory_bytes=(64 * GIB,))
     fleet, alone = read(database), read(database, service_id(database))
     assert (fleet.subject, fleet.n_hosts) == ("fleet", 3)
     assert fleet.dram_ratio == pytest.approx(alone.dram_ratio)
