@@ -1,7 +1,7 @@
 """Heat and tiles: packs are exact, sums per hour and day are the sums of their intervals, levels are merges."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 
@@ -10,15 +10,19 @@ import pytest
 from sqlalchemy import text
 
 from factories import batches
-from factories.derived import day_before, drain, dump, internal_id, to_ns
+from factories.derived import day_before, drain, dump, internal_id, marks, to_ns
 from factories.installations import Enrolled, enrol, store
-from tierscope.core.database import Database
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.base.jobs import HEAT
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
 from tierscope.domain.heat.source import SeriesSource
 from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
+from tierscope.storage.base.dirty_buckets import append
 from tierscope.storage.heat.rows import RollupTable, read_packs, read_rollups, read_rows
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
+from tierscope.usecases.rebuild import drain as drains
+from tierscope.usecases.rebuild.heat import rebuild_heat_of_hosts
 
 DAY = timedelta(days=1)
 EPOCH_ID = 7
@@ -75,6 +79,42 @@ def test_packs_hold_exactly_what_was_live(database: Database) -> None:
     for one, other in zip(packed, live_rows(database, host, start), strict=True):
         for field in dataclasses.fields(HeatRow):
             np.testing.assert_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+
+
+def test_hosts_that_are_packed_together_get_what_each_gets_by_itself(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = day_before()
+    hosts = [enrol(database, name=f"node-{number}") for number in range(3)]
+    for host, minutes in zip(hosts, (range(1, 16), range(5, 26), range(1, 11)), strict=True):
+        send_heat(database, host, start, minutes)
+    together: list[Mapping[int, Sequence[datetime]]] = []
+
+    def noted(transaction: WriteTransaction, service_id: int, claimed: Mapping[int, Sequence[datetime]]) -> None:
+        together.append(claimed)
+        rebuild_heat_of_hosts(transaction, service_id, claimed)
+
+    def broken(*_: object) -> None:
+        raise ValueError("data that cannot be worked")
+
+    monkeypatch.setattr(drains, "rebuild_heat_of_hosts", noted)
+    drain(database)
+    few = [internal_id(database, host) for host in (hosts[0], hosts[2])]
+    assert [sorted(claimed) for claimed in together] == [few]  # the other waited with three blocks
+    packed = dump(database, ("heat", "heat_1h"))
+    assert len(packed["heat"]) == 2 + 3 + 1
+    service = the_service(database)
+    with database.write() as transaction:
+        transaction.execute(text("DELETE FROM heat"))
+        for host_id in few:
+            append(transaction, HEAT.kind, host_id, service, [start])
+        append(transaction, HEAT.kind, few[0], service, [start + timedelta(minutes=10)])
+        append(transaction, HEAT.kind, internal_id(database, hosts[1]), service, [start + timedelta(minutes=10)])
+    monkeypatch.setattr(drains, "rebuild_heat_of_hosts", broken)
+    drain(database)
+    whole = [row for row in packed["heat"] if row in dump(database, ("heat",))["heat"]]
+    assert len(whole) == 2 + 1 + 1
+    assert marks(database) == []
 
 
 def test_hours_and_days_are_the_sums_of_their_intervals(database: Database) -> None:

@@ -46,6 +46,19 @@ def due_subjects(session: ReadSession, kind: str, *, before: datetime, limit: in
     return [(row.subject_id, row.service_id) for row in rows]
 
 
+def barely_due(session: ReadSession, kind: str, *, before: datetime, most: int, limit: int) -> dict[int, list[int]]:
+    """Return subjects by service with marks of `kind` for no more than `most` buckets before `before`."""
+    statement = text(
+        "SELECT service_id, subject_id FROM marks WHERE kind = :kind AND bucket < :before"
+        " GROUP BY service_id, subject_id HAVING count(DISTINCT bucket) <= :most ORDER BY min(id) LIMIT :limit"
+    )
+    found: dict[int, list[int]] = {}
+    values = {"kind": kind, "before": before, "most": most, "limit": limit}
+    for row in session.execute(statement, values):
+        found.setdefault(row.service_id, []).append(row.subject_id)
+    return found
+
+
 def due_kinds(session: ReadSession, before: Mapping[str, datetime]) -> set[str]:
     """Return the kinds that have a mark for a bucket before their time in `before`; one look for all of them."""
     statement = text(
@@ -108,7 +121,13 @@ def waiting_subjects(
 
 
 def claim_subjects(
-    transaction: WriteTransaction, kind: str, subject_ids: Sequence[int], *, since: datetime, before: datetime
+    transaction: WriteTransaction,
+    kind: str,
+    subject_ids: Sequence[int],
+    *,
+    before: datetime,
+    since: datetime | None = None,
+    service_id: int = 0,
 ) -> dict[int, tuple[datetime, ...]]:
     """Claim the marks in [since, before) of those subjects that no other worker holds, as `claim` does of one.
 
@@ -116,18 +135,20 @@ def claim_subjects(
     """
     lock = text(
         "SELECT s FROM unnest(CAST(:subjects AS bigint[])) AS s"
-        " WHERE pg_try_advisory_xact_lock(hashtextextended(:kind || '\\:' || s || '\\:0', 7))"
+        " WHERE pg_try_advisory_xact_lock(hashtextextended(:kind || '\\:' || s || '\\:' || :service, 7))"
     )
-    held = list(transaction.execute(lock, {"kind": kind, "subjects": list(subject_ids)}).scalars())
+    asked = {"kind": kind, "subjects": list(subject_ids), "service": str(service_id)}
+    held = list(transaction.execute(lock, asked).scalars())
     if not held:
         return {}
+    after = "" if since is None else " AND bucket >= :since"
     statement = text(
-        "DELETE FROM marks WHERE kind = :kind AND service_id = 0 AND subject_id = ANY(:subjects)"
-        " AND bucket >= :since AND bucket < :before RETURNING subject_id, bucket"
+        "DELETE FROM marks WHERE kind = :kind AND service_id = :service AND subject_id = ANY(:subjects)"  # noqa: S608
+        f"{after} AND bucket < :before RETURNING subject_id, bucket"
     )
-    values = {"kind": kind, "subjects": held, "since": since, "before": before}
+    values = {"kind": kind, "service": service_id, "subjects": held, "before": before}
     found: dict[int, set[datetime]] = {}
-    for row in transaction.execute(statement, values):
+    for row in transaction.execute(statement, values if since is None else values | {"since": since}):
         found.setdefault(row.subject_id, set()).add(row.bucket)
     return {subject: tuple(sorted(buckets)) for subject, buckets in sorted(found.items())}
 

@@ -35,7 +35,7 @@ from tierscope.storage.base.binary import (
     parse_us,
     to_us,
 )
-from tierscope.storage.base.bucket_rows import delete_buckets
+from tierscope.storage.base.bucket_rows import delete_blocks, delete_buckets
 from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.tables.time import METHOD_COLUMNS, SUMMED_COLUMNS, heat_live
 
@@ -217,15 +217,15 @@ def live_row(row: Sequence[bytes | None]) -> HeatRow:
 
 
 def replace_packs(
-    transaction: WriteTransaction, host_id: int, service_id: int, blocks: Sequence[tuple[datetime, Sequence[HeatRow]]]
+    transaction: WriteTransaction, service_id: int, blocks: Mapping[tuple[int, datetime], Sequence[HeatRow]]
 ) -> None:
-    """Store packs of ten-minute blocks, one row per method, in place of what was there."""
+    """Store packs of a service, one row per host, ten-minute block and method, in place of what was there."""
     if not blocks:
         return
-    delete_buckets(transaction, "heat", host_id, service_id, [start for start, _ in blocks])
+    delete_blocks(transaction, "heat", service_id, list(blocks))
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     out = []
-    for start, rows in blocks:
+    for (host_id, start), rows in sorted(blocks.items()):
         for method in sorted({row.method for row in rows}, key=lambda method: method.backend):
             some = [row for row in rows if row.method == method]
             key = (copy.int8(host_id), copy.int8(service_id), _instant(start), *_method(method))

@@ -1,4 +1,5 @@
-"""Works through the marks: claims the buckets of one subject, rebuilds them whole, in one transaction each.
+"""Works through the marks: claims the buckets of one subject, rebuilds them whole, in one transaction each;
+heat of many hosts, and open buckets of counters, together.
 
 Any number of workers may run this at once. A claim holds an advisory lock for its transaction and deletes the marks
 before the data is read, so data that commits later brings a mark that is worked again. A failure rolls both back.
@@ -37,7 +38,15 @@ from tierscope.domain.base.jobs import (
     TILES,
     Job,
 )
-from tierscope.storage.base.dirty_buckets import Claim, claim, claim_subjects, due_kinds, due_subjects, waiting_subjects
+from tierscope.storage.base.dirty_buckets import (
+    Claim,
+    barely_due,
+    claim,
+    claim_subjects,
+    due_kinds,
+    due_subjects,
+    waiting_subjects,
+)
 from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.usecases.rebuild.counters import (
     pack_hours,
@@ -51,7 +60,7 @@ from tierscope.usecases.rebuild.counters import (
 )
 from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
 from tierscope.usecases.rebuild.gaps import pack_gap_days
-from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h
+from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h, rebuild_heat_of_hosts
 from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
@@ -87,6 +96,9 @@ REBUILDS: Mapping[Job, Rebuild] = {
 _SUBJECTS_AT_ONCE = 200
 _HOSTS_AT_ONCE = 256
 """Hosts whose open buckets are extended in one transaction."""
+_PACKED_AT_ONCE = 64
+"""Hosts whose heat of a service is packed in one transaction, where each waits with few blocks."""
+_FEW_BLOCKS = 2
 _CANDIDATES = 4096
 _EXTEND_EVERY = timedelta(seconds=2)
 """Not more often, so that what arrives all the time is taken by many hosts at once."""
@@ -210,6 +222,8 @@ class DrainMarks:
         for job in (job for job in self._jobs if job.kind in due):
             now = self._clock()
             before = _due_before(job, now, held)
+            if job is HEAT:
+                worked = self._pack_heat(deadline, before, done, between=between) > 0 or worked
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -226,6 +240,36 @@ class DrainMarks:
                 count = self._work(job, subject_id, service_id, before=before, now=now, done=done, failed=failed)
                 worked = worked or count > 0
         return worked
+
+    def _pack_heat(
+        self, deadline: datetime, before: datetime, done: Drained, *, between: Callable[[datetime], int]
+    ) -> int:
+        """Pack heat of hosts that wait with few blocks, many of a service in one transaction; how many blocks.
+
+        What could not be packed together keeps its marks, and is worked by itself.
+        """
+        with self._database.read() as session:
+            due = barely_due(session, HEAT.kind, before=before, most=_FEW_BLOCKS, limit=_CANDIDATES)
+        total = 0
+        for service_id, hosts in due.items():
+            self._order.shuffle(hosts)
+            for start in range(0, len(hosts), _PACKED_AT_ONCE):
+                if (looked := self._clock()) >= deadline:
+                    return total
+                between(looked)
+                some = hosts[start : start + _PACKED_AT_ONCE]
+                try:
+                    with self._database.write() as transaction:
+                        claimed = claim_subjects(transaction, HEAT.kind, some, before=before, service_id=service_id)
+                        if claimed:
+                            rebuild_heat_of_hosts(transaction, service_id, claimed)
+                except Exception:
+                    log.exception("heat could not be packed together", service=service_id, hosts=len(some))
+                    continue
+                blocks = sum(map(len, claimed.values()))
+                done.buckets[HEAT.kind] = done.buckets.get(HEAT.kind, 0) + blocks
+                total += blocks
+        return total
 
     def _work(
         self,

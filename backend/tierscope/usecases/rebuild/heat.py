@@ -1,5 +1,6 @@
 """From heat rows: exact packs of ten minutes, sums per hour and day."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import WriteTransaction
@@ -13,18 +14,28 @@ from tierscope.usecases.base.spans import coarser, join_spans
 
 
 def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack ten-minute blocks of one service on one host, and mark their hours.
+    """Pack ten-minute blocks of one service on one host, and mark their hours."""
+    rebuild_heat_of_hosts(transaction, claimed.service_id, {claimed.subject_id: claimed.buckets})
+
+
+def rebuild_heat_of_hosts(
+    transaction: WriteTransaction, service_id: int, claimed: Mapping[int, Sequence[datetime]]
+) -> None:
+    """The same of one service on many hosts: buckets by host.
 
     A block is made of what is packed already and of the rows that came since.
     """
-    host_id, service_id = claimed.subject_id, claimed.service_id
-    blocks: dict[datetime, list[HeatRow]] = {}
-    for start, end in join_spans(claimed.buckets, HEAT.width_us):
-        for row in read_rows(transaction, service_id, start, end, [host_id]).get(host_id, []):
-            block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)
-            blocks.setdefault(block, []).append(row)
-    replace_packs(transaction, host_id, service_id, sorted(blocks.items()))
-    dirty_buckets.append(transaction, HEAT_1H.kind, host_id, service_id, coarser(claimed.buckets, HOUR_US))
+    blocks: dict[tuple[int, datetime], list[HeatRow]] = {}
+    every = sorted({bucket for buckets in claimed.values() for bucket in buckets})
+    for start, end in join_spans(every, HEAT.width_us):
+        for host_id, rows in read_rows(transaction, service_id, start, end, list(claimed)).items():
+            for row in rows:
+                block = datetime.fromtimestamp(bucket_start(row.end_us, TEN_MINUTES_US) // 1_000_000, tz=UTC)
+                if block in claimed[host_id]:
+                    blocks.setdefault((host_id, block), []).append(row)
+    replace_packs(transaction, service_id, blocks)
+    hours = [(host_id, hour) for host_id, buckets in claimed.items() for hour in coarser(buckets, HOUR_US)]
+    dirty_buckets.append_missing(transaction, HEAT_1H.kind, hours, service_id)
 
 
 def rebuild_heat_1h(transaction: WriteTransaction, claimed: Claim) -> None:
