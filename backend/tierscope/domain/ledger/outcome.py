@@ -4,9 +4,7 @@ The mechanism is told by flows over the memory of the subject itself, none of th
 or stand. docs/method/verdict-rules.md gives the reasons.
 """
 
-import numpy as np
-
-from tierscope.domain.ledger.columns import LOADS, TRAFFIC
+from tierscope.domain.ledger.columns import COLUMN_INDEX, LOADS, TRAFFIC
 from tierscope.domain.ledger.evidence import Evidence
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.rules import (
@@ -57,9 +55,9 @@ def _traffic_outcome(ledger: Ledger) -> Outcome | None:
 
 def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
     """Sums over all intervals in which both were counted: accesses are slow while memory fills, too."""
-    one, other = (ledger.column(key) for key in keys)
-    known = np.isfinite(one) & np.isfinite(other)
-    return float(one[known].sum()), float(other[known].sum())
+    one, other = (COLUMN_INDEX[key] for key in keys)
+    known = ledger.present[:, one] & ledger.present[:, other]
+    return float(ledger.values[known, one].sum()), float(ledger.values[known, other].sum())
 
 
 def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Outcome) -> Verdict:
