@@ -22,6 +22,8 @@ MIB = 1 << 20
 _INFLATED_BYTES = 8 * MIB
 _COPY_BYTES = 64
 """The most that a copy of Snappy's block format is of."""
+_LITERAL_BYTES, _LITERAL_OF_A_BYTE = 256, 60 << 2
+"""The most that a literal is of whose length is one byte, and the tag of such a one."""
 _STRINGS, _INVENTORY, _HEAT, _PAGE_SAMPLES = 10, 11, 14, 19
 _BINARY = {"Content-Type": "application/octet-stream"}
 Content = bytes | Iterator[bytes]
@@ -154,8 +156,8 @@ def _snappy(message: bytes) -> bytes:
                 run *= 2
             out += (bytes([(_COPY_BYTES - 1) << 2 | 2]) + struct.pack("<H", period)) * (run // _COPY_BYTES)
         else:
-            run = min(60, len(message) - at)
-            out += bytes([(run - 1) << 2]) + message[at : at + run]
+            run = min(_LITERAL_BYTES, len(message) - at)
+            out += bytes([_LITERAL_OF_A_BYTE, run - 1]) + message[at : at + run]
         at += run
     return bytes(out)
 
