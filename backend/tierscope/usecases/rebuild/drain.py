@@ -1,6 +1,6 @@
-"""Works through the marks: claims the buckets of one subject, rebuilds them whole, in one transaction each;
-heat of many hosts, and open buckets of counters, together.
+"""Works through the marks: claims the buckets of one subject, rebuilds them whole, in one transaction each.
 
+Heat of many hosts, and their open buckets of counters, go together.
 Any number of workers may run this at once. A claim holds an advisory lock for its transaction and deletes the marks
 before the data is read, so data that commits later brings a mark that is worked again. A failure rolls both back.
 """
