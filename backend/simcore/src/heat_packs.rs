@@ -123,15 +123,15 @@ impl HeatFold {
         let active = place("active_lo_bytes")?;
         let mut widths = vec![];
         let mut made = vec![];
-        for (_, width, rule, absent) in &columns {
-            let rule = Rule::read(rule)?;
+        for (_, width, rule, absent) in columns {
+            let rule = Rule::read(&rule)?;
             made.push(Column {
-                width: *width,
+                width,
                 rule,
-                absent: *absent,
+                absent,
                 sum: widths.len(),
             });
-            widths.extend(rule.sums(*width));
+            widths.extend(rule.sums(width));
         }
         let bucketed = |place: usize| made[place].width == edges.len();
         if edges.first() != Some(&0)
@@ -159,6 +159,10 @@ impl HeatFold {
 
     /// Ends of the t intervals, the g groups in order, each sum as `t * g * width` numbers, and the longest run of
     /// valid intervals. None where rows are not in ascending order or not packed as this reads them.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments from Python are owned"
+    )]
     fn fold<'py>(&self, py: Python<'py>, bodies: Vec<PyBackedBytes>) -> Option<Found<'py>> {
         let folded = py.detach(|| self.fold_bodies(&bodies))?;
         let sums = folded.sums.into_iter();

@@ -43,6 +43,7 @@ _SETTINGS: Mapping[str, str] = {
     "max_connections": "60",
     "shared_buffers": "128MB",
     "effective_cache_size": "512MB",
+    "effective_io_concurrency": "64",  # rows of one host lie a page each: a cold read asks for many at once
     "work_mem": "8MB",
     "maintenance_work_mem": "64MB",
     "max_wal_size": "1GB",
