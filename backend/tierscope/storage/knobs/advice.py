@@ -90,7 +90,8 @@ _SLOW_NODE = '$.nodes[*] ? (@.tier_class == "cxl" || @.tier_class == "pmem")'
 _GROUPS = """
 SELECT array_agg(a.public_id ORDER BY a.id) AS advice_ids, a.kind, a.key, a.status,
  (array_agg(a.title ORDER BY a.id))[1] AS title, (array_agg(a.body->>'sentence' ORDER BY a.id))[1] AS sentence,
- sum(a.stake_bytes)::float8 AS stake_bytes, min(a.created_at) AS created_at, max(a.refreshed_at) AS refreshed_at,
+ sum(a.stake_bytes ORDER BY a.id)::float8 AS stake_bytes,
+ min(a.created_at) AS created_at, max(a.refreshed_at) AS refreshed_at,
  min(a.expires_at) AS expires_at, max(a.decided_at) AS decided_at,
  (array_agg(a.decided_by ORDER BY a.decided_at DESC NULLS LAST))[1] AS decided_by,
  (array_agg(a.note ORDER BY a.decided_at DESC NULLS LAST))[1] AS note,
@@ -106,7 +107,7 @@ CROSS JOIN LATERAL (
 ) v
 """
 _GROUP_BY = " GROUP BY a.kind, a.key, a.status, coalesce(a.body->>'group', a.public_id)"
-_ORDER = " ORDER BY coalesce(sum(a.stake_bytes), -1) DESC, min(a.id)"
+_ORDER = " ORDER BY coalesce(sum(a.stake_bytes ORDER BY a.id), -1) DESC, min(a.id)"
 
 
 def list_groups(
