@@ -55,7 +55,7 @@ describe('a database node that is away', () => {
         : undefined,
     )
     expect((await screen.findByTestId('nodes-banner')).textContent).toMatch(
-      /^Figures leave out hosts: 2 of 3 nodes answer; away: n2 since \d\d:\d\d\.$/,
+      /^Figures leave out hosts: 2 of 3 nodes answer; away: n2 since 20 Nov 2026, \d\d:\d\d \S+\.$/,
     )
   })
 
