@@ -1,6 +1,7 @@
 """A fleet on several servers answers as it does on one."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -8,9 +9,11 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from architecture.tree import ROOT
-from factories.node_fleets import gathered, let_rows_leave, several_servers
+from cli.commands import Ended, call
+from factories.node_fleets import gathered, let_rows_leave, node_away, several_servers
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
 from fixtures.servers import Template
@@ -19,6 +22,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.storage.heat.rows import read_rows
 from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.nodes.watch import NodeWatch
 
 DOCUMENT = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
 N_HOSTS = 3
@@ -33,6 +37,8 @@ class Both:
 
     urls: tuple[str, str]
     clients: tuple[httpx.Client, httpx.Client]
+    watch: NodeWatch
+    """Of the service on several servers."""
     made: Populated
 
 
@@ -48,10 +54,10 @@ def both(template: Template, storage_mode: str) -> Iterator[Both]:
         name = gathered(template, several)
         running_ones.callback(template.drop_database, name)
         urls = (template.cluster.url(name), several.url)
-        one, other = (running_ones.enter_context(running(_settings(url)))[1] for url in urls)
+        (_, one), (app, other) = (running_ones.enter_context(running(_settings(url))) for url in urls)
         for client in (one, other):
             client.headers["Authorization"] = f"Bearer {made.token}"
-        yield Both(urls, (one, other), made)
+        yield Both(urls, (one, other), app.state.use_cases.node_watch, made)
 
 
 def _settings(url: str) -> Settings:
@@ -81,6 +87,60 @@ def test_an_answer_is_the_same(both: Both, path: str) -> None:
         address, given = addresses(path, both.made, place)
         expected, found = one.get(address, params=given), several.get(address, params=given)
         assert (expected.status_code, expected.text) == (found.status_code, found.text)
+
+
+COMMANDS = (
+    ("agents", "pauses"),
+    ("experiments", "plan", "--service", "SERVICE"),
+    ("fairness", "HOST"),
+    ("knobs", "--host", "HOST"),
+    ("network", "SERVICE"),
+)
+"""Commands that answer for hosts."""
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_a_command_answers_the_same(both: Both, words: tuple[str, ...]) -> None:
+    one, several = (command(both, url, words) for url in both.urls)
+    assert one.status in (0, 3), one.stderr
+    assert several == one
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest(
+    both: Both, template: Template
+) -> None:
+    one, several = both.clients
+    with closing(Database(both.urls[1])) as fleet, node_away(template, fleet, 2):
+        both.watch.look()
+        with fleet.read() as session:
+            there = set(session.execute(text("SELECT public_id FROM hosts")).scalars())
+        stays, gone = (
+            next(place for place, host in enumerate(both.made.ids["host_id"]) if (host in there) is answers)
+            for answers in (True, False)
+        )
+        for path in routes():
+            address, given = addresses(path, both.made, stays)
+            expected, found = one.get(address, params=given), several.get(address, params=given)
+            assert found.headers["X-Nodes-Away"] == "n2", address
+            found_nothing = expected.status_code == httpx.codes.NOT_FOUND
+            status = httpx.codes.SERVICE_UNAVAILABLE if found_nothing else expected.status_code
+            assert found.status_code == status, (address, found.text)
+            if "{host_id}" in path:
+                address, given = addresses(path, both.made, gone)
+                assert several.get(address, params=given).status_code == httpx.codes.SERVICE_UNAVAILABLE, address
+        for words in COMMANDS:
+            done = command(both, both.urls[1], words, stays)
+            assert (done.status in (0, 3), "2 of 3 nodes answer; away: n2" in done.stderr) == (True, True), done.stderr
+    both.watch.look()
+
+
+def command(both: Both, url: str, words: tuple[str, ...], place: int = 0) -> Ended:
+    """A command about the things at a place, on the database of an address."""
+    ids = {name.removesuffix("_id").upper(): found[min(place, len(found) - 1)] for name, found in both.made.ids.items()}
+    named = [ids.get(word, word) for word in words]
+    return call(*named, "--json", env={**os.environ, "TIERSCOPE_DATABASE_URL": url})
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

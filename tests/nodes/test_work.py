@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -225,3 +226,33 @@ def test_exports_and_plans_of_several_servers_are_those_of_one(
         assert len(one["lists/hosts.parquet"]) == 3
         for file, expected in one.items():
             pd.testing.assert_frame_equal(several[file], expected)
+
+
+def test_an_export_without_a_node_says_so_and_is_not_complete(
+    template: Template, fleet: Database, tmp_path: Path
+) -> None:
+    made = populate(fleet, n_hosts=2)
+    yesterday = str((utc_now() - timedelta(days=1)).date())
+    words = ("--from", yesterday, "--to", yesterday, "--json")
+    env = {**os.environ, "TIERSCOPE_TOKEN": made.token}
+
+    def export(*addressed: str) -> tuple[dict[str, Any], set[tuple[str, bool]], str]:
+        done = call("export", tmp_path, *words, *addressed, env=env)
+        assert done.status == 0, done.stderr
+        files = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["files"]
+        days = {(file.split("/")[1].split("-")[0], told["complete"]) for file, told in files.items() if told["day"]}
+        return json.loads(done.stdout), days, done.stderr
+
+    settings = Settings.model_validate({"database_url": fleet.url, "rate_limits": {"enabled": False}})
+    with running(settings) as (app, client):
+        at = ("--url", str(client.base_url))
+        watch = app.state.use_cases.node_watch
+        with node_away(template, fleet, 1):
+            watch.look()
+            told, days, said = export(*at)
+            assert (told["away"], "away are left out: n1" in said) == (["n1"], True)
+            assert days == {("services", False), ("hosts", True)}, "what lacks hosts is asked again"
+        watch.look()
+        told, days, said = export(*at)
+        assert (told["away"], told["kept"] > 0, said) == ([], True, "")
+        assert days == {("services", True), ("hosts", True)}

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from getpass import getuser
 from typing import TYPE_CHECKING
 
+from tierscope.cli.base.exits import say
 from tierscope.cli.base.instance import find_instance
 from tierscope.core.embedded.state import load
 from tierscope.core.errors import ConfigurationError
@@ -45,6 +46,18 @@ def open_database(settings: Settings, *, demo: bool = False) -> Iterator[Databas
         yield database
     finally:
         database.close()
+
+
+@contextmanager
+def open_fleet(settings: Settings, *, demo: bool = False) -> Iterator[Database]:
+    """Yield the database of a command that answers for hosts, and say which of its servers are away."""
+    from tierscope.usecases.nodes.fleet import Nodes, tell_away
+
+    with open_database(settings, demo=demo) as database:
+        away = tell_away(Nodes(database).listed())
+        if away is not None:
+            say(f"Answers leave out hosts: {away}.")
+        yield database
 
 
 def actor() -> str:

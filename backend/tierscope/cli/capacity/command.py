@@ -45,14 +45,14 @@ def capacity(
 
 
 def _ask(service: str, metric: str, horizon_days: int, *, demo: bool) -> tuple[CapacitySubject, CapacityForecast]:
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
     from tierscope.usecases.capacity.reads import CapacityReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         found = service_named(database, service)
         reads = CapacityReads(ReadContext(database, utc_now, settings))
         forecast = reads.forecast("service", found, metric, horizon_days=horizon_days)  # type: ignore[arg-type]

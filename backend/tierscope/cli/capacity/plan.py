@@ -56,7 +56,7 @@ def capacity_plan(
         check_loss_target(loss_target)
     from pydantic import TypeAdapter
 
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
@@ -66,7 +66,7 @@ def capacity_plan(
 
     skus = _default_skus() if hosts is None else _read_skus(hosts)
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         ids = None if not service else tuple(service_named(database, name) for name in service)
         asked = Asked(skus, quarters, loss_target, headroom, ids, cast("PlanDevice | None", swap))
         context = ReadContext(database, utc_now, settings)

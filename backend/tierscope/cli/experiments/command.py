@@ -154,11 +154,11 @@ def end(
 
 @contextmanager
 def _context(*, demo: bool) -> Iterator[ReadContext]:
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.usecases.base.context import ReadContext
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         yield ReadContext(database, utc_now, settings)
 
 

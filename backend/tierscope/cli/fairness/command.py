@@ -43,7 +43,7 @@ def fairness(
     """Compare what services of a host hold of its top tier with their fair shares."""
     from pydantic import TypeAdapter
 
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import host_named
@@ -55,7 +55,7 @@ def fairness(
     if protect or limit or replay:
         _replay(host, WantedLimits.parse(protect or [], limit or []), basis, from_, to, demo=demo, as_json=as_json)
         return
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         reads = FairnessReads(ReadContext(database, utc_now, settings))
         by: TenantKind = "cgroup" if cgroups else "service"
         found = reads.host(host_named(database, host), by=by, basis=basis, from_=from_, to=to, max_points=500)
@@ -72,7 +72,7 @@ def _replay(
 ) -> None:
     from pydantic import TypeAdapter
 
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import host_named
@@ -80,7 +80,7 @@ def _replay(
     from tierscope.usecases.fairness.limits import LimitReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         reads = LimitReads(ReadContext(database, utc_now, settings))
         found = reads.host(host_named(database, host), wanted, basis=basis, from_=from_, to=to)
     if as_json:

@@ -42,10 +42,10 @@ def resume(
 @app.command("pauses")
 def list_pauses(demo: Demo = False, as_json: AsJson = False) -> None:
     """List the pauses that hold."""
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.usecases.fleet.agent_plans import AgentPlans
 
-    with open_database(Settings(), demo=demo) as database:
+    with open_fleet(Settings(), demo=demo) as database:
         rows = AgentPlans(database).pauses()
     if as_json:
         print_json([_document(row) for row in rows])
@@ -60,10 +60,10 @@ def _subject(host: str | None, *, every: bool) -> str | None:
 
 
 def _switch(verb: str, host: str | None, *, heat_only: bool, demo: bool, as_json: bool) -> None:
-    from tierscope.cli.base.database import actor, open_database
+    from tierscope.cli.base.database import actor, open_fleet
     from tierscope.usecases.fleet.agent_plans import AgentPlans
 
-    with open_database(Settings(), demo=demo) as database:
+    with open_fleet(Settings(), demo=demo) as database:
         plans = AgentPlans(database)
         turn = plans.pause if verb == "pause" else plans.resume
         done: SwitchAnswer = turn(host, heat_only=heat_only, actor=actor())

@@ -29,10 +29,10 @@ def labels(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Set labels of the hosts that a file names by id or name; exit with 1 when a row could not be used."""
-    from tierscope.cli.base.database import actor, open_database
+    from tierscope.cli.base.database import actor, open_fleet
     from tierscope.usecases.fleet.labels import Labels
 
-    with open_database(Settings(), demo=demo) as database:
+    with open_fleet(Settings(), demo=demo) as database:
         done = Labels(database).upload(file.read_bytes(), dry_run=dry_run, actor=actor())
     if as_json:
         print_json(_document(done))

@@ -77,14 +77,14 @@ def _of_tree(path: Path) -> tuple[dict[str, Any], str, GivenView, str]:
 
 
 def _of_host(host: str, from_: str | None, to: str | None, *, demo: bool) -> tuple[dict[str, Any], str, GivenView, str]:
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.cli.knobs.reports import describe_host, given_of, host_document
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.knobs.reads import KnobReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         found = KnobReads(ReadContext(database, utc_now, settings)).host(host, from_=from_, to=to)
     return host_document(found), describe_host(found), given_of(found), found.verdict
 

@@ -43,14 +43,14 @@ def swap_tier(
         check_device(device)
     from pydantic import TypeAdapter
 
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapTierReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         reads = SwapTierReads(ReadContext(database, utc_now, settings))
         named = service_named(database, service)
         found = reads.service(

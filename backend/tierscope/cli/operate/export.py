@@ -69,9 +69,16 @@ def export(
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     with httpx.Client(base_url=url, headers=headers, timeout=120) as client:
         folder = Folder(directory)
-        counts = folder.fill(_Api(client), service=service, first=first, last=min(last, today), quiet=as_json)
+        api = _Api(client)
+        counts = folder.fill(api, service=service, first=first, last=min(last, today), quiet=as_json)
+    away = sorted(api.away)
+    if away:
+        say(
+            f"Hosts of nodes that are away are left out: {', '.join(away)}. Days of services count as not complete: run"
+            " this again once all nodes answer."
+        )
     if as_json:
-        print_json({"directory": str(directory), **counts})
+        print_json({"directory": str(directory), **counts, "away": away})
     else:
         typer.echo(
             f"{counts['written']} files are written, {counts['kept']} were there. {directory / MANIFEST} lists them."
@@ -87,6 +94,11 @@ class Part:
     parameters: Mapping[str, str | int]
     day: date | None = None
 
+    @property
+    def of_host(self) -> bool:
+        """Whether it is about one host, whose server has all of it."""
+        return self.request.startswith("/v1/hosts/")
+
 
 class _Api:
     """The service, asked for tables and lists.
@@ -96,6 +108,8 @@ class _Api:
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
+        self.away: set[str] = set()
+        """Nodes of the fleet that were away in one of the answers, by name."""
 
     def get(self, path: str, parameters: Mapping[str, str | int]) -> httpx.Response:
         """An answer; waits where the service asks to. Ends the command where it refuses."""
@@ -108,6 +122,7 @@ class _Api:
             except httpx.TransportError as error:
                 fail(f"{self._client.base_url} does not answer: {error}", next_step="Name the service with --url.")
             if response.is_success:
+                self.away |= away_nodes(response)
                 return response
             if response.status_code not in _WAIT_STATUSES or not left:
                 told = _problem(response)
@@ -172,26 +187,28 @@ class Folder:
     def _write(self, part: Part, api: _Api) -> int:
         """Fetch a table and write its files, in place of all that it had before; return how many they are."""
         asked_at = utc_now()
-        bodies, origins = [], set[str]()
+        bodies, origins, whole = [], set[str](), True
         parameters = {**part.parameters, "format": "parquet"}
         while True:  # a list may be longer than one file
             response = api.get(part.request, parameters)
             bodies.append(response.content)
             origins.add(response.headers.get("X-Origin", "unknown"))
+            whole = whole and (part.of_host or not away_nodes(response))
             cursor = response.headers.get("X-Next-Cursor")
             if cursor is None:
                 break
             parameters["cursor"] = cursor
         origin = origins.pop() if len(origins) == 1 else "mixed"
         for number, body in enumerate(bodies):
-            self._replace(part if number == 0 else _continued(part, number), body, origin, asked_at)
+            piece = part if number == 0 else _continued(part, number)
+            self._replace(piece, body, origin, asked_at, whole=whole)
         number = len(bodies)
         while self._files.pop(gone := _continued(part, number).path, None) is not None:
             (self._directory / gone).unlink(missing_ok=True)
             number += 1
         return len(bodies)
 
-    def _replace(self, part: Part, body: bytes, origin: str, asked_at: datetime) -> None:
+    def _replace(self, part: Part, body: bytes, origin: str, asked_at: datetime, *, whole: bool) -> None:
         _replace(self._directory / part.path, body)
         day = part.day
         ended = None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
@@ -199,7 +216,7 @@ class Folder:
             "request": part.request,
             "parameters": dict(part.parameters),
             "day": None if day is None else day.isoformat(),
-            "complete": ended is not None and ended + LATE <= asked_at,
+            "complete": whole and ended is not None and ended + LATE <= asked_at,
             "origin": origin,
             "bytes": len(body),
             "sha256": hashlib.sha256(body).hexdigest(),
@@ -245,6 +262,11 @@ def _replace(path: Path, body: bytes) -> None:
         partial.replace(path)
     except OSError as error:
         fail(f"cannot write {path}: {error}", next_step="Make room, or name another directory; then run it again.")
+
+
+def away_nodes(response: httpx.Response) -> set[str]:
+    """Names of nodes whose hosts an answer leaves out."""
+    return {name for name in response.headers.get("X-Nodes-Away", "").split(", ") if name}
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:

@@ -65,14 +65,14 @@ def recommend(
 def _ask(
     service: str, loss_target: float, *, hold_hot: bool, growth: float, to: str | None, replay: bool, demo: bool
 ) -> Ratio:
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
     from tierscope.usecases.ratio.reads import RatioReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         reads = RatioReads(ReadContext(database, utc_now, settings))
         found = service_named(database, service)
         if replay:

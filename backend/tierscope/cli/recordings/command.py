@@ -113,7 +113,7 @@ def _export_tiles(
     demo: bool,
     text: bool,
 ) -> Exported:
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import NotFound
     from tierscope.core.settings import Settings
@@ -123,7 +123,7 @@ def _export_tiles(
     from tierscope.usecases.tiles.damo_records import TileRecordReads, write_records
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         try:
             service = service_named(database, source)
         except NotFound:

@@ -32,14 +32,14 @@ def network(
     """Say whether RDMA or SMC-R on one side alone, or a change of it, may explain a difference between services."""
     from pydantic import TypeAdapter
 
-    from tierscope.cli.base.database import open_database
+    from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
     from tierscope.usecases.statistics.network import NetworkComparison, NetworkReads
 
     settings = Settings()
-    with open_database(settings, demo=demo) as database:
+    with open_fleet(settings, demo=demo) as database:
         one = service_named(database, service)
         two = None if other is None else service_named(database, other)
         reads = NetworkReads(ReadContext(database, utc_now, settings))

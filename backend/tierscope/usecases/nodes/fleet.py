@@ -4,7 +4,7 @@ Reads go through the coordinator, whose sessions see the rows of all nodes. What
 the server that holds the host, in one transaction there. With one server both are the same one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import structlog
@@ -43,6 +43,12 @@ def answers(server: Database) -> bool:
             return True
     except TierscopeError:
         return False
+
+
+def tell_away(nodes: Sequence[DataNode]) -> str | None:
+    """How many of all nodes answer, and which do not; None where all do."""
+    away = [node.name for node in nodes if node.away_since is not None]
+    return f"{len(nodes) - len(away)} of {len(nodes)} nodes answer; away: {', '.join(away)}" if away else None
 
 
 class Nodes:

@@ -18,6 +18,7 @@ from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.nodes.fleet import tell_away
 from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.set_aside import SetAside, StoredRows
@@ -178,15 +179,13 @@ def _nodes(nodes: Sequence[DataNode], others: Sequence[str]) -> tuple[ComponentS
     """The servers of a fleet that is on several; nothing where one holds everything."""
     if not nodes:
         return ()
-    away = [node for node in nodes if node.away_since is not None]
-    if not away and others:
+    away = tell_away(nodes)
+    if away is None and others:
         detail = f"all {len(nodes)} nodes answer; not of this release: {', '.join(others)}; run `tierscope migrate`"
         return (ComponentStatus("nodes", "degraded", detail, None),)
-    if not away:
+    if away is None:
         return (ComponentStatus("nodes", "healthy", f"all {len(nodes)} nodes answer", None),)
-    names = ", ".join(node.name for node in away)
-    detail = f"{len(nodes) - len(away)} of {len(nodes)} nodes answer; away: {names}"
-    return (ComponentStatus("nodes", "degraded", detail, min(node.away_since for node in away if node.away_since)),)
+    return (ComponentStatus("nodes", "degraded", away, min(node.away_since for node in nodes if node.away_since)),)
 
 
 def _objects(store: str, found: Installation | None) -> ComponentStatus:
