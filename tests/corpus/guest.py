@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.packing import GLOBS
-from corpus.plan import LOADS, Scenario
+from corpus.plan import Scenario
 
 _HERE = Path(__file__).with_name("guest")
 SNAPSHOT_S = 2
 SLOW_NS = 3_000
 """Added to an access to a page on the slow node: both nodes are the same memory of this machine. It is a choice."""
 FLOOD_MIB_PER_S = 40
-SWAP = "swap"
-"""The file of the swap device, beside what the guest writes."""
 _BUILD_SECONDS = 3_600
 _SECONDS_PER_GUEST_SECOND = 60
 """On a machine that others load, too."""
@@ -91,7 +89,7 @@ def settings(scenario: Scenario) -> str:
         "BALANCING": scenario.load.balancing,
         "DEMOTION": int(scenario.load.is_demoting),
         "PROMOTE_LIMIT_MIB_PER_S": scenario.load.promote_limit_mib_per_s,
-        "IS_SWAPPING": int(scenario.load.swap_ratio > 0),
+        "SWAP_MIB": int(dram_mib * scenario.load.swap_ratio),
     }
     return "".join(f"{name}={shlex.quote('' if value is None else str(value))}\n" for name, value in values.items())
 
@@ -130,12 +128,6 @@ def _memory(scenario: Scenario) -> tuple[str, list[str]]:
     return "q35,cxl=on", [*hotplug, *fast, *backend, *bridge, *device, *window]
 
 
-def _swap(shared: Path) -> list[str]:
-    """The second disk, which a guest swaps to where its load does; as options of the emulator."""
-    drive = f"file={shared / SWAP},format=raw,if=none,id=swap"
-    return ["-drive", drive, "-device", "virtio-blk-pci,drive=swap"]
-
-
 def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
     """Return the emulator's command line for a recording whose directory is `shared`."""
     machine, memory = _memory(scenario)
@@ -154,7 +146,7 @@ def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
         *("-serial", f"file:{shared / 'console.txt'}", "-machine", machine, "-cpu", cpu, "-smp", "2"),
         *("-virtfs", f"local,path={shared},mount_tag=lab,security_model=none,multidevs=remap"),
         *("-drive", f"file={images / 'disk'},format=raw,if=none,id=disk,readonly=on"),
-        *("-device", "virtio-blk-pci,drive=disk", *_swap(shared), *memory),
+        *("-device", "virtio-blk-pci,drive=disk", *memory),
         *("-kernel", str(lab.place / "kernels" / scenario.kernel / "vmlinuz")),
         *("-initrd", str(images / f"{scenario.kernel}.gz")),
         *("-append", "console=ttyS0 panic=-1 loglevel=4 mitigations=off"),
@@ -164,12 +156,11 @@ def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
 def record(lab: Lab, scenarios: Sequence[Scenario]) -> Iterator[Recorded]:
     """Boot a guest, let it run the loads one after the other and record each; yield what was recorded, in their order.
 
-    The scenarios differ in the load alone. A load takes minutes of one core.
+    The scenarios differ in load and scanner alone. A load takes minutes of one core.
 
     Raises:
         GuestError: the guest ended before it had recorded the next one.
     """
-    first = scenarios[0]
     libraries = ":".join(str(lab.place / "emulator" / part / "x86_64-linux-gnu") for part in ("usr/lib", "lib"))
     with tempfile.TemporaryDirectory(prefix="tierscope-corpus-") as directory:
         shared = Path(directory)
@@ -180,10 +171,8 @@ def record(lab: Lab, scenarios: Sequence[Scenario]) -> Iterator[Recorded]:
         for place, scenario in zip(places, scenarios, strict=True):
             place.mkdir()
             (place / "settings").write_text(settings(scenario), encoding="ascii")
-        (shared / SWAP).touch()
-        os.truncate(shared / SWAP, int(first.memory.dram_mib * max(load.swap_ratio for load in LOADS)) << 20)
         done = subprocess.run(
-            command(lab, first, shared),
+            command(lab, scenarios[0], shared),
             env={**os.environ, "LD_LIBRARY_PATH": libraries},
             capture_output=True,
             text=True,

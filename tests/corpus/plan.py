@@ -45,8 +45,8 @@ class Load:
     """What the guest runs, and under which settings of the kernel.
 
     `memory_ratio`: all its pages as a share of DRAM. `is_huge`: in huge pages. `balancing`: `numa_balancing`.
-    `is_demoting`: `demotion_enabled`. `promote_limit_mib_per_s`: None leaves it as the kernel has it. `swap_ratio`: a
-    swap device, as a share of DRAM; 0 for none.
+    `is_demoting`: `demotion_enabled`. `promote_limit_mib_per_s`: None leaves it as the kernel has it. `swap_ratio`:
+    compressed memory to swap to (zram), as a share of DRAM before it is compressed; 0 for none.
     """
 
     name: str
@@ -83,8 +83,9 @@ LOADS = (
     Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
     Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
     Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
-    Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
     Load("promotion-limited", 1.5, (Act(0.7, 0, 25),), promote_limit_mib_per_s=1),
+    Load("moves-limited", 1.5, (Act(0.7, 12, 25),), promote_limit_mib_per_s=1),
+    Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
 )
 """A pass of the fast scanner takes a few seconds: sets move slower than it, and faster."""
 
@@ -129,9 +130,15 @@ def choose(
 
 
 def by_guest(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
-    """Return the scenarios by the boot that records them: neighbours that differ in the load alone share one."""
+    """Return the scenarios by the boot that records them: neighbours that differ in load and scanner share one.
 
-    def guest(scenario: Scenario) -> tuple[str, str, Memory, Scanner]:
-        return scenario.kernel, scenario.layout, scenario.memory, scenario.scanner
+    Those that leave the scanner as it is come first.
+    """
 
-    return [list(group) for _, group in groupby(scenarios, key=guest)]
+    def guest(scenario: Scenario) -> tuple[str, str, Memory]:
+        return scenario.kernel, scenario.layout, scenario.memory
+
+    def is_set(scenario: Scenario) -> bool:
+        return scenario.scanner.scan_period_max_ms is not None
+
+    return [sorted(group, key=is_set) for _, group in groupby(scenarios, key=guest)]

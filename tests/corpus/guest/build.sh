@@ -88,7 +88,7 @@ pack_image() {
     cp -L "$libraries"/*.so.* "$root/usr/lib/x86_64-linux-gnu/"
     cp -L "$libraries/ld-linux-x86-64.so.2" "$root/lib64/"
     cp -a "$lab/tools/etc" "$root/"
-    for module in virtio_pci virtio_blk 9p 9pnet_virtio nfit dax_pmem device_dax kmem cxl_acpi cxl_pci cxl_port cxl_mem dax_cxl; do
+    for module in virtio_pci virtio_blk 9p 9pnet_virtio nfit dax_pmem device_dax kmem cxl_acpi cxl_pci cxl_port cxl_mem dax_cxl zram; do
         # What is built in has no file, and one that this kernel lacks is not needed by its layouts.
         tool modprobe -d "$lab/kernels/$kernel" -S "$release" --show-depends "$module" 2>/dev/null || true
     done | awk '$1 == "insmod" { print $2 }' | sort -u | while read -r file; do

@@ -55,8 +55,10 @@ run() {
         set_to /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms "$HOT_THRESHOLD_MS"
         set_to /proc/sys/vm/watermark_scale_factor "$WATERMARK_SCALE_FACTOR"
     fi
-    if [ "$IS_SWAPPING" = 1 ]; then
-        mkswap /dev/vdb >/dev/null && swapon /dev/vdb && note "swaps to /dev/vdb"
+    if [ "$SWAP_MIB" -gt 0 ]; then
+        modprobe zram
+        echo "${SWAP_MIB}M" >/sys/block/zram0/disksize
+        mkswap /dev/zram0 >/dev/null && swapon /dev/zram0 && note "swaps to /dev/zram0"
     fi
     mkdir /sys/fs/cgroup/load
     echo 3 >/proc/sys/vm/drop_caches
@@ -73,7 +75,10 @@ run() {
     wait $record
     rm /tmp/stop
     rmdir /sys/fs/cgroup/load
-    if [ "$IS_SWAPPING" = 1 ]; then swapoff /dev/vdb; fi
+    if [ "$SWAP_MIB" -gt 0 ]; then
+        swapoff /dev/zram0
+        echo 1 >/sys/block/zram0/reset
+    fi
     note "done"
     sync
 }
