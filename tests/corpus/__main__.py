@@ -44,15 +44,17 @@ def print_plan(scenarios: Sequence[Scenario], done: frozenset[str], only: Sequen
     print(f"{len(done & {scenario.name for scenario in scenarios})} of {len(scenarios)} recordings are there")
 
 
-def make(lab: Lab, scenarios: Sequence[Scenario], directory: Path) -> Iterator[int]:
-    """Record the scenarios of one guest into a directory. Yields the size of each in bytes, when it is there.
+def make(lab: Lab, scenarios: Sequence[Scenario], directory: Path) -> Iterator[int | GuestError]:
+    """Record the scenarios of one guest into a directory. Yields the size of each in bytes, or why it is not there.
 
     Raises:
-        GuestError: the guest gave no recording.
-        ValueError: it gave a damaged one, or one that cannot be made small enough.
+        ValueError: the guest gave a damaged recording, or one that cannot be made small enough.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for scenario, recorded in zip(scenarios, record(lab, scenarios), strict=True):
+        if isinstance(recorded, GuestError):
+            yield recorded
+            continue
         facts = {
             **asdict(scenario),
             "scenario": scenario.name,
@@ -94,10 +96,14 @@ def main(words: Sequence[str]) -> int:
                 print(f"{guest[0].kernel}: no package of this kernel here", flush=True)
                 continue
             try:
-                for scenario, size_bytes in zip(guest, make(lab, guest, KEPT), strict=True):
-                    print(f"{scenario.name}: {size_bytes:,} bytes", flush=True)
+                for scenario, made in zip(guest, make(lab, guest, KEPT), strict=True):
+                    if isinstance(made, GuestError):
+                        failed += 1
+                        print(made, file=sys.stderr, flush=True)
+                        continue
+                    print(f"{scenario.name}: {made:,} bytes", flush=True)
                     write_truth(KEPT)
-            except (GuestError, ValueError) as error:
+            except ValueError as error:
                 failed += 1
                 print(error, file=sys.stderr, flush=True)
     except GuestError as error:
