@@ -83,6 +83,7 @@ LOADS = (
     Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
     Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
     Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
+    Load("balancing-only", 1.5, (Act(0.35, 12, 25),), balancing=1, is_demoting=False),
     Load("promotion-limited", 1.5, (Act(0.7, 0, 25),), promote_limit_mib_per_s=1),
     Load("moves-limited", 1.5, (Act(0.7, 12, 25),), promote_limit_mib_per_s=1),
     Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
@@ -114,7 +115,9 @@ class Scenario:
 def matrix() -> Iterator[Scenario]:
     """Yield all recordings of the corpus, the most telling ones first: each load on one guest, then on the others."""
     for memory, layout, kernel, scanner, load in product(MEMORIES, LAYOUTS, KERNELS, reversed(SCANNERS), LOADS):
-        yield Scenario(kernel, layout, memory, load, scanner)
+        # In mode 1 the scanner arms pages of both nodes, and 6.1 hides where an armed page is.
+        if (kernel, load.balancing) != ("6.1", 1):
+            yield Scenario(kernel, layout, memory, load, scanner)
 
 
 def choose(
