@@ -82,13 +82,17 @@ LOADS = (
     Load("two-acts", 1.5, (Act(0.3, 0, 50), Act(0.35, 10, 50))),
     Load("huge-pages", 1.3, (Act(0.4, 40, 80),), is_huge=True),
     Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
-    Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
-    Load("balancing-only", 1.5, (Act(0.35, 12, 25),), balancing=1, is_demoting=False),
     Load("promotion-limited", 1.5, (Act(0.7, 0, 25),), promote_limit_mib_per_s=1),
     Load("moves-limited", 1.5, (Act(0.7, 12, 25),), promote_limit_mib_per_s=1),
     Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
+    Load("balancing-only", 1.5, (Act(0.35, 12, 25),), balancing=1, is_demoting=False),
+    Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
 )
-"""A pass of the fast scanner takes a few seconds: sets move slower than it, and faster."""
+"""A pass of the fast scanner takes a few seconds: sets move slower than it, and faster.
+
+Of loads that share a boot those without demotion come last: kswapd gives up where it can free nothing, and what runs
+after them finds it so.
+"""
 
 
 @dataclass(frozen=True, slots=True)

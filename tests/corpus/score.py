@@ -133,12 +133,13 @@ def _with_accesses(ledger: Ledger, seconds: Sequence[tuple[float, float, float]]
     return replace(ledger, values=values, present=present)
 
 
-def judge_corpus(directory: Path, *, every_s: int) -> Iterator[Told]:
+def judge_corpus(directory: Path, *, every_s: int, only: str = "*") -> Iterator[Told]:
     """Judge intervals of each recording that have a state, with the share of slow accesses and without.
 
+    `only`: a pattern of names of recordings.
     An interval begins every `every_s` seconds; at `INTERVAL_S` they are those of the truth as it is stored.
     """
-    for path in sorted(directory.glob("*.tar.zst")):
+    for path in sorted(directory.glob(f"{only}.tar.zst")):
         files = unpack(path)
         name = path.name.removesuffix(".tar.zst")
         hides = hides_armed(name.partition("-")[0])

@@ -44,6 +44,16 @@ def test_nodes_in_one_tier_are_told_with_certainty_where_slow_accesses_are_measu
     assert {(one.word, one.confidence) for one in bad} == {("one_tier", "certain")}
 
 
+def test_a_limit_below_which_nothing_is_promoted_is_not_why() -> None:
+    """The kernel's kswapd had given up before this load began: no page went down, so none could come up."""
+    held = [
+        one
+        for one in judge_corpus(CORPUS, every_s=INTERVAL_S, only="6.12-nvdimm-slower-promotion-limited-fast")
+        if one.measured
+    ]
+    assert {(one.state, one.word) for one in held} == {("standing", "promotion_failing")}
+
+
 def test_a_slow_node_that_takes_no_page_is_called_full(told: list[Told]) -> None:
     full = [one for one in told if one.measured and one.state == "full"]
     assert len({one.recording for one in full}) >= 5

@@ -236,6 +236,10 @@ def test_limit_decides_only_where_candidates_reach_it() -> None:
 
 def test_refused_candidates_are_no_limit_where_nothing_at_all_gets_through() -> None:
     assert judge(made({**EXCHANGE, "promoted_pages": 0, "demoted_pages": 0})).word == "promotion_failing"
+    lets_through_250 = Context(promote_limit_mib_per_s=250 * 4096 / MIB / 60)
+    for promoted, word in ((0, "promotion_failing"), (2, "promotion_failing"), (3, "limiter_bound")):
+        found = judge(made({**EXCHANGE, "promoted_pages": promoted, "demoted_pages": promoted}), lets_through_250)
+        assert found.word == word
 
 
 def test_failing_moves_are_named_before_a_limit() -> None:

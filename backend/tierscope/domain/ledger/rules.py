@@ -37,6 +37,8 @@ UNBOUND_LIMIT_MIB_PER_S = 65536.0
 """The kernel's default promotion rate limit: more than memory can deliver, so it never binds."""
 LIMIT_REACHED = 0.25
 """Candidates over what the limit lets through from which it can have bound: they come in bursts."""
+LIMIT_USED = 0.01
+"""Promotions over what the limit lets through below which something else holds them: it lets through its rate [A]."""
 TURNOVER_MIN = 0.10
 """Exchanged share of the top tier from which two-way traffic matters."""
 TURNOVER_BUSY = 0.03
@@ -176,7 +178,7 @@ def judge_refused(seen: Evidence, context: Context) -> Verdict | None:
         return full
     if seen.failed >= FAILED_SHARE * max(seen.promoted, FAILED_SHARE * found):
         return _failing(seen, signs, "likely")
-    if reached is not None and reached >= LIMIT_REACHED:
+    if reached is not None and reached >= LIMIT_REACHED and seen.promoted >= LIMIT_USED * found / reached:
         return _limited(seen, factor, f" ({limit:g} MiB/s)", signs, "likely")
     let_through = seen.of_resident(seen.promoted) >= QUIET_SHARE
     if factor < MOSTLY_REFUSED:
