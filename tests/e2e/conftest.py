@@ -58,11 +58,12 @@ def demo() -> Iterator[Tierscope]:
 def demo_url(demo: Tierscope) -> str:
     """The address of a demonstration whose history is loaded and worked up."""
     url = str(demo.status("--demo", "--wait", "300", expect=None)["url"])
-    until(lambda: _is_loaded(url), "the demonstration is loaded and worked up", seconds=LOAD_SECONDS)
+    until(lambda: is_loaded(url), "the demonstration is loaded and worked up", seconds=LOAD_SECONDS)
     return url
 
 
-def _is_loaded(url: str) -> bool:
+def is_loaded(url: str) -> bool:
+    """Whether all hosts of a demonstration have sent their history, and it is worked up."""
     # A live minute may be waiting at any moment; the history's marks are thousands.
     if fetch(f"{url}/v1/status")["marks_pending"] >= 200:
         return False
