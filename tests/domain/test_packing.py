@@ -161,10 +161,15 @@ def test_any_rows_fold_to_the_same_from_their_packs(rows: list[HeatRow], data: s
         tiers = tuple(data.draw(chosen) for _ in range(n))
         kinds = np.array(data.draw(st.lists(st.sampled_from([0, 1, 3, 4, -1]), min_size=n, max_size=n)), np.int64)
         bits = data.draw(st.integers(1, 3))
-        told = {"sampled_pages": ints(n), "written_bytes": ints(n * 4), "subpage_active_bytes": ints(n)}
-        beside = {name: data.draw(st.none() | values) for name, values in told.items()}
         rows[place] = dataclasses.replace(
-            row, end_us=place + 1, tiers=tiers, kinds=kinds, bits_per_interval=bits, **beside
+            row,
+            end_us=place + 1,
+            tiers=tiers,
+            kinds=kinds,
+            bits_per_interval=bits,
+            sampled_pages=data.draw(st.none() | ints(n)),
+            written_bytes=data.draw(st.none() | ints(n * 4)),
+            subpage_active_bytes=data.draw(st.none() | ints(n)),
         )
     cut = data.draw(st.integers(0, len(rows)))
     packs = [pack_rows(some) for some in (rows[:cut], rows[cut:]) if some]

@@ -364,59 +364,18 @@ impl HeatFold {
 
     fn add_up(&self, rows: Rows, groups: Vec<(i64, String, i64)>, cells: &[usize]) -> Folded {
         let n_cells = rows.ends_us.len() * groups.len();
-        let mut sums: Vec<Vec<i64>> = self
-            .widths
-            .iter()
-            .map(|width| vec![0; n_cells * width])
-            .collect();
+        let zeros = |width: &usize| vec![0; n_cells * width];
+        let mut sums: Vec<Vec<i64>> = self.widths.iter().map(zeros).collect();
         let mut samples = vec![Sample::default(); n_cells];
         let (mut longest, mut bits, mut stratum_at) = (0, 1, 0);
         for (row, (shape, numbers)) in rows.each().enumerate() {
             bits = bits.max(shape.bits);
-            let validity = self.cells(shape, numbers, self.validity);
-            let resident = self.cells(shape, numbers, self.resident);
-            let active = self.cells(shape, numbers, self.active);
-            let sizes = self.cells(shape, numbers, self.page_sizes);
-            for stratum in 0..shape.tiers.len() {
+            for at in 0..shape.tiers.len() {
                 let cell = row * groups.len() + cells[stratum_at];
                 stratum_at += 1;
-                let run = (!validity[stratum]).trailing_zeros();
-                longest = longest.max(run);
-                for (place, column) in self.columns.iter().enumerate() {
-                    let width = column.width;
-                    let values = shape.starts[place].map(|start| {
-                        &numbers[start + stratum * width..start + (stratum + 1) * width]
-                    });
-                    match (column.rule, values) {
-                        (Rule::Sum | Rule::Never, Some(values)) => {
-                            add(&mut sums[column.sum], cell, values);
-                        }
-                        (Rule::Age, Some(values)) => {
-                            let moved = self.file(values, run, &mut sums[column.sum], cell);
-                            let bucket = self.bucket(run);
-                            let never = &mut sums[self.columns[self.never].sum];
-                            let cell = &mut never[cell * self.edges.len() + bucket];
-                            *cell = cell.wrapping_add(moved);
-                        }
-                        (Rule::Sample, values) => {
-                            let pages = values.map_or(column.absent.unwrap_or(0), |found| found[0]);
-                            samples[cell].take(resident[stratum], pages);
-                        }
-                        (Rule::Part, Some(values)) if values.iter().all(|value| *value >= 0) => {
-                            add(&mut sums[column.sum], cell, values);
-                            add(&mut sums[column.sum + 1], cell, &[resident[stratum]]);
-                        }
-                        (Rule::Huge, Some(values))
-                            if values[0] >= 0 && sizes[stratum] > self.small_page_bytes =>
-                        {
-                            let hot =
-                                active[stratum * self.columns[self.active].width + self.hot_window];
-                            add(&mut sums[column.sum], cell, &[hot]);
-                            add(&mut sums[column.sum + 1], cell, values);
-                        }
-                        _ => {}
-                    }
-                }
+                let stratum = Stratum::of(self, shape, numbers, at);
+                longest = longest.max(stratum.run);
+                self.add_stratum(&stratum, cell, &mut sums, &mut samples);
             }
         }
         for column in &self.columns {
@@ -429,6 +388,45 @@ impl HeatFold {
             groups,
             sums,
             history: longest.min(HISTORY_BITS / bits),
+        }
+    }
+
+    /// Adds a stratum of a row to a cell, column by column.
+    fn add_stratum(
+        &self,
+        stratum: &Stratum<'_>,
+        cell: usize,
+        sums: &mut [Vec<i64>],
+        samples: &mut [Sample],
+    ) {
+        for (place, column) in self.columns.iter().enumerate() {
+            match (column.rule, stratum.values(place, column.width)) {
+                (Rule::Sum | Rule::Never, Some(values)) => {
+                    add(&mut sums[column.sum], cell, values);
+                }
+                (Rule::Age, Some(values)) => {
+                    let moved = self.file(values, stratum.run, &mut sums[column.sum], cell);
+                    let bucket = self.bucket(stratum.run);
+                    let never = &mut sums[self.columns[self.never].sum];
+                    let cell = &mut never[cell * self.edges.len() + bucket];
+                    *cell = cell.wrapping_add(moved);
+                }
+                (Rule::Sample, values) => {
+                    let pages = values.map_or(column.absent.unwrap_or(0), |found| found[0]);
+                    samples[cell].take(stratum.resident, pages);
+                }
+                (Rule::Part, Some(values)) if values.iter().all(|value| *value >= 0) => {
+                    add(&mut sums[column.sum], cell, values);
+                    add(&mut sums[column.sum + 1], cell, &[stratum.resident]);
+                }
+                (Rule::Huge, Some(values))
+                    if values[0] >= 0 && stratum.page_size > self.small_page_bytes =>
+                {
+                    add(&mut sums[column.sum], cell, &[stratum.hot]);
+                    add(&mut sums[column.sum + 1], cell, values);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -451,6 +449,40 @@ impl HeatFold {
         self.edges
             .partition_point(|edge| *edge <= i64::from(run))
             .saturating_sub(1)
+    }
+}
+
+/// A stratum of a row, and what more than one rule asks of it.
+struct Stratum<'row> {
+    shape: &'row Shape,
+    numbers: &'row [i64],
+    at: usize,
+    /// Valid intervals up to the newest one.
+    run: u32,
+    resident: i64,
+    page_size: i64,
+    /// Bytes active within the hot window.
+    hot: i64,
+}
+
+impl<'row> Stratum<'row> {
+    fn of(fold: &HeatFold, shape: &'row Shape, numbers: &'row [i64], at: usize) -> Self {
+        let cells = |place| fold.cells(shape, numbers, place);
+        Self {
+            shape,
+            numbers,
+            at,
+            run: (!cells(fold.validity)[at]).trailing_zeros(),
+            resident: cells(fold.resident)[at],
+            page_size: cells(fold.page_sizes).get(at).copied().unwrap_or(0),
+            hot: cells(fold.active)[at * fold.columns[fold.active].width + fold.hot_window],
+        }
+    }
+
+    /// Its numbers of a column; None where the row lacks the column.
+    fn values(&self, place: usize, width: usize) -> Option<&'row [i64]> {
+        let first = self.shape.starts[place]? + self.at * width;
+        Some(&self.numbers[first..first + width])
     }
 }
 

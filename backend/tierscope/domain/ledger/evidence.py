@@ -155,7 +155,8 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
 
     # Cells that are absent hold 0, so that all columns are summed at once: a window has forty of them.
     values, present = ledger.values[steady], ledger.present[steady]
-    totals, counted = values.sum(axis=0), present.any(axis=0)
+    totals = values.sum(axis=0)
+    counted: Bools = np.logical_or.reduce(present, axis=0)
 
     def flow(key: str) -> Floats:
         return values[:, COLUMN_INDEX[key]].astype(np.float64)
