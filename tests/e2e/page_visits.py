@@ -17,14 +17,10 @@ PAGE_MS = 300_000
 Scheme = Literal["light", "dark"]
 
 # An init script runs outside of the policy, so that axe can be there while the policy stays in force for the page.
-# Colours that fade from theme to theme would be judged on their way: nothing fades here.
 _WATCH = """
 window.violations = []
 document.addEventListener('securitypolicyviolation', (event) =>
   window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`))
-const still = new CSSStyleSheet()
-still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important }')
-document.adoptedStyleSheets = [still]
 const ask = window.fetch
 window.unanswered = 0
 window.fetch = async (...request) => {
@@ -37,6 +33,13 @@ window.fetch = async (...request) => {
     window.unanswered -= 1
   }
 }
+"""
+# What waits spins and pulses: sixty pictures a second, each drawn by the processor that is waited for. And colours that
+# fade from theme to theme would be judged on their way.
+_STILL = """
+const still = new CSSStyleSheet()
+still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important }')
+document.adoptedStyleSheets = [still]
 """
 # As a link that is followed.
 _GO = "(path) => window.__TSR_ROUTER__.history.push(path)"
@@ -100,17 +103,18 @@ def chart_types() -> set[str]:
 def patient_context(browser: Browser, **options: Any) -> Iterator[BrowserContext]:  # noqa: ANN401 - Playwright's own
     """A browser context of the usual width whose pages may take as long as a busy machine needs.
 
-    Nothing fades or slides: without a graphics processor each picture on the way takes the machine's time.
+    Nothing fades, slides or spins: without a graphics processor each picture on the way takes the machine's time.
     """
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, reduced_motion="reduce", **options)
     context.set_default_timeout(PAGE_MS)
+    context.add_init_script(_STILL)
     yield context
     context.close()
 
 
 @contextmanager
 def watched_context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser context whose pages note what their policy refuses, have axe, and do not fade from theme to theme."""
+    """A browser context whose pages note what their policy refuses, and have axe."""
     with patient_context(browser) as context:
         context.add_init_script(path=FRONTEND / "node_modules" / "axe-core" / "axe.min.js")
         context.add_init_script(_WATCH)
