@@ -112,6 +112,9 @@ def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest
     both: Both, template: Template
 ) -> None:
     one, several = both.clients
+    # What was answered before the node left is not answered again.
+    for host in both.made.ids["host_id"]:
+        assert several.get(f"/v1/hosts/{host}/fairness/limits").status_code == httpx.codes.OK
     with closing(Database(both.urls[1])) as fleet, node_away(template, fleet, 2):
         both.watch.look()
         with fleet.read() as session:

@@ -1,7 +1,8 @@
 """Answers over long windows are used again for a while: a thousandth of the window, less than a step of its charts.
 
-Only answers that nobody's request changes are kept, per process. Who asks meanwhile for the same waits for the one that
-computes it, so that many viewers of a page cost what one does.
+Only answers that nobody's request changes are kept, per process, and each for the servers that it is of: one that
+leaves out the hosts of a server is never given once the server is back, nor the other way round. Who asks meanwhile for
+the same waits for the one that computes it, so that many viewers of a page cost what one does.
 """
 
 from collections.abc import Callable
@@ -35,9 +36,9 @@ def answer_reused(
     seconds = max(reuse_seconds(from_, to), at_least_seconds)
     if seconds < SHORTEST_SECONDS:
         return answer_bytes(request, serialise(model, make()), "application/json")
-    body = use_cases(request).answers.get(
-        f"{request.url.path}?{request.url.query}", seconds, lambda: serialise(model, make())
-    )
+    known = use_cases(request)
+    asked = f"{request.url.path}?{request.url.query} without {' '.join(known.node_watch.away)}"
+    body = known.answers.get(asked, seconds, lambda: serialise(model, make()))
     return answer_bytes(request, body, "application/json")
 
 
