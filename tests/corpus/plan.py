@@ -84,7 +84,7 @@ LOADS = (
     Load("slow-node-full", 1.5, (Act(0.35, 20, 60, is_filled=True),)),
     Load("promotion-limited", 1.5, (Act(0.7, 0, 25),), promote_limit_mib_per_s=1),
     Load("moves-limited", 1.5, (Act(0.7, 12, 25),), promote_limit_mib_per_s=1),
-    Load("swapping", 3.1, (Act(0.7, 12, 25),), swap_ratio=2.0),
+    Load("swapping", 3.1, (Act(0.7, 12, 80),), swap_ratio=2.0),
     Load("balancing-only", 1.5, (Act(0.35, 12, 25),), balancing=1, is_demoting=False),
     Load("tiering-off", 1.5, (Act(0.35, 12, 25),), balancing=0, is_demoting=False),
 )
