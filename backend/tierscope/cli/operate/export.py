@@ -122,7 +122,7 @@ class _Api:
             except httpx.TransportError as error:
                 fail(f"{self._client.base_url} does not answer: {error}", next_step="Name the service with --url.")
             if response.is_success:
-                self.away |= away_nodes(response)
+                self.away |= _away_nodes(response)
                 return response
             if response.status_code not in _WAIT_STATUSES or not left:
                 told = _problem(response)
@@ -193,7 +193,7 @@ class Folder:
             response = api.get(part.request, parameters)
             bodies.append(response.content)
             origins.add(response.headers.get("X-Origin", "unknown"))
-            whole = whole and (part.of_host or not away_nodes(response))
+            whole = whole and (part.of_host or not _away_nodes(response))
             cursor = response.headers.get("X-Next-Cursor")
             if cursor is None:
                 break
@@ -264,7 +264,7 @@ def _replace(path: Path, body: bytes) -> None:
         fail(f"cannot write {path}: {error}", next_step="Make room, or name another directory; then run it again.")
 
 
-def away_nodes(response: httpx.Response) -> set[str]:
+def _away_nodes(response: httpx.Response) -> set[str]:
     """Names of nodes whose hosts an answer leaves out."""
     return {name for name in response.headers.get("X-Nodes-Away", "").split(", ") if name}
 

@@ -85,7 +85,7 @@ def unpack_last(body: bytes, method: Method, until_us: int) -> HeatRow | None:
     if place is None:
         return None
     first = sum(max(length, 0) for row in heads[:place] for length in row[_LENGTHS])
-    data = _unshuffle([raw])[first:]
+    data = _unshuffle(raw)[first:]
     count = sum(max(length, 0) for length in heads[place][_LENGTHS])
     return _make_rows([heads[place]], data[:count], method)[0]
 
@@ -124,10 +124,10 @@ def read_columns(body: bytes, names: Sequence[str]) -> list[Columns]:
             return []
         pieces = head[2:-2].split(b"], [")[::_PIECES]
         starts = [json.loads(b"[" + b",".join(piece.split(b",", _GROUPS)[:_GROUPS]) + b"]") for piece in pieces]
-        return [_columns_of(starts, row, _unshuffle([raw]).reshape(len(starts), -1), names)]
+        return [_columns_of(starts, row, _unshuffle(raw).reshape(len(starts), -1), names)]
     rows = json.loads(head)
     stops = np.cumsum([sum(max(length, 0) for length in row[_LENGTHS]) for row in rows])
-    parts = np.split(_unshuffle([raw]), stops[:-1]) if rows else []
+    parts = np.split(_unshuffle(raw), stops[:-1]) if rows else []
     return [
         _columns_of([row[:_GROUPS]], row, part.reshape(1, -1), names)
         for row, part in zip(rows, parts, strict=True)
@@ -211,13 +211,12 @@ def compiled_fold() -> "HeatFold":
 def _open(body: bytes) -> tuple[list[Any], Ints]:
     """The heads and the values of a pack."""
     head, _, raw = body.partition(b"\n")
-    return json.loads(head), _unshuffle([raw])
+    return json.loads(head), _unshuffle(raw)
 
 
-def _unshuffle(raws: Sequence[bytes]) -> Ints:
-    """The numbers of packs, one after another. Many at once take half as long as one by one."""
-    parts = [np.frombuffer(raw, np.uint8).reshape(8, -1) for raw in raws]
-    planes = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+def _unshuffle(raw: bytes) -> Ints:
+    """The numbers of a pack."""
+    planes = np.frombuffer(raw, np.uint8).reshape(8, -1)
     values = np.empty(planes.shape[1], "<i8")
     octets = values.view(np.uint8).reshape(-1, 8)
     for place, plane in enumerate(planes):  # transposed as a whole it takes twice as long
@@ -226,9 +225,9 @@ def _unshuffle(raws: Sequence[bytes]) -> Ints:
 
 
 def _read_alike(head: bytes) -> tuple[list[int], Sequence[Any]] | None:
-    """The ends of rows that differ in nothing else that folding needs, and the rest of one; None where they may.
+    """The ends of rows that differ in nothing else that columns need, and the rest of one; None where they may.
 
-    Reading one row in ten is what makes folding fast. A name that holds the separator is found out by the count, or by
+    Reading one row in ten is what makes this fast. A name that holds the separator is found out by the count, or by
     what it makes of the row, and then everything is read.
     """
     pieces = head[2:-2].split(b"], [")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +46,6 @@ _STEPS = 60
 """At most, for a quantile: halves are then smaller than a float can tell."""
 _CLOSE = 1e-14
 """Of ln o: a step that changes a loss by no digit that anybody is told."""
-_SQRT_HALF = math.sqrt(0.5)
-_SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +235,12 @@ class Belief:
         ends = [mean + normal_quantile(level) * sd for _, mean, sd in parts]
         low, high = min(ends), max(ends)
         middle = (low + high) / 2.0
+        spread = [(weight, NormalDist(mean, sd)) for weight, mean, sd in parts if sd > 0.0]
+        certain = [(weight, mean) for weight, mean, sd in parts if sd <= 0.0]
         for _ in range(_STEPS if low < high else 0):
-            below = density = 0.0
-            for weight, mean, sd in parts:
-                if sd > 0.0:
-                    z = (middle - mean) / sd
-                    below += weight * 0.5 * math.erfc(-z * _SQRT_HALF)
-                    density += weight * math.exp(-0.5 * z * z) / (sd * _SQRT_TWO_PI)
-                else:
-                    below += weight * (middle >= mean)
+            below = sum(weight * part.cdf(middle) for weight, part in spread)
+            below += sum(weight for weight, mean in certain if middle >= mean)
+            density = sum(weight * part.pdf(middle) for weight, part in spread)
             low, high = (middle, high) if below < level else (low, middle)
             step = middle + (level - below) / density if density > 0.0 else low
             if not low < step < high:

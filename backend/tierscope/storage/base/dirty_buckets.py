@@ -141,14 +141,14 @@ def claim_subjects(
     held = list(transaction.execute(lock, asked).scalars())
     if not held:
         return {}
-    after = "" if since is None else " AND bucket >= :since"
     statement = text(
-        "DELETE FROM marks WHERE kind = :kind AND service_id = :service AND subject_id = ANY(:subjects)"  # noqa: S608
-        f"{after} AND bucket < :before RETURNING subject_id, bucket"
+        "DELETE FROM marks WHERE kind = :kind AND service_id = :service AND subject_id = ANY(:subjects)"
+        " AND bucket >= coalesce(CAST(:since AS timestamptz), '-infinity') AND bucket < :before"
+        " RETURNING subject_id, bucket"
     )
-    values = {"kind": kind, "service": service_id, "subjects": held, "before": before}
+    values = {"kind": kind, "service": service_id, "subjects": held, "since": since, "before": before}
     found: dict[int, set[datetime]] = {}
-    for row in transaction.execute(statement, values if since is None else values | {"since": since}):
+    for row in transaction.execute(statement, values):
         found.setdefault(row.subject_id, set()).add(row.bucket)
     return {subject: tuple(sorted(buckets)) for subject, buckets in sorted(found.items())}
 

@@ -120,6 +120,11 @@ class Drained:
         """All buckets."""
         return sum(self.buckets.values())
 
+    def count(self, job: Job, buckets: int) -> None:
+        """Add buckets of a kind."""
+        if buckets:
+            self.buckets[job.kind] = self.buckets.get(job.kind, 0) + buckets
+
 
 class DrainMarks:
     """Rebuilds what marks ask for."""
@@ -200,8 +205,7 @@ class DrainMarks:
                 continue
             self._open.keep(extended)
             total += extended.buckets
-        if total:
-            done.buckets[COUNTERS.kind] = done.buckets.get(COUNTERS.kind, 0) + total
+        done.count(COUNTERS, total)
         return total
 
     def _round(
@@ -223,7 +227,7 @@ class DrainMarks:
             now = self._clock()
             before = _due_before(job, now, held)
             if job is HEAT:
-                worked = self._pack_heat(deadline, before, done, between=between) > 0 or worked
+                worked = self._pack_heat(deadline, before, done, failed, between=between) > 0 or worked
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -242,7 +246,13 @@ class DrainMarks:
         return worked
 
     def _pack_heat(
-        self, deadline: datetime, before: datetime, done: Drained, *, between: Callable[[datetime], int]
+        self,
+        deadline: datetime,
+        before: datetime,
+        done: Drained,
+        failed: set[tuple[str, int, int]],
+        *,
+        between: Callable[[datetime], int],
     ) -> int:
         """Pack heat of hosts that wait with few blocks, many of a service in one transaction; how many blocks.
 
@@ -251,7 +261,8 @@ class DrainMarks:
         with self._database.read() as session:
             due = barely_due(session, HEAT.kind, before=before, most=_FEW_BLOCKS, limit=_CANDIDATES)
         total = 0
-        for service_id, hosts in due.items():
+        for service_id, waiting in due.items():
+            hosts = [host for host in waiting if (HEAT.kind, host, service_id) not in failed]
             self._order.shuffle(hosts)
             for start in range(0, len(hosts), _PACKED_AT_ONCE):
                 if (looked := self._clock()) >= deadline:
@@ -267,7 +278,7 @@ class DrainMarks:
                     log.exception("heat could not be packed together", service=service_id, hosts=len(some))
                     continue
                 blocks = sum(map(len, claimed.values()))
-                done.buckets[HEAT.kind] = done.buckets.get(HEAT.kind, 0) + blocks
+                done.count(HEAT, blocks)
                 total += blocks
         return total
 
@@ -309,7 +320,7 @@ class DrainMarks:
             failed.add((job.kind, subject_id, service_id))
             done.failures[job.kind] = done.failures.get(job.kind, 0) + 1
             return 0
-        done.buckets[job.kind] = done.buckets.get(job.kind, 0) + len(claimed.buckets)
+        done.count(job, len(claimed.buckets))
         return len(claimed.buckets)
 
 
