@@ -10,11 +10,13 @@ from hypothesis.extra import numpy as npst
 
 from factories.kernel_lab import load
 from tierscope.domain.counters.monotonic import Cause, differences
+from tierscope.domain.counters.packing import Block, empty_block
 from tierscope.domain.ledger import (
     COLUMN_INDEX,
     Context,
     Ledger,
     Tiers,
+    block_ledger,
     build_ledger,
     find_dialect,
     judge,
@@ -22,6 +24,7 @@ from tierscope.domain.ledger import (
     plan_service,
 )
 from tierscope.domain.ledger.machine import read_machine
+from tierscope.domain.ledger.stacked import block_ledgers
 
 TIERS = Tiers(frozenset({0}), known=True)
 RECORDED_VERDICTS = {
@@ -65,6 +68,32 @@ def test_totals_are_last_minus_first(name: str) -> None:
         assert ledger.total(column) == values[-1, place] - values[0, place]
     demoted = [i for i, key in enumerate(keys) if key.startswith("host|vmstat|pgdemote_")]
     assert ledger.total("demoted_pages") == int((values[-1, demoted] - values[0, demoted]).sum())
+
+
+def recorded_block(name: str, seed: int) -> Block:
+    """Some samples of a recording, with holes in time, values that were not read, and two reboots."""
+    times, keys, values, present = load(name)
+    rng = np.random.default_rng(seed)
+    kept = np.flatnonzero(rng.random(len(times)) < 0.8)
+    present = present[kept] & (rng.random((len(kept), len(keys))) < 0.99)
+    boots = np.arange(len(kept)) * 3 // len(kept)
+    none = np.zeros(len(kept), np.int64)
+    return Block(np.rint(times[kept] * 1e6).astype(np.int64), boots, none, none, tuple(keys), values[kept], present)
+
+
+def test_ledgers_that_are_made_together_are_those_of_each_block() -> None:
+    blocks = [recorded_block(name, seed) for seed in (1, 2) for name in sorted(RECORDED_VERDICTS)]
+    blocks += [empty_block(blocks[0].keys), blocks[0].rows(slice(1))]
+    machine = read_machine(None)
+    parts = [(block, machine.pick(block.keys, scope)) for block in blocks for scope in (None, "cgroup:/load")]
+    after_s = float(np.median(np.concatenate([block.times_us for block in blocks]))) / 1e6
+    made = block_ledgers(parts, after_s=after_s)
+    assert len({picked.likeness for _, picked in parts}) < len(parts) / 2
+    assert 0 < sum(map(len, made)) < sum(len(block) for block, _ in parts)
+    for (block, picked), found in zip(parts, made, strict=True):
+        wanted = block_ledger(block, picked.plan, after_s=after_s)
+        for name in ("times_s", "dt_seconds", "values", "present", "cause"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
 
 
 def test_true_reclaim_is_what_went_to_swap() -> None:

@@ -74,7 +74,7 @@ def make_fleet(
         ensure_partitions(transaction, start, now, _FILLED)
         hours = _hours(name, resident, start, int((now - start).total_seconds()) // 3600, busy)
         for host in ids:
-            replace_metrics(transaction, "metrics_1h", host, hours)
+            replace_metrics(transaction, "metrics_1h", {host: hours})
     return CapacityFleet(database, tuple(ids), int(service), service_id, name)
 
 

@@ -117,7 +117,7 @@ def answers(session: ReadSession, start: datetime, end: datetime) -> dict[str, o
         "minutes": sum_minutes(session, start, end),
     }
     for host in HOSTS:
-        found[f"first {host}"] = first_after(session, host, start)
+        found[f"first {host}"] = first_after(session, [host], start).get(host)
     for service in SERVICES:
         flows = partial(sum_flows, session, KEYS, start, end, host_ids=HOSTS, service_id=service)
         found |= {
@@ -272,7 +272,7 @@ def test_minutes_that_were_judged_are_known_once_their_day_is_packed(database: D
     spans = [(FIRST, FIRST + DAY), (FIRST + timedelta(minutes=3), FIRST + 2 * DAY), (FIRST - DAY, FIRST)]
 
     def judged() -> list[list[tuple[float, float]]]:
-        return [stored_spans(transaction, 1, 7, *span) for span in spans]
+        return [stored_spans(transaction, [1], [7], *span).get((1, 7), []) for span in spans]
 
     with database.write() as transaction:
         transaction.execute(text(f"DROP TABLE rule_inputs_p{FIRST:%Y%m%d}"))

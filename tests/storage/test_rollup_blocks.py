@@ -119,8 +119,8 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
             transaction.execute(text(f"DELETE FROM {name}"))
         for host in hosts:
             cut = int(rng.integers(0, len(starts) + 1))
-            replace_metrics(transaction, table, host, rollup(starts[:cut], KEYS, rng))
-            replace_metrics(transaction, table, host, rollup(starts[cut:], (*KEYS, OTHER), rng))
+            replace_metrics(transaction, table, {host: rollup(starts[:cut], KEYS, rng)})
+            replace_metrics(transaction, table, {host: rollup(starts[cut:], (*KEYS, OTHER), rng)})
     inside = begin + int(rng.integers(1, 20)) * width
     spans = [(begin, begin + stretch), (inside, inside + 3 * width), (begin - DAY, begin + width / 2)]
     with database.write() as transaction:
@@ -133,7 +133,7 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
             assert_alike(one, other)
         # What is rolled up anew counts at once, and after it has been packed too.
         late = rollup(starts[-3:], KEYS, rng)
-        replace_metrics(transaction, table, 1, late)
+        replace_metrics(transaction, table, {1: late})
         beside = [answers(transaction, table, hosts, span) for span in spans]
         replaced = read_metrics(transaction, table, 1, spans[0], KEYS)
         assert_same(replaced.rows(np.isin(replaced.starts_us, late.starts_us)), late)
@@ -149,7 +149,7 @@ def test_the_first_hour_is_found_in_blocks_too(database: Database) -> None:
             transaction.execute(text(f"DELETE FROM {name}"))
         assert first_hour(transaction, START - DAY) is None
         hours = [START + timedelta(hours=hour) for hour in (5, 6)]
-        replace_metrics(transaction, "metrics_1h", 1, rollup(hours, KEYS, np.random.default_rng(1)))
+        replace_metrics(transaction, "metrics_1h", {1: rollup(hours, KEYS, np.random.default_rng(1))})
         assert first_hour(transaction, START - DAY) == hours[0]
         pack_rollups(transaction, "metrics_1h", 1, START)
         assert first_hour(transaction, START - DAY) == START

@@ -169,7 +169,7 @@ def test_a_day_of_rolled_up_counters(database: Database) -> None:
     counts = rng.integers(0, 3, shape)
     starts = to_us(FIRST) + 3_600_000_000 * np.arange(n)
     with database.write() as transaction:
-        replace_metrics(transaction, "metrics_1h", 1, Rollup(starts_us=starts, keys=keys, n=counts, **columns))
+        replace_metrics(transaction, "metrics_1h", {1: Rollup(starts_us=starts, keys=keys, n=counts, **columns)})
         pack_rollups(transaction, "metrics_1h", 1, FIRST)
     rows, names, parts = stored(database, "metrics_1h_days")
     assert (rows, tuple(names)) == (n, keys)

@@ -251,7 +251,7 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
         layouts = layouts_in(session, host_id, lo, hi)
         keys = sorted({key for names in read_layouts(session, layouts).values() for key in names})[::2]
         found += [layouts, plain(read_keys(session, host_id, keys, layouts, lo, hi), boots)]
-        found += [find_before(session, host_id, lo), find_after(session, host_id, lo)]
+        found += [find_before(session, [host_id], lo).get(host_id), find_after(session, [host_id], lo).get(host_id)]
         heat = read_rows(session, service_id, lo, hi, [host_id]).get(host_id, [])
         found += [[(row.end_us, row.method, row.resident_bytes.tolist()) for row in heat]]
         if not sums:

@@ -1,21 +1,25 @@
 """Open buckets are extended by new samples: row by row the same as if each had been rebuilt whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
 from sqlalchemy import text
 
 from factories import batches
 from factories.derived import day_before, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
-from tierscope.core.database import Database
-from tierscope.storage.base.dirty_buckets import Waiting, waiting_subjects
+from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.base.jobs import COUNTERS, JOBS
+from tierscope.storage.base.dirty_buckets import Waiting, barely_due, waiting_subjects
+from tierscope.storage.counters.rows import read_packed
+from tierscope.storage.ledger.rows import replace_ledger
+from tierscope.usecases.rebuild import counters, open_buckets
 from tierscope.usecases.rebuild import drain as drains
-from tierscope.usecases.rebuild import open_buckets
-from tierscope.usecases.rebuild.counters import rebuild_counters
-from tierscope.usecases.rebuild.drain import DrainMarks
+from tierscope.usecases.rebuild.counters import Buckets, rebuild_closed_counters_of_hosts, rebuild_counters
+from tierscope.usecases.rebuild.drain import Drained, DrainMarks
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 
 KEYS = tuple(
@@ -197,3 +201,116 @@ def test_a_bucket_that_closes_with_the_same_rows_is_not_written_again(database: 
     with database.read() as session:
         assert session.execute(text("SELECT ts, xmin::text FROM tier_moves ORDER BY 1")).all() == before
         assert session.execute(text("SELECT count(*) FROM metrics_10m")).scalar_one() == 1
+
+
+GAP = range(15, 19)
+RECORDINGS = {
+    "mainline": [(minute, KEYS) for minute in range(1, LAST + 1)],
+    "mainline again": [(minute, KEYS) for minute in range(1, LAST + 1)],
+    "no inventory": [(minute, KEYS) for minute in range(4, LAST + 1)],
+    "tpp": [(minute, TPP) for minute in range(1, LAST + 1)],
+    "other layout": [(minute, KEYS if minute < 7 else TPP) for minute in range(1, LAST + 1)],
+    "late": [*((minute, KEYS) for minute in range(1, LAST + 1) if minute not in (9, 10)), (9, KEYS), (10, KEYS)],
+    "stopped": [(minute, KEYS) for minute in range(1, 7)],
+}
+"""What hosts send, in order, by minute and layout: what is late comes with the last minutes."""
+
+
+def send_recordings(database: Database, start: datetime, hosts: dict[str, Enrolled], minutes: Sequence[int]) -> None:
+    """Store what hosts, which are named after their recordings, send in these minutes."""
+    for name, host in hosts.items():
+        sent = RECORDINGS[name.partition("/")[0]]
+        for place, (minute, keys) in enumerate(sent):
+            last = max(before for before, _ in sent[: place + 1])
+            if minute not in GAP and last in minutes:
+                send(database, host, start, minute, keys=keys)
+
+
+def close(database: Database, at: datetime) -> Drained:
+    """Close all buckets as if none had been extended: their rows are made now."""
+    with database.write() as transaction:
+        transaction.execute(text("UPDATE marks SET kind = 'counters_closed' WHERE kind = 'counters'"))
+    return DrainMarks(database, lambda: at, jobs=[job for job in JOBS if job is not COUNTERS]).run()
+
+
+def closed_rows(database: Database, host_id: int, start: datetime) -> dict[str, object]:
+    """All that is made of a host's counters once their buckets have closed, and what is asked for next."""
+    found: dict[str, object] = dict(rows_of(database, host_id))
+    with database.read() as session:
+        asked = text("SELECT kind, service_id, bucket FROM marks WHERE subject_id = :host ORDER BY 1, 2, 3")
+        found["marks"] = session.execute(asked, {"host": host_id}).all()
+        metrics = text("SELECT * FROM metrics_1h WHERE host_id = :host ORDER BY ts")
+        hours = session.execute(metrics, {"host": host_id}).mappings()
+        found["metrics_1h"] = [{name: str(value) for name, value in row.items() if name != "host_id"} for row in hours]
+        found["packs"] = [
+            (
+                part.times_us.tolist(),
+                np.unique(part.boots, return_inverse=True)[1].tolist(),
+                part.keys,
+                part.values.tolist(),
+                part.present.tolist(),
+            )
+            for part in read_packed(session, host_id, start, start + timedelta(hours=2))
+        ]
+    return found
+
+
+@native
+def test_hosts_that_are_closed_together_get_what_each_gets_by_itself(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = day_before()
+    hosts = {f"{name}/{way}": enrol(database, name=f"{name} {way}") for name in RECORDINGS for way in ("many", "one")}
+    ids = {name: internal_id(database, host) for name, host in hosts.items()}
+    alone = {host_id for name, host_id in ids.items() if name.endswith("/one")}
+    together: list[list[int]] = []
+
+    def due(*arguments: object, **options: object) -> dict[int, list[int]]:
+        found = barely_due(*arguments, **options)  # type: ignore[arg-type]
+        return {service: [host for host in some if host not in alone] for service, some in found.items()}
+
+    def noted(transaction: WriteTransaction, claimed: Buckets, *, now: datetime) -> None:
+        together.append(sorted(claimed))
+        rebuild_closed_counters_of_hosts(transaction, claimed, now=now)
+
+    monkeypatch.setattr(drains, "barely_due", due)
+    monkeypatch.setattr(drains, "rebuild_closed_counters_of_hosts", noted)
+    moments = {22: range(1, 21), 40: range(21, LAST + 1), 200: range(0)}
+    for minute, sent in moments.items():
+        if sent:
+            send_recordings(database, start, hosts, sent)
+        assert close(database, start + timedelta(minutes=minute)).failures == {}
+        for name in RECORDINGS:
+            one, other = (closed_rows(database, ids[f"{name}/{way}"], start) for way in ("many", "one"))
+            assert one == other, (name, minute)
+            assert one["tier_moves"]
+            assert one["rule_inputs"]
+    assert together[:2] == [
+        sorted(set(ids.values()) - alone),
+        sorted(host_id for name, host_id in ids.items() if host_id not in alone and not name.startswith("stopped")),
+    ]
+    assert len(closed_rows(database, ids["mainline/many"], start)["packs"]) == 1  # type: ignore[arg-type]
+
+
+@native
+def test_a_host_that_cannot_be_closed_does_not_hold_back_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = day_before()
+    hosts = {f"mainline/{number}": enrol(database, name=f"node-{number}") for number in range(3)}
+    send_recordings(database, start, hosts, range(1, 11))
+    ids = [internal_id(database, host) for host in hosts.values()]
+
+    def breaking(transaction: WriteTransaction, host_id: int, *rest: object) -> None:
+        if host_id == ids[1]:
+            raise ValueError("data that cannot be worked")
+        replace_ledger(transaction, host_id, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(counters, "replace_ledger", breaking)
+        assert close(database, start + timedelta(minutes=12)).failures == {"counters_closed": 1}
+    rows = [closed_rows(database, host_id, start) for host_id in ids]
+    assert rows[0] == rows[2]
+    assert (len(rows[0]["tier_moves"]), rows[1]["tier_moves"]) == (18, [])  # type: ignore[arg-type]
+    assert close(database, start + timedelta(minutes=12)).failures == {}
+    assert closed_rows(database, ids[1], start) == rows[0]

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from tierscope.domain.ledger.plan import Plan, Tiers, plan_host, plan_service
+from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
@@ -27,9 +28,11 @@ class Machine:
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
-        if scope is None:
-            return plan_host(keys, self.tiers, page_bytes=self.page_bytes)
-        return plan_service(keys, [scope], self.tiers)
+        return _plan(keys, self.tiers, self.page_bytes, scope)
+
+    def pick(self, keys: tuple[str, ...], scope: str | None = None) -> PickedPlan:
+        """The same over the places that it needs: one plan for all hosts whose kernels count alike."""
+        return _pick(keys, self.tiers, self.page_bytes, scope)
 
     def context(self, limit_events: int | None) -> Context:
         """What a verdict on the host's ledger needs to know beside it."""
@@ -43,6 +46,17 @@ class Machine:
             one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
             page_bytes=self.page_bytes,
         )
+
+
+def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int, scope: str | None) -> Plan:
+    if scope is None:
+        return plan_host(keys, tiers, page_bytes=page_bytes)
+    return plan_service(keys, [scope], tiers)
+
+
+@lru_cache(maxsize=512)
+def _pick(keys: tuple[str, ...], tiers: Tiers, page_bytes: int, scope: str | None) -> PickedPlan:
+    return pick(_plan(keys, tiers, page_bytes, scope))
 
 
 def read_machine(inventory: Mapping[str, Any] | None) -> Machine:

@@ -79,25 +79,29 @@ def newest_forecast(session: ReadSession, since: datetime) -> datetime | None:
 
 
 def stored_spans(
-    session: ReadSession, host_id: int, service_id: int, start: datetime, end: datetime
-) -> list[tuple[float, float]]:
-    """(start, end] in seconds of the stored intervals that touch a span."""
+    session: ReadSession, host_ids: Sequence[int], service_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[tuple[int, int], list[tuple[float, float]]]:
+    """(start, end] in seconds of the stored intervals that touch a span, by host and service (0 = the whole host)."""
     statement = text(
-        "SELECT extract(epoch FROM ts)::float8 AS end_s, dt_seconds FROM rule_inputs WHERE host_id = :host"
-        " AND service_id = :service AND ts > :start AND ts - make_interval(secs => dt_seconds) < :end"
-        " AND ts <= CAST(:end AS timestamptz) + interval '1 day' ORDER BY ts"
+        "SELECT host_id, service_id, extract(epoch FROM ts)::float8 AS end_s, dt_seconds FROM rule_inputs"
+        " WHERE host_id = ANY(:hosts) AND service_id = ANY(:services)"
+        " AND ts > :start AND ts - make_interval(secs => dt_seconds) < :end"
+        " AND ts <= CAST(:end AS timestamptz) + interval '1 day'"
     )
-    values = {"host": host_id, "service": service_id, "start": start, "end": end}
-    found = {(row.end_s - row.dt_seconds, row.end_s) for row in session.execute(statement, values)}
+    found: dict[tuple[int, int], set[tuple[float, float]]] = {}
+    values = {"hosts": list(host_ids), "services": list(service_ids), "start": start, "end": end}
+    for row in session.execute(statement, values):
+        found.setdefault((row.host_id, row.service_id), set()).add((row.end_s - row.dt_seconds, row.end_s))
     if start < utc_now() - kept("rule_inputs"):
-        days = Days(day_of(start), end + timedelta(days=1), [host_id], service_id)
+        days = Days(day_of(start), end + timedelta(days=1), host_ids, "any")
         unpacker = Unpacker()
         for layout_id in stored_layouts(session, rule_days, days):
             for block in read_parts(session, rule_days, days, layout_id, [0, 1]):
                 ends_s, seconds = (unpacker.floats(part, block.n)[0] for part in block.parts)
                 touch = (ends_s > start.timestamp()) & (ends_s - seconds < end.timestamp())
-                found.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
-    return sorted(found, key=lambda span: span[1])
+                spans = found.setdefault((block.host_id, block.service_id), set())
+                spans.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
+    return {subject: sorted(spans, key=lambda span: span[1]) for subject, spans in found.items()}
 
 
 def read_inputs(

@@ -25,9 +25,10 @@ def delete_blocks(
     transaction: WriteTransaction, table: str, service_id: int, blocks: Sequence[tuple[int, datetime]]
 ) -> None:
     """The same of one service on many hosts: host and start of each bucket."""
+    by_service = " AND t.service_id = :service" if service_id else ""
     statement = text(
         f'DELETE FROM "{table}" AS t USING unnest(CAST(:hosts AS bigint[]), CAST(:starts AS timestamptz[]))'  # noqa: S608
-        " AS w (host_id, ts) WHERE t.host_id = w.host_id AND t.service_id = :service AND t.ts = w.ts"
+        f" AS w (host_id, ts) WHERE t.host_id = w.host_id{by_service} AND t.ts = w.ts"
         " AND t.ts >= :first AND t.ts <= :last"
     )
     hosts, starts = [host for host, _ in blocks], [start for _, start in blocks]

@@ -1,6 +1,6 @@
 """Rolled-up counters as stored: metrics_10m, metrics_1h and metrics_1d, and the blocks that their rows move into."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -9,7 +9,7 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.counters.rollups import STATISTICS, Rollup, widen
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import copy_out, from_us, parse_float8_array, parse_int, parse_small_array, parse_us
-from tierscope.storage.base.bucket_rows import delete_buckets
+from tierscope.storage.base.bucket_rows import delete_blocks
 from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable, read_rollup_blocks, replace_rollup_block
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
 
@@ -17,17 +17,21 @@ _COLUMNS = ("host_id", "ts", "keys_layout_id", *STATISTICS, "n")
 _READ = ", ".join(_COLUMNS[1:])
 
 
-def replace_metrics(transaction: WriteTransaction, table: MetricsTable, host_id: int, rollup: Rollup) -> None:
-    """Store buckets in place of what was there for the same starts."""
-    if len(rollup) == 0:
+def replace_metrics(transaction: WriteTransaction, table: MetricsTable, rollups: Mapping[int, Rollup]) -> None:
+    """Store buckets of hosts in place of what was there for the same starts."""
+    buckets = [(host_id, from_us(start)) for host_id, rollup in rollups.items() for start in rollup.starts_us]
+    if not buckets:
         return
-    delete_buckets(transaction, table, host_id, 0, [from_us(start) for start in rollup.starts_us])
-    layout_id = ensure_layout(transaction, rollup.keys)
+    delete_blocks(transaction, table, 0, buckets)
+    layout_ids: dict[tuple[str, ...], int] = {}
     rows = []
-    for i, start in enumerate(rollup.starts_us.tolist()):
-        fields = [copy.int8(host_id), copy.instant(start * 1000), copy.int8(layout_id)]
-        fields += [copy.float8_array(getattr(rollup, name)[i]) for name in STATISTICS]
-        rows.append(copy.row([*fields, copy.int4_array(rollup.n[i])]))
+    for host_id, rollup in rollups.items():
+        if len(rollup) and rollup.keys not in layout_ids:
+            layout_ids[rollup.keys] = ensure_layout(transaction, rollup.keys)
+        for i, start in enumerate(rollup.starts_us.tolist()):
+            fields = [copy.int8(host_id), copy.instant(start * 1000), copy.int8(layout_ids[rollup.keys])]
+            fields += [copy.float8_array(getattr(rollup, name)[i]) for name in STATISTICS]
+            rows.append(copy.row([*fields, copy.int4_array(rollup.n[i])]))
     copy.copy_rows(transaction, table, _COLUMNS, rows)
 
 

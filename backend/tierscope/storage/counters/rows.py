@@ -34,8 +34,9 @@ ZSTD_LEVEL = 3
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 _LIVE = (
-    "SELECT ts, layout_id, boot_ref, boottime_ns, flags, array_replace(vals, NULL, {missing})"
-    " FROM counters_live WHERE host_id = {host} AND ts > '{start}' AND ts <= '{end}' ORDER BY ts, ctid"
+    "SELECT h.id, s.* FROM (VALUES {hosts}) AS h (id, since) CROSS JOIN LATERAL"
+    " (SELECT ts, layout_id, boot_ref, boottime_ns, flags, array_replace(vals, NULL, {missing}) FROM counters_live"
+    " WHERE host_id = h.id AND ts > h.since AND ts > '{first}' AND ts <= '{end}' ORDER BY ts, ctid) AS s"
 )
 
 
@@ -44,10 +45,20 @@ def read_parts(session: ReadSession, host_id: int, start: datetime, end: datetim
 
     Of samples with one time the last stored counts: live rows before packs.
     """
+    return _read_parts(session, {host_id: start}, end)[host_id]
+
+
+def _read_parts(session: ReadSession, since: Mapping[int, datetime], end: datetime) -> dict[int, list[Block]]:
+    """The same of many hosts, each from a moment of its own on."""
     edge = live_from(session, "counters_live")
-    parts = _live_parts(session, host_id, start, end)
-    if edge is None or start >= edge:
-        return parts
+    found = _live_parts(session, since, end)
+    for host_id, start in since.items():
+        if edge is not None and start < edge:
+            _add_packed(session, host_id, found[host_id], start, end)
+    return found
+
+
+def _add_packed(session: ReadSession, host_id: int, parts: list[Block], start: datetime, end: datetime) -> None:
     taken = np.concatenate([np.zeros(0, np.int64), *(part.times_us for part in parts)])
     for packed in reversed(read_packed(session, host_id, start, end)):
         inside = _inside(packed, start, end) & ~np.isin(packed.times_us, taken)
@@ -55,22 +66,33 @@ def read_parts(session: ReadSession, host_id: int, start: datetime, end: datetim
             part = packed if inside.all() else packed.rows(inside)
             parts.append(part)
             taken = np.concatenate([taken, part.times_us])
-    return parts
 
 
 def read_block(session: ReadSession, host_id: int, start: datetime, end: datetime) -> Block:
     """All samples of (start, end], over the union of their layouts' keys."""
-    return join_blocks(read_parts(session, host_id, start, end))
+    return read_blocks(session, {host_id: start}, end)[host_id]
 
 
-def _live_parts(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[Block]:
-    query = _LIVE.format(missing=f"({MISSING + 1} - 1)::bigint", host=int(host_id), start=_iso(start), end=_iso(end))
-    last = {bytes(row[0] or b""): row for row in copy_out(session, query)}
-    by_layout: dict[int, list[list[bytes | None]]] = {}
-    for row in last.values():
-        by_layout.setdefault(parse_int(row[1]) or 0, []).append(row)
-    keys = read_layouts(session, by_layout)
-    return [_to_block(rows, keys[layout_id]) for layout_id, rows in by_layout.items() if layout_id in keys]
+def read_blocks(session: ReadSession, since: Mapping[int, datetime], end: datetime) -> dict[int, Block]:
+    """The same of many hosts, each from a moment of its own on."""
+    return {host: join_blocks(parts) for host, parts in _read_parts(session, since, end).items()}
+
+
+def _live_parts(session: ReadSession, since: Mapping[int, datetime], end: datetime) -> dict[int, list[Block]]:
+    if not since:
+        return {}
+    hosts = ", ".join(f"({int(host)}::bigint, '{_iso(start)}'::timestamptz)" for host, start in since.items())
+    missing = f"({MISSING + 1} - 1)::bigint"
+    query = _LIVE.format(missing=missing, hosts=hosts, first=_iso(min(since.values())), end=_iso(end))
+    last = {(bytes(row[0] or b""), bytes(row[1] or b"")): row[1:] for row in copy_out(session, query)}
+    by_layout: dict[int, dict[int, list[list[bytes | None]]]] = {host: {} for host in since}
+    for (host, _), row in last.items():
+        by_layout[parse_int(host) or 0].setdefault(parse_int(row[1]) or 0, []).append(row)
+    keys = read_layouts(session, {layout_id for rows in by_layout.values() for layout_id in rows})
+    return {
+        host: [_to_block(some, keys[layout_id]) for layout_id, some in rows.items() if layout_id in keys]
+        for host, rows in by_layout.items()
+    }
 
 
 def _inside(block: Block, start: datetime, end: datetime) -> Bools:
@@ -214,33 +236,37 @@ def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetim
     return sorted(found)
 
 
-def find_before(session: ReadSession, host_id: int, at: datetime) -> datetime | None:
-    """The newest sample at or before `at`, within a day: what the first difference after it needs."""
+def find_before(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, datetime]:
+    """The newest sample of each host at or before `at`, within a day: what the first difference after it needs."""
     edge = live_from(session, "counters_live")
     statement = text(
-        "SELECT max(ts) FROM counters_live WHERE host_id = :host AND ts <= :at"
-        " AND ts > CAST(:at AS timestamptz) - interval '1 day'"
+        "SELECT h.id, (SELECT max(ts) FROM counters_live WHERE host_id = h.id AND ts <= :at"
+        " AND ts > CAST(:at AS timestamptz) - interval '1 day') AS ts FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
     )
-    found: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
-    since = at - _DAY if found is None else found
-    if edge is None or since >= edge:
-        return found
-    times = _packed_times(session, host_id, since, at, newest=True)
-    return found if times is None else times
+    rows = session.execute(statement, {"hosts": list(host_ids), "at": at})
+    found = {row.id: row.ts for row in rows if row.ts is not None}
+    for host_id in host_ids:
+        since = found.get(host_id, at - _DAY)
+        if edge is not None and since < edge:
+            packed = _packed_times(session, host_id, since, at, newest=True)
+            found |= {} if packed is None else {host_id: packed}
+    return found
 
 
-def find_after(session: ReadSession, host_id: int, at: datetime) -> datetime | None:
-    """The oldest sample after `at`, within a day: whose difference ends on what comes before it."""
+def find_after(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, datetime]:
+    """The oldest sample of each host after `at`, within a day: whose difference ends on what comes before it."""
     edge = live_from(session, "counters_live")
     statement = text(
-        "SELECT min(ts) FROM counters_live WHERE host_id = :host AND ts > :at"
-        " AND ts <= CAST(:at AS timestamptz) + interval '1 day'"
+        "SELECT h.id, (SELECT min(ts) FROM counters_live WHERE host_id = h.id AND ts > :at"
+        " AND ts <= CAST(:at AS timestamptz) + interval '1 day') AS ts FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
     )
-    found: datetime | None = session.execute(statement, {"host": host_id, "at": at}).scalar_one()
-    if edge is None or at >= edge:
-        return found
-    times = _packed_times(session, host_id, at, at + _DAY if found is None else found, newest=False)
-    return found if times is None else times
+    rows = session.execute(statement, {"hosts": list(host_ids), "at": at})
+    found = {row.id: row.ts for row in rows if row.ts is not None}
+    if edge is not None and at < edge:
+        for host_id in host_ids:
+            packed = _packed_times(session, host_id, at, found.get(host_id, at + _DAY), newest=False)
+            found |= {} if packed is None else {host_id: packed}
+    return found
 
 
 def _packed_times(

@@ -142,16 +142,21 @@ def beside_rows(
 def read_moves(
     session: ReadSession,
     host_ids: Sequence[int] | None,
-    service_id: int,
+    service_id: int | Sequence[int],
     start: datetime,
     end: datetime,
     keys: Sequence[str] = COLUMN_KEYS,
 ) -> list[Moves]:
-    """All of (start, end] by host, in order of time: rows, and packed days. `values` have `keys`."""
+    """All of (start, end] by host, and by service where several are asked for: rows, and packed days, in order of time.
+
+    `values` have `keys`.
+    """
+    services = list(service_id) if isinstance(service_id, Sequence) else [service_id]
     whose = "" if host_ids is None else f"host_id IN ({', '.join(str(int(host)) for host in host_ids) or 'NULL'}) AND "
+    which = ", ".join(str(int(service)) for service in services) or "NULL"
     query = (
-        f"SELECT {select_moves(keys)} FROM tier_moves WHERE {whose}service_id = {int(service_id)}"  # noqa: S608
-        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, ts"
+        f"SELECT {select_moves(keys)} FROM tier_moves WHERE {whose}service_id IN ({which})"  # noqa: S608
+        f" AND ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}' ORDER BY host_id, service_id, ts"
     )
 
     def read_rows() -> list[Moves]:
@@ -159,13 +164,14 @@ def read_moves(
 
     if not may_be_packed(start):
         return read_rows()
-    rows, packed = beside_rows(session, days_of_window(host_ids, service_id, start, end), read_rows, keys)
-    by_host: dict[int, list[Moves]] = {}
+    days = days_of_window(host_ids, services[0] if len(services) == 1 else "any", start, end)
+    rows, packed = beside_rows(session, days, read_rows, keys)
+    by_subject: dict[tuple[int, int], list[Moves]] = {}
     for part in (*packed, *rows):
         inside = part.between(start, end)
-        if len(inside.times_us):
-            by_host.setdefault(part.host_id, []).append(inside)
-    return [join_moves(parts) for _, parts in sorted(by_host.items())]
+        if len(inside.times_us) and part.service_id in services:
+            by_subject.setdefault((part.host_id, part.service_id), []).append(inside)
+    return [join_moves(parts) for _, parts in sorted(by_subject.items())]
 
 
 def newest_packed(

@@ -74,23 +74,34 @@ def _moves(host_id: int, service_id: int, ledger: Ledger, trust_id: int) -> Move
     return Moves(host_id, service_id, times_us, ledger.dt_seconds, causes, trusts, ledger.values, ledger.present)
 
 
-def holds_ledger(
-    transaction: WriteTransaction,
-    host_id: int,
-    service_id: int,
-    span: tuple[datetime, datetime],
-    ledger: Ledger,
-    plan: Plan,
-) -> bool:
-    """Whether exactly these rows are what is stored in the (start, end] span."""
-    found = read_moves(transaction, [host_id], service_id, *span)
-    if not found:
-        return not len(ledger)
-    known = transaction.execute(
-        text("SELECT id FROM ledger_trusts WHERE digest = :digest"), {"digest": _digest(plan)[0]}
-    )
-    wanted = _moves(host_id, service_id, ledger, known.scalar_one_or_none() or -1)
-    return all(np.array_equal(getattr(_last_counts(found[0]), name), getattr(wanted, name)) for name in MOVES_ARRAYS)
+class HeldLedgers:
+    """What is stored of hosts (service 0) and of services on them in a (start, end] span."""
+
+    def __init__(
+        self,
+        transaction: WriteTransaction,
+        host_ids: Sequence[int],
+        service_ids: Sequence[int],
+        span: tuple[datetime, datetime],
+    ) -> None:
+        self._transaction = transaction
+        found = read_moves(transaction, host_ids, service_ids, *span)
+        self._moves = {(moves.host_id, moves.service_id): _last_counts(moves) for moves in found}
+        self._trusts: dict[int, tuple[Plan, int]] = {}
+
+    def holds(self, host_id: int, service_id: int, ledger: Ledger, plan: Plan) -> bool:
+        """Whether exactly these rows are stored of a host, or of a service on it."""
+        held = self._moves.get((host_id, service_id))
+        if held is None:
+            return not len(ledger)
+        if id(plan) not in self._trusts:
+            find = text("SELECT id FROM ledger_trusts WHERE digest = :digest")
+            known = self._transaction.execute(find, {"digest": _digest(plan)[0]}).scalar_one_or_none()
+            if known is None:
+                return False
+            self._trusts[id(plan)] = plan, known
+        wanted = _moves(host_id, service_id, ledger, self._trusts[id(plan)][1])
+        return all(np.array_equal(getattr(held, name), getattr(wanted, name)) for name in MOVES_ARRAYS)
 
 
 def describe_trust(plan: Plan) -> dict[str, object]:
@@ -213,17 +224,18 @@ def sum_flows(
     ]
 
 
-def first_after(session: ReadSession, host_id: int, at: datetime) -> tuple[datetime, float] | None:
-    """The first stored host row within a day after `at`: its time and how long its difference spans, in seconds."""
-    statement = text(
-        "SELECT ts, dt_seconds FROM tier_moves WHERE host_id = :host AND service_id = 0 AND ts > :at"
-        " AND ts <= CAST(:at AS timestamptz) + interval '1 day' ORDER BY ts LIMIT 1"
-    )
+def first_after(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, tuple[datetime, float]]:
+    """The first stored row of each whole host within a day after `at`: its time and how many seconds it spans."""
     if may_be_packed(at):
-        moves = read_moves(session, [host_id], 0, at, at + timedelta(days=1), [])
-        return (from_us(moves[0].times_us[0]), float(moves[0].seconds[0])) if moves else None
-    row = session.execute(statement, {"host": host_id, "at": at}).one_or_none()
-    return None if row is None else (row.ts, float(row.dt_seconds))
+        moves = read_moves(session, host_ids, 0, at, at + timedelta(days=1), [])
+        return {part.host_id: (from_us(part.times_us[0]), float(part.seconds[0])) for part in moves}
+    statement = text(
+        "SELECT h.id, s.ts, s.dt_seconds FROM unnest(CAST(:hosts AS bigint[])) AS h (id) CROSS JOIN LATERAL"
+        " (SELECT ts, dt_seconds FROM tier_moves WHERE host_id = h.id AND service_id = 0 AND ts > :at"
+        " AND ts <= CAST(:at AS timestamptz) + interval '1 day' ORDER BY ts LIMIT 1) AS s"
+    )
+    rows = session.execute(statement, {"hosts": list(host_ids), "at": at})
+    return {row.id: (row.ts, float(row.dt_seconds)) for row in rows}
 
 
 def recorded_seconds(session: ReadSession, host_ids: Sequence[int]) -> dict[int, float]:

@@ -136,7 +136,7 @@ def compute_ledgers(
     layout_ids = layouts_in(session, host_id, start, end)
     if not layout_ids:
         return {}
-    before = find_before(session, host_id, start)
+    before = find_before(session, [host_id], start).get(host_id)
     base = start if before is None else before - timedelta(microseconds=1)
     if before is not None:
         layout_ids = sorted({*layout_ids, *layouts_in(session, host_id, base, start)})

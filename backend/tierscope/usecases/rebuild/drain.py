@@ -1,6 +1,6 @@
 """Works through the marks: claims the buckets of one subject, rebuilds them whole, in one transaction each.
 
-Heat of many hosts, and their open buckets of counters, go together.
+Heat of many hosts, and their buckets of counters, go together.
 Any number of workers may run this at once. A claim holds an advisory lock for its transaction and deletes the marks
 before the data is read, so data that commits later brings a mark that is worked again. A failure rolls both back.
 """
@@ -54,6 +54,7 @@ from tierscope.usecases.rebuild.counters import (
     pack_metrics,
     pack_metrics_1d,
     rebuild_closed_counters,
+    rebuild_closed_counters_of_hosts,
     rebuild_counters,
     rebuild_metrics_1d,
     rebuild_metrics_1h,
@@ -96,9 +97,10 @@ REBUILDS: Mapping[Job, Rebuild] = {
 _SUBJECTS_AT_ONCE = 200
 _HOSTS_AT_ONCE = 256
 """Hosts whose open buckets are extended in one transaction."""
-_PACKED_AT_ONCE = 64
-"""Hosts whose heat of a service is packed in one transaction, where each waits with few blocks."""
-_FEW_BLOCKS = 2
+_TOGETHER = (COUNTERS_CLOSED, HEAT)
+"""Kinds of which many hosts are worked in one transaction, where each waits with few buckets."""
+_CLOSED_AT_ONCE = 64
+_FEW_BUCKETS = 2
 _CANDIDATES = 4096
 _EXTEND_EVERY = timedelta(seconds=2)
 """Not more often, so that what arrives all the time is taken by many hosts at once."""
@@ -226,8 +228,8 @@ class DrainMarks:
         for job in (job for job in self._jobs if job.kind in due):
             now = self._clock()
             before = _due_before(job, now, held)
-            if job is HEAT:
-                worked = self._pack_heat(deadline, before, done, failed, between=between) > 0 or worked
+            if job in _TOGETHER:
+                worked = self._work_together(job, deadline, before, done, failed, between=between) > 0 or worked
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -245,8 +247,9 @@ class DrainMarks:
                 worked = worked or count > 0
         return worked
 
-    def _pack_heat(
+    def _work_together(
         self,
+        job: Job,
         deadline: datetime,
         before: datetime,
         done: Drained,
@@ -254,32 +257,34 @@ class DrainMarks:
         *,
         between: Callable[[datetime], int],
     ) -> int:
-        """Pack heat of hosts that wait with few blocks, many of a service in one transaction; how many blocks.
+        """Close buckets of hosts that wait with few of them, many of a service in one transaction; how many buckets.
 
-        What could not be packed together keeps its marks, and is worked by itself.
+        What could not be worked together keeps its marks, and is worked by itself.
         """
         with self._database.read() as session:
-            due = barely_due(session, HEAT.kind, before=before, most=_FEW_BLOCKS, limit=_CANDIDATES)
+            due = barely_due(session, job.kind, before=before, most=_FEW_BUCKETS, limit=_CANDIDATES)
         total = 0
         for service_id, waiting in due.items():
-            hosts = [host for host in waiting if (HEAT.kind, host, service_id) not in failed]
+            hosts = [host for host in waiting if (job.kind, host, service_id) not in failed]
             self._order.shuffle(hosts)
-            for start in range(0, len(hosts), _PACKED_AT_ONCE):
+            for start in range(0, len(hosts), _CLOSED_AT_ONCE):
                 if (looked := self._clock()) >= deadline:
                     return total
                 between(looked)
-                some = hosts[start : start + _PACKED_AT_ONCE]
+                some = hosts[start : start + _CLOSED_AT_ONCE]
                 try:
                     with self._database.write() as transaction:
-                        claimed = claim_subjects(transaction, HEAT.kind, some, before=before, service_id=service_id)
-                        if claimed:
+                        claimed = claim_subjects(transaction, job.kind, some, before=before, service_id=service_id)
+                        if claimed and job is HEAT:
                             rebuild_heat_of_hosts(transaction, service_id, claimed)
+                        elif claimed:
+                            rebuild_closed_counters_of_hosts(transaction, claimed, now=looked)
                 except Exception:
-                    log.exception("heat could not be packed together", service=service_id, hosts=len(some))
+                    log.exception("not worked together", kind=job.kind, service=service_id, hosts=len(some))
                     continue
-                blocks = sum(map(len, claimed.values()))
-                done.count(HEAT, blocks)
-                total += blocks
+                buckets = sum(map(len, claimed.values()))
+                done.count(job, buckets)
+                total += buckets
         return total
 
     def _work(

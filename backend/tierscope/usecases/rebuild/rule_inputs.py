@@ -41,7 +41,6 @@ from tierscope.storage.alerts.rule_inputs import (
     read_days,
     read_packed_days,
     replace_packed_day,
-    stored_spans,
     unpack_days,
 )
 from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
@@ -149,13 +148,10 @@ class RuleInputs:
                 found.columns.update(columns)
 
 
-def not_recorded(
-    transaction: WriteTransaction, host_id: int, service_id: int, span: Span, ledger: Ledger, *, now: datetime
-) -> Ledger:
-    """The intervals of a span that are not recorded yet, and young enough to be judged by."""
+def not_recorded(ledger: Ledger, stored: Sequence[tuple[float, float]], *, now: datetime) -> Ledger:
+    """The intervals that no stored one overlaps, and that are young enough to be judged by."""
     young = ledger.times_s > (now - LATE).timestamp()
-    spans = stored_spans(transaction, host_id, service_id, *span)
-    return ledger.rows(young & uncovered(ledger.times_s, ledger.dt_seconds, spans))
+    return ledger.rows(young & uncovered(ledger.times_s, ledger.dt_seconds, stored))
 
 
 def _lag_seconds(due_s: Floats, now: datetime) -> Floats:
