@@ -72,6 +72,7 @@ _DIVISORS = {Kind.WHOLE: 1.0, Kind.HUNDREDTHS: 1e2, Kind.MILLIS: 1e3, Kind.MICRO
 _MARK = 0x80
 _EXACT = 2.0**53
 _WORD = 1 << 64
+_WORD_BYTES = 8
 
 
 def pack_floats(columns: Floats) -> bytes:
@@ -113,6 +114,8 @@ def unpack_floats(part: bytes, n: int) -> Floats:
         column = np.full(n, np.nan)
         column[present] = known
         columns.append(column)
+    if len(columns) == 1:
+        return columns[0][None]  # without a copy: most parts are one column
     return np.stack(columns) if columns else np.zeros((0, n))
 
 
@@ -160,7 +163,9 @@ def _as_floats(kind: Kind, values: Ints) -> Floats:
     if kind == Kind.BITS:
         return values.view(np.float64)
     floats = values.astype(np.float64)
-    return floats / _DIVISORS[kind] if kind > Kind.WHOLE else floats
+    if kind > Kind.WHOLE:
+        floats /= _DIVISORS[kind]
+    return floats
 
 
 class _Writer:
@@ -257,9 +262,12 @@ class _Reader:
     def planes(self, width: int, count: int) -> _Unsigned:
         """The next unsigned integers."""
         raw = np.frombuffer(self.take(width * count), np.uint8).reshape(width, count)
-        wide = np.zeros((count, 8), np.uint8)
-        wide[:, :width] = raw.T
-        return wide.view("<u8")[:, 0].astype(np.uint64)
+        if width > _WORD_BYTES:
+            raise ValueError("a number in a part of a block is longer than 64 bits")
+        wide = raw[0].astype(np.uint64) if width else np.zeros(count, np.uint64)
+        for place in range(1, width):
+            wide |= raw[place].astype(np.uint64) << np.uint64(8 * place)
+        return wide
 
 
 def _read(part: bytes, n: int) -> Iterator[tuple[Kind, Ints, Bools | None]]:
@@ -288,11 +296,16 @@ def _read(part: bytes, n: int) -> Iterator[tuple[Kind, Ints, Bools | None]]:
 
 def _values(reader: _Reader, form: Form, width: int, count: int, before: Ints | None) -> Ints:
     steps = form == Form.STEPS
+    if steps and not count:
+        raise ValueError("a column of a block has steps and no rows")
     first = reader.varint() if steps else 0
     low = np.uint64(reader.varint() % _WORD)
     residuals = reader.planes(width, count - steps) + low
     if steps:
-        return np.cumsum(np.concatenate(([np.uint64(first % _WORD)], residuals)), dtype=np.uint64).view(np.int64)
+        values = np.empty(count, np.uint64)
+        values[0] = first % _WORD
+        values[1:] = residuals
+        return np.cumsum(values, out=values).view(np.int64)
     if form == Form.BESIDE:
         if before is None or len(before) != count:
             raise ValueError("a column of a block is told from another that is not there")

@@ -127,7 +127,7 @@ class _Placing:
         self._in_time = in_time
         self._pairs = pairs
         self._rows = {int(subject): row for row, subject in enumerate(frame.subject_ids.tolist())}
-        self._spans: dict[int, tuple[Floats, slice | None]] = {}
+        self._spans: dict[tuple[bytes, int], slice | None] = {}
 
     def place(self, days: Sequence[PackedDay]) -> None:
         """Put all days at their places."""
@@ -139,7 +139,7 @@ class _Placing:
     def _place(self, day: PackedDay, row: int) -> None:
         frame = self._frame
         ends_s, seconds, lags_s, values = unpack_day(self._unpacker, day)
-        at = self._span_of(ends_s)
+        at = self._span_of(day, ends_s)
         subject = int(frame.subject_ids[row])
         if at is None or (self._in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS):
             self._place_some(day, row, subject)
@@ -148,19 +148,18 @@ class _Placing:
         for name, column in zip(day.names, values, strict=True):
             frame.values[name][row, at] = column
 
-    def _span_of(self, ends_s: Floats) -> slice | None:
-        """The minutes of a day without holes that lies wholly in the frame; None for any other."""
-        known = self._spans.get(id(ends_s))
-        if known is None:
+    def _span_of(self, day: PackedDay, ends_s: Floats) -> slice | None:
+        """The minutes of a day without holes that lies wholly in the frame; None for any other.
+
+        Days of most subjects have their ends packed in the same bytes.
+        """
+        key = day.block.parts[0], day.block.n
+        if key not in self._spans:
             places = minute_of(ends_s) - self._frame.minutes[0]
             whole = len(places) > 0 and bool((np.diff(places) == 1).all())
             inside = whole and places[0] >= 0 and places[-1] < len(self._frame.minutes)
-            # The array is kept with its place, so that its id is not given to another one.
-            known = self._spans[id(ends_s)] = (
-                ends_s,
-                slice(int(places[0]), int(places[-1]) + 1) if inside else None,
-            )
-        return known[1]
+            self._spans[key] = slice(int(places[0]), int(places[-1]) + 1) if inside else None
+        return self._spans[key]
 
     def _place_some(self, day: PackedDay, row: int, subject: int) -> None:
         """The minutes of a day that has holes, late minutes, or several intervals in a minute."""
