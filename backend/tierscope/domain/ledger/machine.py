@@ -1,6 +1,6 @@
 """What a host's inventory says that the ledger and its verdict need: tiers, the size of the top one, settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -9,6 +9,8 @@ from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_hos
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
+_PLANS_KEPT = 20_000
+"""A layout has one for each scope, and a fleet a layout for each set of services that share a host."""
 _BALANCING = "kernel/numa_balancing"
 _PROMOTE_LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
 _DEMOTION = "mm/numa/demotion_enabled"
@@ -34,6 +36,16 @@ class Machine:
         """The same over the places that it needs: one plan for all hosts whose kernels count alike."""
         return _pick(keys, self.tiers, self.page_bytes, scope)
 
+    def pick_each(
+        self, keys: tuple[str, ...], services: Mapping[int, str]
+    ) -> Iterator[tuple[int, str | None, PickedPlan]]:
+        """Plans of the whole host (service 0, no scope) and then of those services that the layout counts apart."""
+        yield 0, None, self.pick(keys)
+        counted = _counted_scopes(keys)
+        for service_id, scope in services.items():
+            if scope in counted:
+                yield service_id, scope, self.pick(keys, scope)
+
     def context(self, limit_events: int | None) -> Context:
         """What a verdict on the host's ledger needs to know beside it."""
         return Context(
@@ -54,7 +66,13 @@ def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int, scope: str | None)
     return plan_service(keys, [scope], tiers)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_PLANS_KEPT)
+def _counted_scopes(keys: tuple[str, ...]) -> frozenset[str]:
+    """Scopes of services in a layout."""
+    return frozenset(key.partition("|")[0] for key in keys if key.startswith("service:"))
+
+
+@lru_cache(maxsize=_PLANS_KEPT)
 def _pick(keys: tuple[str, ...], tiers: Tiers, page_bytes: int, scope: str | None) -> PickedPlan:
     return pick(_plan(keys, tiers, page_bytes, scope))
 

@@ -169,7 +169,11 @@ class _Span:
         since = {host: before[host] - timedelta(microseconds=1) if host in before else start for host in host_ids}
         blocks = read_blocks(self.transaction, since, end)
         machines = {host_id: read_machine(self.inventories.get(host_id)) for host_id in host_ids}
-        parts = [part for host_id in host_ids for part in self._parts(host_id, machines[host_id], blocks[host_id])]
+        parts = [
+            _Part(host_id, service_id, scope, blocks[host_id], picked)
+            for host_id in host_ids
+            for service_id, scope, picked in machines[host_id].pick_each(blocks[host_id].keys, self.services[host_id])
+        ]
         service_ids = sorted({part.service_id for part in parts})
         held = HeldLedgers(self.transaction, host_ids, service_ids, self.span)
         recorded = stored_spans(self.transaction, host_ids, service_ids, *self.span)
@@ -190,13 +194,6 @@ class _Span:
         rollups = {host_id: _roll_up(block, start) for host_id, block in blocks.items()}
         replace_metrics(self.transaction, "metrics_10m", rollups)
         return changed
-
-    def _parts(self, host_id: int, machine: Machine, block: Block) -> Iterator[_Part]:
-        yield _Part(host_id, 0, None, block, machine.pick(block.keys))
-        counted = {key.partition("|")[0] for key in block.keys if key.startswith("service:")}
-        for service_id, scope in self.services[host_id].items():
-            if scope in counted:
-                yield _Part(host_id, service_id, scope, block, machine.pick(block.keys, scope))
 
     def _judge(self, part: _Part, machine: Machine, fresh: Ledger) -> None:
         """Record what rules judge of the host's new intervals."""

@@ -8,9 +8,9 @@ import numpy as np
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
 from tierscope.domain.counters.monotonic import GAP_INTERVALS, Bools, Floats, nominal_step
-from tierscope.domain.ledger import Ledger, Plan, Tiers
+from tierscope.domain.ledger import Ledger, Plan
 from tierscope.domain.ledger.machine import Machine
-from tierscope.domain.ledger.plan import Likeness, PickedPlan, pick
+from tierscope.domain.ledger.plan import Likeness, PickedPlan
 from tierscope.domain.ledger.stacked import Pairs, build_stacked
 from tierscope.storage.counters.newest import Sample
 from tierscope.storage.counters.schemas import read_layouts
@@ -51,31 +51,6 @@ class NewRows:
         return self.samples[0].layout_id
 
 
-class Plans:
-    """Plans by layout, machine and scope, as far as they were needed."""
-
-    def __init__(self) -> None:
-        self._picked: dict[tuple[int, Tiers, int, str | None], PickedPlan] = {}
-        self._scopes: dict[int, frozenset[str]] = {}
-        self._most = 20_000
-
-    def scopes(self, layout_id: int, keys: Sequence[str]) -> frozenset[str]:
-        """Scopes of services in a layout."""
-        if layout_id not in self._scopes:
-            self._scopes[layout_id] = frozenset(key.partition("|")[0] for key in keys if key.startswith("service:"))
-        return self._scopes[layout_id]
-
-    def plan(self, layout_id: int, keys: Sequence[str], machine: Machine, scope: str | None) -> PickedPlan:
-        """How the ledger of a scope is made of a layout."""
-        if len(self._picked) > self._most:
-            self._picked.clear()
-            self._scopes.clear()
-        key = (layout_id, machine.tiers, machine.page_bytes, scope)
-        if key not in self._picked:
-            self._picked[key] = pick(machine.plan(keys, scope))
-        return self._picked[key]
-
-
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     part: NewRows
@@ -85,16 +60,13 @@ class _Wanted:
     gap: Bools
 
 
-def make_rows(transaction: WriteTransaction, new: Sequence[NewRows], plans: Plans) -> None:
+def make_rows(transaction: WriteTransaction, new: Sequence[NewRows]) -> None:
     """Fill the scopes of all hosts: the whole host first, then each service that its layout counts apart."""
     layouts = read_layouts(transaction, {part.layout_id for part in new})
     alike: dict[Likeness, list[_Wanted]] = {}
     for part in new:
-        keys, gap = layouts[part.layout_id], _gaps(part)
-        counted = plans.scopes(part.layout_id, keys)
-        services = [(service_id, scope) for service_id, scope in part.services.items() if scope in counted]
-        for service_id, scope in [(0, None), *services]:
-            picked = plans.plan(part.layout_id, keys, part.machine, scope)
+        gap = _gaps(part)
+        for service_id, scope, picked in part.machine.pick_each(layouts[part.layout_id], part.services):
             alike.setdefault(picked.likeness, []).append(_Wanted(part, service_id, scope, picked, gap))
     made: dict[tuple[int, int], NewScope] = {}
     for group in alike.values():

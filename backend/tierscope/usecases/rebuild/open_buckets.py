@@ -43,7 +43,7 @@ from tierscope.usecases.alerts.judging import LEAD, IntervalJudge, Judgements
 from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_recent
 from tierscope.usecases.rebuild.counters import rebuild_counters
 from tierscope.usecases.rebuild.new_inputs import NewInputs
-from tierscope.usecases.rebuild.new_rows import NewRows, Plans, make_rows
+from tierscope.usecases.rebuild.new_rows import NewRows, make_rows
 from tierscope.usecases.rebuild.recent import recent_row
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs
 
@@ -88,7 +88,6 @@ class OpenBuckets:
 
     def __init__(self, *, most_hosts: int = 6000) -> None:
         self._kept: Cache[int, KeptHost] = Cache(most_hosts)
-        self._plans = Plans()
 
     def __contains__(self, host_id: int) -> bool:
         return host_id in self._kept
@@ -138,7 +137,7 @@ class OpenBuckets:
         _ask_to_close(transaction, new)
         _begin_hosts(transaction, [part for part in new if len(part.samples) == 1], done, now=now)
         new = [part for part in new if len(part.samples) > 1]
-        make_rows(transaction, new, self._plans)
+        make_rows(transaction, new)
         self._store(transaction, new, done, now=now)
         for host_id, buckets in claimed.items():
             if host_id not in done.kept:
