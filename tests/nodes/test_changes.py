@@ -1,10 +1,12 @@
 """Adding servers: what cannot be one is refused with its cause, and changes nothing."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
+from cli.commands import call
 from factories.installations import enrol
 from factories.node_fleets import several_servers
 from fixtures.servers import Template
@@ -51,3 +53,10 @@ def test_a_new_release_reaches_all_servers_and_shows_them_again(fleet: Database)
         shown = [row[0] for row in session.driver.execute("SELECT public_id FROM hosts ORDER BY id")]
         views = session.driver.execute("SELECT count(*) FROM tierscope_v1.hosts").fetchone()
     assert (shown, views) == (hosts, (2,))
+
+
+def test_a_fleet_on_several_servers_does_not_go_back(fleet: Database) -> None:
+    before = [state.revision for state in NodeChanges(fleet).list()]
+    ended = call("migrate", "--down-to", "0035", "--yes", env=os.environ | {"TIERSCOPE_DATABASE_URL": fleet.url})
+    assert (ended.status, "restore a backup of all servers" in ended.stderr.lower()) == (1, True), ended.stderr
+    assert [state.revision for state in NodeChanges(fleet).list()] == before

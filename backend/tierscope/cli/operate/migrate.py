@@ -28,8 +28,7 @@ def migrate(
 ) -> None:
     """Bring the database to the newest revision; safe to run again and from several places at once."""
     from tierscope.cli.base.database import resolve_url
-    from tierscope.storage.base.schema import downgrade
-    from tierscope.usecases.nodes.changes import upgrade_all
+    from tierscope.usecases.nodes.changes import take_back, upgrade_all
 
     settings = Settings()
     if down_to is not None:
@@ -39,7 +38,7 @@ def migrate(
                 next_step="stop the service, make a backup (`tierscope backup FILE`), then add --yes",
                 status=BAD_USAGE,
             )
-        downgrade(resolve_url(settings), down_to)
+        take_back(resolve_url(settings), down_to)
         if as_json:
             print_json({"revision": down_to})
         else:

@@ -11,7 +11,7 @@ from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.facts import find_fact, store_fact, store_fact_once
 from tierscope.storage.base.partitions import Mode, storage_mode
-from tierscope.storage.base.schema import SchemaState, schema_state, upgrade
+from tierscope.storage.base.schema import SchemaState, downgrade, schema_state, upgrade
 from tierscope.storage.nodes.foreign import drop_pieces, make_pieces, show_fleet
 from tierscope.storage.nodes.leaving import own_numberings
 from tierscope.storage.nodes.numbers import count_hosts, take_numbers
@@ -181,6 +181,30 @@ def upgrade_all(database_url: str, *, storage: Literal["auto", "timescaledb", "n
     finally:
         database.close()
     return mode
+
+
+def take_back(database_url: str, revision: str) -> None:
+    """Takes the schema of an installation on one server back to an earlier revision: what came after it is lost.
+
+    Raises:
+        Conflict: it has data nodes. Revisions of several servers do not go back together: a host that was written to,
+            or moved, between two of them would be in neither or in both.
+        Unavailable: the server cannot be reached.
+        ConfigurationError: there is no such revision below the database's own.
+    """
+    database = Database(database_url, pool_size=1, own_rows=True)
+    try:
+        with database.read() as session:
+            on_several_servers = any(read_urls(session))
+    finally:
+        database.close()
+    if on_several_servers:
+        raise Conflict(
+            "this fleet has data nodes beside its coordinator, and their schemas do not go back together",
+            next_step="Install the previous release: it works with the newer schema. Or restore a backup of all"
+            " servers that the previous release made (`tierscope restore`).",
+        )
+    downgrade(database_url, revision)
 
 
 def _upgrade_node(
