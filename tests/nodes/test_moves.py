@@ -215,13 +215,16 @@ def test_a_host_that_moves_waits_and_what_people_change_goes_with_it(
     def copy_while_it_sends(*arguments: object, **named: object) -> int:
         copied = real(*arguments, **named)  # type: ignore[arg-type]
         answers.append(offer(fleet, host, 0))
+        with Nodes(fleet).own(1).read() as session:  # a row beside the host's own could outlive it
+            answers.append(session.driver.execute("SELECT count(*) FROM streams").fetchone())
         with fleet.write() as transaction:
             transaction.driver.execute("UPDATE hosts SET name = 'renamed' WHERE public_id = %s", (host.id,))
         return copied
 
     monkeypatch.setattr(moves_module, "copy_hosts", copy_while_it_sends)
     Moves(fleet).move([host.id], "n2", actor="test")
-    assert [type(answer) for answer in answers] == [HostMoving]
+    refused, streams = answers
+    assert (type(refused), streams) == (HostMoving, (0,))
     assert sent(fleet, host, 0)
     with Nodes(fleet).own(2).read() as session:
         assert session.driver.execute("SELECT name, moving_until FROM hosts").fetchall() == [("renamed", None)]

@@ -56,10 +56,10 @@ class _Group:
         self._arrivals = Arrivals()
 
     def lock(self, group: Sequence[Incoming]) -> None:
-        """Locks hosts and streams."""
+        """Locks hosts, and the streams of those that do not move: the row of one that moves may go meanwhile."""
         self._hosts = boots.lock_hosts(self._transaction, (item.host.id for item in group))
-        known = [item.stream for item in group if item.host.id in self._hosts]
-        self._streams = streams.lock_streams(self._transaction, known)
+        locked = {host_id for host_id, state in self._hosts.items() if not state.moving}
+        self._streams = streams.lock_streams(self._transaction, (i.stream for i in group if i.host.id in locked))
 
     def decide(self, item: Incoming) -> Outcome:
         """Decides on one batch by its host, its layouts and its number, and takes the number."""
