@@ -40,15 +40,18 @@ pub(crate) const NEVER: u32 = u32::MAX;
 
 /// One page.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Page {
     /// Interval of its last touch, or of its birth.
     pub last: u32,
-    /// Interval of its last demotion that no promotion followed yet.
-    pub demoted: u32,
     pub tier: Tier,
+    pub flags: u8,
     /// Bit i: touched i intervals before `last`.
     pub history: u8,
-    pub flags: u8,
+    /// Always 0: with it, the marks of a page are one word of memory.
+    pub spare: u8,
+    /// Interval of its last demotion that no promotion followed yet.
+    pub demoted: u32,
 }
 
 /// On the active list when it was last looked at.
@@ -68,7 +71,22 @@ impl Page {
         tier: Tier::Absent,
         history: 0,
         flags: 0,
+        spare: 0,
     };
+
+    /// All but its demotion, as one word: victims are compared by it.
+    pub(crate) fn marks(&self) -> u64 {
+        u64::from(self.last)
+            | u64::from(self.tier as u8) << 32
+            | u64::from(self.flags) << 40
+            | u64::from(self.history) << 48
+            | u64::from(self.spare) << 56
+    }
+
+    /// The bits of `marks` that say when it was touched last, where it lies, and these flags.
+    pub(crate) fn which_marks(flags: u8) -> u64 {
+        u64::from(u32::MAX) | u64::from(u8::MAX) << 32 | u64::from(flags) << 40
+    }
 
     pub(crate) fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0

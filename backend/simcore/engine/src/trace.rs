@@ -67,6 +67,11 @@ pub enum TraceError {
     },
 }
 
+/// The page of a row as it is kept.
+pub(crate) fn row_page(word: u32) -> u32 {
+    word & !WRITTEN
+}
+
 /// One row of an interval.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -229,7 +234,7 @@ impl Trace {
             .iter()
             .zip(&self.row_accesses[range])
             .map(|(&page, &accesses)| Row {
-                page: page & !WRITTEN,
+                page: row_page(page),
                 accesses,
                 written: page & WRITTEN != 0,
             })
@@ -242,13 +247,17 @@ impl Trace {
 
     /// The first row of an interval whose page is this or a later one.
     pub(crate) fn place_from(&self, now: usize, page: u32) -> u32 {
-        let rows = &self.row_pages[self.row_ends[now]..self.row_ends[now + 1]];
-        rows.partition_point(|&found| found & !WRITTEN < page) as u32
+        let rows = self.row_words(now);
+        rows.partition_point(|&found| row_page(found) < page) as u32
+    }
+
+    /// The pages of an interval's rows, as `row_page` reads them.
+    pub(crate) fn row_words(&self, now: usize) -> &[u32] {
+        &self.row_pages[self.row_ends[now]..self.row_ends[now + 1]]
     }
 
     pub(crate) fn row_page(&self, now: usize, place: usize) -> Option<u32> {
-        let at = self.row_ends[now] + place;
-        (at < self.row_ends[now + 1]).then(|| self.row_pages[at] & !WRITTEN)
+        self.row_words(now).get(place).copied().map(row_page)
     }
 
     /// Bytes of memory for each page, beside the rows: its description here and its state in a simulation.

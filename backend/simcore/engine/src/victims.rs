@@ -5,7 +5,7 @@
 //! once and for all, which makes the search cost no more than the rows there are.
 
 use crate::page::{ACTIVE, INACTIVE_AFTER, Kind, PROMOTED, Page, Tier};
-use crate::trace::Trace;
+use crate::trace::{Trace, row_page};
 
 /// A page that may go, and where its row stands.
 #[derive(Debug, Clone, Copy)]
@@ -15,21 +15,45 @@ pub(crate) struct Victim {
     pub place: u32,
 }
 
-/// Cursors over the rows of each interval, one for each pass over it.
+/// Places in the rows of an interval before which a pass found all that it takes, one for each pass.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cursors {
+    /// Where the interval is so old that all its pages are inactive.
+    old: u32,
+    /// Before that: its inactive pages, and its active ones.
+    inactive: u32,
+    active: u32,
+    /// The same for inactive files alone.
+    old_files: u32,
+    inactive_files: u32,
+}
+
+impl Cursors {
+    /// Any pass may take the row at this place.
+    fn put_back(&mut self, place: u32) {
+        for cursor in [
+            &mut self.old,
+            &mut self.inactive,
+            &mut self.active,
+            &mut self.old_files,
+            &mut self.inactive_files,
+        ] {
+            *cursor = place.min(*cursor);
+        }
+    }
+}
+
+/// How far each pass over the intervals and their rows has come.
 #[derive(Debug, Clone)]
 pub(crate) struct Victims {
-    /// Over intervals so old that all their pages are inactive.
-    old: Vec<u32>,
-    /// Over the inactive pages of the others, and over the active ones.
-    inactive: Vec<u32>,
-    active: Vec<u32>,
-    /// No victim stands before this interval.
+    cursors: Vec<Cursors>,
+    /// No victim stands before this interval; no inactive one, and no active one that is not old.
     first: u32,
+    first_inactive: u32,
+    first_active: u32,
     /// Cursors over the current interval, whose pages still change: they hold for one step alone.
     current: u32,
-    /// The same over inactive files alone: over old intervals, over the others, and over the current one.
-    old_files: Vec<u32>,
-    inactive_files: Vec<u32>,
+    /// The same of inactive files alone.
     first_file: u32,
     current_files: u32,
     /// Where the hand of the clock stands, a page: of active pages of the current interval it takes the next ones.
@@ -77,28 +101,53 @@ impl<'a> VictimFilter<'a> {
         }
     }
 
-    fn allows(&self, page: u32, interval: u32) -> bool {
-        let state = &self.pages[page as usize];
-        state.tier == self.tier
-            && state.last == interval
-            && !state.is(PROMOTED)
-            && self
-                .tenant
-                .is_none_or(|tenant| self.trace.tenant(page) == tenant)
+    /// What the marks of a suitable page are, of those that matter.
+    fn suitable(&self, interval: u32, active: Option<bool>) -> Marks {
+        let mut page = Page {
+            last: interval,
+            tier: self.tier,
+            ..Page::UNBORN
+        };
+        let mut flags = PROMOTED;
+        if let Some(active) = active {
+            flags |= ACTIVE;
+            page.flags = if active { ACTIVE } else { 0 };
+        }
+        Marks {
+            of: page.marks(),
+            among: Page::which_marks(flags),
+        }
+    }
+
+    /// Whether a page suits that bears the right marks.
+    fn allows(&self, page: u32) -> bool {
+        self.tenant
+            .is_none_or(|tenant| self.trace.tenant(page) == tenant)
             && (self.with_anon || self.trace.kind(page) == Kind::File as usize)
+    }
+}
+
+/// Marks of a page that are asked for: `of` among those that matter.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    of: u64,
+    among: u64,
+}
+
+impl Marks {
+    fn are_on(self, pages: &[Page], row: u32) -> bool {
+        pages[row_page(row) as usize].marks() & self.among == self.of
     }
 }
 
 impl Victims {
     pub(crate) fn new(intervals: usize) -> Self {
         Self {
-            old: vec![0; intervals],
-            inactive: vec![0; intervals],
-            active: vec![0; intervals],
+            cursors: vec![Cursors::default(); intervals],
             first: 0,
+            first_inactive: 0,
+            first_active: 0,
             current: 0,
-            old_files: vec![0; intervals],
-            inactive_files: vec![0; intervals],
             first_file: 0,
             current_files: 0,
             hand: 0,
@@ -129,28 +178,30 @@ impl Victims {
         if let Some(found) = self.next_before(recent, wanted) {
             return Some(found);
         }
-        let begin = self.first;
-        for active in [false, true] {
-            let cursors = if active {
-                &mut self.active
-            } else {
-                &mut self.inactive
-            };
-            for interval in begin..wanted.now {
-                if let Some(found) = walk(cursors, interval, wanted, Some(active)) {
-                    return Some(found);
-                }
+        let Self { cursors, .. } = self;
+        for interval in self.first.max(self.first_inactive)..wanted.now {
+            let cursor = &mut cursors[interval as usize].inactive;
+            if let Some(found) = step(cursor, interval, wanted, Some(false)) {
+                self.first_inactive = interval;
+                return Some(found);
             }
-            if wanted.with_current {
-                let found = if active {
-                    self.next_of_round(wanted)
-                } else {
-                    step(&mut self.current, wanted.now, wanted, Some(false))
-                };
-                if found.is_some() {
-                    return found;
-                }
+        }
+        self.first_inactive = wanted.now;
+        if wanted.with_current
+            && let Some(found) = step(&mut self.current, wanted.now, wanted, Some(false))
+        {
+            return Some(found);
+        }
+        for interval in self.first.max(self.first_active)..wanted.now {
+            let cursor = &mut cursors[interval as usize].active;
+            if let Some(found) = step(cursor, interval, wanted, Some(true)) {
+                self.first_active = interval;
+                return Some(found);
             }
+        }
+        self.first_active = wanted.now;
+        if wanted.with_current {
+            return self.next_of_round(wanted);
         }
         None
     }
@@ -162,13 +213,15 @@ impl Victims {
             ..wanted
         };
         while self.first_file < recent {
-            if let Some(found) = walk(&mut self.old_files, self.first_file, files, None) {
+            let cursor = &mut self.cursors[self.first_file as usize].old_files;
+            if let Some(found) = step(cursor, self.first_file, files, None) {
                 return Some(found);
             }
             self.first_file += 1;
         }
         for interval in self.first_file..wanted.now {
-            if let Some(found) = walk(&mut self.inactive_files, interval, files, Some(false)) {
+            let cursor = &mut self.cursors[interval as usize].inactive_files;
+            if let Some(found) = step(cursor, interval, files, Some(false)) {
                 return Some(found);
             }
         }
@@ -202,7 +255,8 @@ impl Victims {
     /// The page longest untouched of those that no interval from `recent` on touched, whatever list it is on.
     pub(crate) fn next_before(&mut self, recent: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
         while self.first < recent {
-            if let Some(found) = walk(&mut self.old, self.first, wanted, None) {
+            let cursor = &mut self.cursors[self.first as usize].old;
+            if let Some(found) = step(cursor, self.first, wanted, None) {
                 return Some(found);
             }
             self.first += 1;
@@ -216,47 +270,53 @@ impl Victims {
             self.begin();
             return;
         }
-        let at = victim.interval as usize;
-        self.first = self.first.min(victim.interval);
-        self.first_file = self.first_file.min(victim.interval);
-        let all = [
-            &mut self.old,
-            &mut self.inactive,
-            &mut self.active,
-            &mut self.old_files,
-            &mut self.inactive_files,
-        ];
-        for cursors in all {
-            cursors[at] = cursors[at].min(victim.place);
+        for first in [
+            &mut self.first,
+            &mut self.first_inactive,
+            &mut self.first_active,
+            &mut self.first_file,
+        ] {
+            *first = victim.interval.min(*first);
         }
+        self.cursors[victim.interval as usize].put_back(victim.place);
     }
 }
 
-fn walk(
-    cursors: &mut [u32],
-    interval: u32,
-    wanted: VictimFilter<'_>,
-    active: Option<bool>,
-) -> Option<Victim> {
-    step(&mut cursors[interval as usize], interval, wanted, active)
-}
+/// Rows that are looked at together while none suits: without a branch for each.
+const TOGETHER: usize = 8;
 
+/// The first suitable row of an interval from a place on, to which the place moves.
 fn step(
     place: &mut u32,
     interval: u32,
     wanted: VictimFilter<'_>,
     active: Option<bool>,
 ) -> Option<Victim> {
-    while let Some(page) = wanted.trace.row_page(interval as usize, *place as usize) {
-        let suits = active.is_none_or(|active| wanted.pages[page as usize].is(ACTIVE) == active);
-        if suits && wanted.allows(page, interval) {
+    let rows = wanted.trace.row_words(interval as usize);
+    let marks = wanted.suitable(interval, active);
+    let mut at = *place as usize;
+    while let Some(&row) = rows.get(at) {
+        if marks.are_on(wanted.pages, row) && wanted.allows(row_page(row)) {
+            *place = at as u32;
             return Some(Victim {
-                page,
+                page: row_page(row),
                 interval,
                 place: *place,
             });
         }
-        *place += 1;
+        at += 1;
+        while let Some(next) = rows[at..].first_chunk::<TOGETHER>() {
+            let mut suit = 0_u32;
+            for (bit, &row) in next.iter().enumerate() {
+                suit |= u32::from(marks.are_on(wanted.pages, row)) << bit;
+            }
+            if suit != 0 {
+                at += suit.trailing_zeros() as usize;
+                break;
+            }
+            at += TOGETHER;
+        }
     }
+    *place = rows.len().max(*place as usize) as u32;
     None
 }
