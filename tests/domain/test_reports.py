@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tierscope.domain.base.words import bytes_text, days_text, growth_text, ratio_text
 from tierscope.domain.reports.charts import ChartDay, draw_forecast
 from tierscope.domain.reports.schedule import Cron, Daily, parse_cron, parse_time
-from tierscope.domain.reports.words import bytes_text, days_text, growth_text, ratio_text
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)  # a Saturday
 

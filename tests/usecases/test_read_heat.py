@@ -133,6 +133,24 @@ def test_classes_of_one_host_by_recency(database: Database) -> None:
     assert [value for value in hot_line.values if value is not None] == [40 * MIB] * 3
 
 
+def test_memory_that_was_watched_for_too_short_a_time_is_not_called_0_percent_cold(database: Database) -> None:
+    now, host = batches.now_ns(), enrol(database)
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    idle = [0, 100, 0, 0, 0, 0, 0, 0, 0]
+    add_interval(batch, now, [(ANON, "dram", [0] * 9, idle)], backend=heat_pb2.HEAT_BACKEND_ABIT_WALK, validity=1)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    view = read(database, now)
+    told = {entry.heat_class: (entry.bytes, entry.ratio, entry.weighted_ratio) for entry in view.classes}
+    for name in ("hot", "warm", "cold"):
+        assert {(f.status, f.value) for f in told[name]} == {("not_enough_data", None)}, name
+    assert [figure.value for figure in told["unknown"]] == [100 * MIB, 1.0, 1.0]
+    assert "needs 10 valid intervals in a row, has 1" in (view.cold_in_dram_bytes.reason or "")
+    assert (view.hot_outside_dram_bytes.status, view.hot_outside_dram_bytes.value) == ("ok", 0), (
+        "there is no other tier"
+    )
+
+
 def test_hot_and_cold_memory_in_the_wrong_tier(database: Database) -> None:
     now = batches.now_ns()
     send(database, enrol(database), now)

@@ -72,7 +72,7 @@ def _document(subject: CapacitySubject, forecast: CapacityForecast) -> Any:  # n
 
 
 def _describe(subject: CapacitySubject, forecast: CapacityForecast) -> str:
-    from tierscope.domain.reports.words import bytes_text, days_text, growth_text
+    from tierscope.domain.base.words import bytes_text, days_text, growth_text
 
     lines = [f"{subject.name} ({subject.origin}), {subject.hosts} hosts, {subject.days} whole days of data"]
     figures = (

@@ -3,41 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from tierscope.domain.base.figures import Figure
+from tierscope.domain.base.figures import Figure, Interval
+from tierscope.domain.base.words import bytes_text, counted, percent_text
 from tierscope.usecases.fleet.agent_plans import PauseInfo
 from tierscope.usecases.fleet.host_summaries import Summarised
 from tierscope.usecases.fleet.service_summaries import SummarisedService
 from tierscope.usecases.heat.services import HeatFigures
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-_STEP = 1024
-_HUNDREDS, _TENS = 100, 10
 _MINUTES_UP_TO, _HOURS_UP_TO = 120, 48 * 60
-
-
-def in_bytes(value: float) -> str:
-    """Bytes with three digits: 14.2 TiB."""
-    place = 0
-    while abs(value) >= _STEP and place < len(_UNITS) - 1:
-        value /= _STEP
-        place += 1
-    digits = 0 if place == 0 or abs(value) >= _HUNDREDS else 1 if abs(value) >= _TENS else 2
-    return f"{value:.{digits}f} {_UNITS[place]}"
-
-
-def in_percent(ratio: float) -> str:
-    """A share, with two digits where it is small: 47 %, 0.71 %."""
-    percent = ratio * 100
-    if percent == 0 or percent >= _TENS:
-        return f"{percent:.0f} %"
-    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2f} %"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 host`, `2 hosts`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def describe_host(host: Summarised, *, now: datetime, pause: PauseInfo | None = None) -> str:
@@ -62,7 +35,7 @@ def _describe_host(host: Summarised, now: datetime) -> str:
     if summary.state == "silent" and summary.origin != "import":
         before = f"Silent for {_minutes(silence)}; before that: "
     psi = summary.psi_memory_some_ratio.value
-    pressure = "" if psi is None else f" Memory pressure is {in_percent(psi)}."
+    pressure = "" if psi is None else f" Memory pressure is {percent_text(psi)}."
     if host.facts.tiering_off and host.verdict.word in ("fits", "spill", "healthy", "not_known"):
         off = "demotion is off" if host.facts.machine.demotion is False else "NUMA balancing does not tier"
         return f"{before}{counted(host.facts.n_tiers, 'memory tier')}, and {off}: {host.verdict.explanation}{pressure}"
@@ -76,15 +49,14 @@ def describe_service(service: SummarisedService) -> str:
     summary, heat = service.summary, service.heat
     cold, resident = summary.cold_ratio.value, summary.resident_bytes.value
     if cold is None or resident is None:
+        if summary.cold_ratio.status == "not_enough_data" and resident is not None:
+            return f"{_not_told(summary.cold_ratio)} On {counted(summary.n_hosts_with_heat, 'host')} with heat."
         where = f" It runs on {counted(summary.n_hosts, 'host')}." if summary.n_hosts else ""
         reason = (service.heat_reason or "no heat in the window").rstrip(".")
         return f"No heat classes: {reason}.{where}"
-    interval, within = summary.cold_ratio.interval, ""
-    if interval is not None and in_percent(interval.lo) != in_percent(interval.hi):
-        within = f"{in_percent(interval.lo)} to {in_percent(interval.hi)}, "
-    first = f"{in_percent(cold)} of sampled memory is cold ({within}{in_bytes(resident)} sampled)"
+    first = _told(cold, summary.cold_ratio.interval, resident)
     misplaced = heat.hot_outside_dram_bytes.value
-    second = "" if not misplaced else f"; {in_bytes(misplaced)} of hot memory lies outside DRAM"
+    second = "" if not misplaced else f"; {bytes_text(misplaced)} of hot memory lies outside DRAM"
     return f"{first}{second}, on {counted(summary.n_hosts_with_heat, 'host')} with heat."
 
 
@@ -107,12 +79,14 @@ def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
         return "No host has been enrolled yet: make a join token with `tierscope token join`."
     parts = []
     cold, misplaced = numbers.heat.cold_ratio.value, numbers.heat.hot_outside_dram_bytes.value
-    if cold is None or resident.value is None:
+    if cold is None and resident.value:
+        parts.append(_not_told(numbers.heat.cold_ratio).removesuffix("."))
+    elif cold is None or resident.value is None:
         parts.append(f"No heat classes yet for {counted(numbers.hosts, 'host')}")
     else:
-        parts.append(f"{in_percent(cold)} of sampled memory is cold ({in_bytes(resident.value)} sampled)")
+        parts.append(_told(cold, numbers.heat.cold_ratio.interval, resident.value))
     if misplaced:
-        parts.append(f"{in_bytes(misplaced)} of hot memory lies outside DRAM")
+        parts.append(f"{bytes_text(misplaced)} of hot memory lies outside DRAM")
     troubles = []
     if numbers.in_need:
         of_them = f" ({numbers.critical} critical)" if numbers.critical else ""
@@ -125,6 +99,18 @@ def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
     elif numbers.late:
         troubles.append(f"{counted(numbers.late, 'host')} {'is' if numbers.late == 1 else 'are'} late")
     return "; ".join(parts) + (". " + _sentence(", ".join(troubles)) if troubles else "") + "."
+
+
+def _told(cold: float, interval: Interval | None, resident_bytes: float) -> str:
+    within = ""
+    if interval is not None and percent_text(interval.lo) != percent_text(interval.hi):
+        within = f"{percent_text(interval.lo)} to {percent_text(interval.hi)}, "
+    return f"{percent_text(cold)} of sampled memory is cold ({within}{bytes_text(resident_bytes)} sampled)"
+
+
+def _not_told(cold: Figure) -> str:
+    """A sentence of why nobody knows yet how much memory is cold, though its heat is measured."""
+    return f"How much memory is cold is not known yet. {cold.reason}"
 
 
 def _sentence(text: str) -> str:

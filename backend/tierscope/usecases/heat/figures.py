@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
+from tierscope.domain.base.words import bytes_text, percent_text
 from tierscope.domain.heat import Enough, Misplaced, Rule, judge_enough
 from tierscope.domain.heat.aggregate import LEVEL
 from tierscope.domain.heat.classes import HeatClass
@@ -38,6 +39,8 @@ class Evidence:
     nothing: str | None
     notes: tuple[str, ...]
     n_samples: int | None = None
+    short: bool = False
+    """Whether memory was watched for less than the classes need: what nothing was seen of yet is not 0."""
 
     def bytes(
         self, definition: str, value: float, lo: float | None, hi: float | None, *, sampled: bool = False
@@ -48,6 +51,8 @@ class Evidence:
         """
         if self.nothing is not None:
             return self._absent(definition, "bytes")
+        if self._unseen(value, lo, hi):
+            return self._too_early(definition, "bytes", bytes_text(hi or 0.0))
         bounds = None if lo is None or hi is None or lo == hi else _bounds(float(lo), float(hi), sampled=sampled)
         return self.figure(definition, "bytes", float(value), bounds)
 
@@ -59,6 +64,8 @@ class Evidence:
             reason = "No resident memory of this kind in the window."
             return absent(definition, "ratio", "not_enough_data", reason, window=self.window, method=self.method)
         estimate = share.estimate
+        if self._unseen(estimate.value, share.lo, share.hi):
+            return self._too_early(definition, "ratio", percent_text(share.hi))
         interval: Interval | None = None
         if always_bounds or estimate.lo is None or estimate.hi is None:
             if share.lo != share.hi:
@@ -80,6 +87,14 @@ class Evidence:
         """The share of a class in all bytes together, in which each host weighs by its memory."""
         return self.share(f"heat.{heat_class}_weighted_ratio/1", share)
 
+    def _unseen(self, value: float, lo: float | None, hi: float | None) -> bool:
+        """Whether a 0 only says that no page was watched for long enough to be anything else."""
+        return self.short and value == 0 and lo is not None and hi is not None and lo <= 0 < hi
+
+    def _too_early(self, definition: str, unit: str, most: str) -> Figure:
+        reason = f"At most {most}: {'; '.join(self.warnings)}."
+        return absent(definition, unit, "not_enough_data", reason, window=self.window, method=self.method)
+
     def misplaced(self, found: tuple[Misplaced, Misplaced] | None) -> tuple[Figure, Figure]:
         """(hot outside DRAM, cold in DRAM); not collected where the tier of the pages is unknown."""
         hot, cold = (None, None) if found is None else found
@@ -94,6 +109,8 @@ class Evidence:
         if found is None:
             reason = "The collector did not say in which tier the pages are."
             return absent(definition, "bytes", "not_collected", reason, window=self.window, method=self.method)
+        if self._unseen(found.value, found.lo, found.hi):
+            return self._too_early(definition, "bytes", bytes_text(found.hi))
         bounds = None if found.lo == found.hi else _bounds(found.lo, found.hi, sampled=found.sampled)
         figure = self.figure(definition, "bytes", found.value, bounds)
         if found.unplaced_share <= 0:
@@ -173,6 +190,7 @@ def gather_evidence(
         warnings=enough.warnings,
         nothing=None,
         notes=tuple(notes),
+        short=enough.grade is None,
     )
 
 
@@ -192,6 +210,7 @@ def host_evidence(host: Observed, whole: Evidence, rule: Rule) -> Evidence:
         grade=enough.grade or "early",
         warnings=enough.warnings,
         nothing=None,
+        short=enough.grade is None,
     )
 
 

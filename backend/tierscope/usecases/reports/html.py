@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tierscope.domain.reports.words import bytes_text, days_text, growth_text, ratio_text
+from tierscope.domain.base.words import bytes_text, days_text, growth_text, ratio_text
 from tierscope.usecases.reports.content import ReportContent
 
 METHODS = {

@@ -13,8 +13,8 @@ from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Flowable, KeepTogether, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+from tierscope.domain.base.words import ABSENT, bytes_text, days_text, growth_text, ratio_text
 from tierscope.domain.reports.charts import Chart, Point
-from tierscope.domain.reports.words import ABSENT, bytes_text, days_text, growth_text, ratio_text
 from tierscope.usecases.capacity.views import CapacitySubject, Exhaustion
 from tierscope.usecases.reports.content import AdvicePart, AlertPart, CapacityPart, ReportContent
 from tierscope.usecases.reports.html import method_text, moment_text

@@ -40,8 +40,8 @@ export function MatrixChart({ fleet, load, marks = noMarks, ghost = null, onServ
       empty={
         fleet !== undefined && !drawable
           ? {
-              title: 'No heat in this time range',
-              next: 'Widen the time range, or open a service to see where heat is measured.',
+              title: 'No cold share in this time range',
+              next: fleet.cold_ratio.reason ?? 'Widen the time range, or open a service to see where heat is measured.',
             }
           : null
       }

@@ -1,4 +1,4 @@
-"""Numbers of a report in words: bytes with binary units, days, shares. Absent values are a dash."""
+"""Numbers in words: bytes with binary units, days, shares, counts. Absent values are a dash."""
 
 ABSENT = "\N{EN DASH}"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -35,3 +35,16 @@ def days_text(value: float | None) -> str:
 def ratio_text(part: float | None, whole: float | None) -> str:
     """A share as a percentage."""
     return ABSENT if part is None or not whole else f"{part / whole:.0%}"
+
+
+def percent_text(ratio: float) -> str:
+    """A share, with two digits where it is small: 47 %, 0.71 %."""
+    percent = ratio * 100
+    if percent == 0 or percent >= _TEN:
+        return f"{percent:.0f} %"
+    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2f} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
