@@ -89,17 +89,24 @@ impl State<'_> {
         let wanted = VictimFilter {
             with_current,
             file_first: self.params.cache_trim_mode,
-            ..VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now)
+            ..VictimFilter::of_tier(
+                self.trace,
+                &self.pages,
+                &self.inactive,
+                Tier::Dram,
+                self.now,
+            )
         };
         self.demotable.next(wanted)
     }
 
-    /// A page that the kernel's lists named. Where its row stands does not matter to them.
+    /// A page that the kernel's lists named.
     pub(crate) fn victim_of(&self, page: u32) -> Victim {
+        let interval = self.pages[page as usize].last;
         Victim {
             page,
-            interval: self.pages[page as usize].last,
-            place: 0,
+            interval,
+            place: self.trace.place_from(interval as usize, page),
         }
     }
 
@@ -132,6 +139,7 @@ impl State<'_> {
             before: *state,
         });
         state.flags &= !ACTIVE;
+        self.inactive.mark(victim.interval, victim.place as usize);
         state.demoted = self.now;
         self.evictable[Tier::Slow as usize].put_back(victim, self.now);
         self.out.demoted[self.trace.kind(page)] += units;

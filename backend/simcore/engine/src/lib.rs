@@ -9,6 +9,7 @@ mod births;
 mod demote;
 mod group;
 mod hints;
+mod inactive;
 mod kernel_lru;
 mod kswapd;
 mod lists;

@@ -9,27 +9,27 @@ use crate::victims::{Victim, VictimFilter};
 /// Intervals that a page's score looks back on.
 const SCORED: u32 = 8;
 
-/// A page that took a hint fault. Ordered by time, then by page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Fault {
-    /// Bits of the seconds, which order as the numbers do, above the page.
-    key: u64,
-    /// Whether it was on the active list before this interval.
-    pub active: bool,
-}
+/// A page that took a hint fault, and whether it was on the active list before this interval. Ordered by time, then by
+/// page: bits of the seconds, which order as the numbers do, above 31 bits of the page and one for active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fault(u64);
 
 impl Fault {
-    pub(crate) fn new(seconds: f32, page: u32, active: bool) -> Self {
-        let key = u64::from(seconds.to_bits()) << 32 | u64::from(page);
-        Self { key, active }
+    pub(crate) fn new(seconds: f32, page: u32, is_active: bool) -> Self {
+        let page = u64::from(page) << 1 | u64::from(is_active);
+        Self(u64::from(seconds.to_bits()) << 32 | page)
     }
 
     pub(crate) fn page(self) -> u32 {
-        self.key as u32
+        self.0 as u32 >> 1
+    }
+
+    fn is_active(self) -> bool {
+        self.0 & 1 != 0
     }
 
     fn seconds(self) -> f64 {
-        f64::from(f32::from_bits((self.key >> 32) as u32))
+        f64::from(f32::from_bits((self.0 >> 32) as u32))
     }
 }
 
@@ -77,9 +77,9 @@ impl State<'_> {
             Policy::HotPageSelection(hot) => return self.promote_hot(faults, hot, left_s),
             Policy::Tpp(tpp) => {
                 if tpp.active_lru_filter {
-                    self.out.activated +=
-                        faults.iter().filter(|fault| !fault.active).count() as u64;
-                    faults.retain(|fault| fault.active);
+                    let all = faults.len();
+                    faults.retain(|fault| fault.is_active());
+                    self.out.activated += (all - faults.len()) as u64;
                 }
                 if !tpp.decoupled || self.has_order(faults) {
                     sort(faults);
@@ -208,7 +208,13 @@ impl State<'_> {
 
     /// The longest untouched page of DRAM that none of the last 8 intervals touched.
     fn next_idle(&mut self) -> Option<Victim> {
-        let wanted = VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now);
+        let wanted = VictimFilter::of_tier(
+            self.trace,
+            &self.pages,
+            &self.inactive,
+            Tier::Dram,
+            self.now,
+        );
         self.coldest
             .next_before((self.now + 1).saturating_sub(SCORED), wanted)
     }
@@ -250,7 +256,7 @@ impl State<'_> {
 }
 
 fn sort(faults: &mut [Fault]) {
-    faults.sort_unstable_by_key(|fault| fault.key);
+    faults.sort_unstable();
 }
 
 /// Pages of DRAM that the last 8 intervals touched, by in how many of them, the coldest first.

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::hints::adjusted_threshold;
 use crate::metrics::{Interval, Outcome, Place, SwapEvent};
-use crate::page::{COPIED, SLOT, Tier};
+use crate::page::{ACTIVE, COPIED, KINDS, MEMORY_TIERS, SLOT, Tier};
 use crate::params::{Params, ParamsError, Policy};
 use crate::promote::Fault;
 use crate::state::State;
@@ -68,14 +68,13 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
             ..Interval::default()
         };
         state.begin_tenants();
+        state.inactive.begin(state.now, trace.row_count(now));
         state.part = 0.0;
         state.scan();
         state.bury();
         let left_s = state.bear();
         faults.clear();
-        for row in trace.rows(now) {
-            state.access(row, &mut faults);
-        }
+        state.access_all(&mut faults);
         state.out.hint_faults = faults.len() as u64;
         let candidates = state.promote(&mut faults, left_s);
         state.out.candidates = candidates;
@@ -113,30 +112,62 @@ impl State<'_> {
         }
     }
 
-    /// Scores the accesses of a page where it lies, brings it back from swap, and takes its hint fault.
-    fn access(&mut self, row: Row, faults: &mut Vec<Fault>) {
-        if row.accesses == 0 {
-            return;
+    /// Scores the accesses of each page where it lies, brings it back from swap, and takes its hint fault.
+    ///
+    /// Most of a simulation is this loop: it is compiled for each of its uses, without what they do not ask for.
+    fn access_all(&mut self, faults: &mut Vec<Fault>) {
+        let is_noted = self.kernel_lru.is_some() || !self.groups.is_empty();
+        match (self.has_hints(), is_noted) {
+            (false, false) => self.access_rows::<false, false>(faults),
+            (false, true) => self.access_rows::<false, true>(faults),
+            (true, false) => self.access_rows::<true, false>(faults),
+            (true, true) => self.access_rows::<true, true>(faults),
         }
-        let (page, kind, count) = (row.page, self.trace.kind(row.page), u64::from(row.accesses));
-        self.out.touched += 1;
-        let before = self.pages[page as usize];
-        let place = match before.tier {
-            Tier::Dram => Place::Dram,
-            Tier::Slow => {
-                let was_there = before.last < self.now;
-                if was_there && self.has_hints() {
-                    faults.extend(self.hint(page, row.accesses, before));
-                }
-                Place::Slow
+    }
+
+    /// `HINTS`: pages of the slower tier take hint faults. `NOTED`: the kernel's lists or tenants take note of accesses.
+    fn access_rows<const HINTS: bool, const NOTED: bool>(&mut self, faults: &mut Vec<Fault>) {
+        let (trace, now) = (self.trace, self.now);
+        let mut accesses = [[0_u64; MEMORY_TIERS]; KINDS];
+        for (place, row) in trace.rows(now as usize).enumerate() {
+            let (page, kind) = (row.page, trace.kind(row.page));
+            let before = self.pages[page as usize];
+            if row.accesses == 0 {
+                self.inactive.mark(now, place);
+                continue;
             }
-            _ => return self.access_away(row, kind),
-        };
-        self.pages[page as usize].touch(self.now);
-        self.note_accesses(row);
-        self.score(row.page, kind, place, count);
-        if row.written && before.is(SLOT | COPIED) {
-            self.copy_is_stale(page);
+            self.out.touched += 1;
+            if !matches!(before.tier, Tier::Dram | Tier::Slow) {
+                self.access_away(row, kind);
+                self.inactive.mark(now, place);
+                continue;
+            }
+            let state = &mut self.pages[page as usize];
+            state.touch(now);
+            if !state.is(ACTIVE) {
+                self.inactive.mark(now, place);
+            }
+            accesses[kind][before.tier as usize] += u64::from(row.accesses);
+            if HINTS
+                && before.tier == Tier::Slow
+                && before.last < now
+                && let Some(fault) = self.hint(page, row.accesses, before)
+            {
+                faults.push(fault);
+            }
+            if NOTED {
+                self.note_accesses(row);
+                if let Some(group) = self.group_of(page) {
+                    group.out.accesses[before.tier as usize] += u64::from(row.accesses);
+                }
+            }
+            if row.written && before.is(SLOT | COPIED) {
+                self.copy_is_stale(page);
+            }
+        }
+        for (all, own) in self.out.accesses.iter_mut().zip(accesses) {
+            all[Place::Dram as usize] += own[Tier::Dram as usize];
+            all[Place::Slow as usize] += own[Tier::Slow as usize];
         }
     }
 

@@ -1,5 +1,6 @@
 //! All of a simulation that changes: its pages, and how full each tier is.
 
+use crate::inactive::Inactive;
 use crate::kernel_lru::{KernelLru, Look, Moment, Seen};
 use crate::metrics::{Interval, SwapEvent};
 use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
@@ -55,6 +56,7 @@ pub(crate) struct State<'t> {
     /// Next demotions from DRAM; evictions from DRAM and from the slower tier.
     pub demotable: Victims,
     pub evictable: [Victims; MEMORY_TIERS],
+    pub inactive: Inactive,
     /// The kernel's lists of DRAM, where victims are not known exactly.
     pub kernel_lru: Option<KernelLru>,
     /// Share of the interval's accesses that have been.
@@ -112,6 +114,7 @@ impl<'t> State<'t> {
             away_units: 0,
             demotable: victims(),
             evictable: [victims(), victims()],
+            inactive: Inactive::default(),
             kernel_lru: (params.lru != Lru::Exact)
                 .then(|| KernelLru::new(params.lru, trace.pages())),
             part: 0.0,

@@ -34,7 +34,7 @@ impl State<'_> {
             with_current,
             with_anon,
             file_first: self.params.cache_trim_mode,
-            ..VictimFilter::of_tier(self.trace, &self.pages, tier, self.now)
+            ..VictimFilter::of_tier(self.trace, &self.pages, &self.inactive, tier, self.now)
         };
         self.evictable[tier as usize].next(wanted)
     }

@@ -87,7 +87,13 @@ impl State<'_> {
             with_current,
             file_first: self.params.cache_trim_mode,
             tenant: Some(tenant),
-            ..VictimFilter::of_tier(self.trace, &self.pages, Tier::Dram, self.now)
+            ..VictimFilter::of_tier(
+                self.trace,
+                &self.pages,
+                &self.inactive,
+                Tier::Dram,
+                self.now,
+            )
         };
         self.groups[tenant].demotable.next(wanted)
     }

@@ -4,6 +4,7 @@
 //! so, so that walking the rows of old intervals with a cursor finds the victims in order. What moved on is passed over
 //! once and for all, which makes the search cost no more than the rows there are.
 
+use crate::inactive::Inactive;
 use crate::page::{ACTIVE, INACTIVE_AFTER, Kind, PROMOTED, Page, Tier};
 use crate::trace::{Trace, row_page};
 
@@ -74,6 +75,8 @@ struct Round {
 pub(crate) struct VictimFilter<'a> {
     pub trace: &'a Trace,
     pub pages: &'a [Page],
+    /// Rows that may have an inactive page.
+    pub inactive: &'a Inactive,
     pub tier: Tier,
     pub now: u32,
     /// Pages touched in this interval may go as well.
@@ -87,11 +90,18 @@ pub(crate) struct VictimFilter<'a> {
 }
 
 impl<'a> VictimFilter<'a> {
-    /// Pages of a tier that were not touched in interval `now`, whatever they hold and whoever owns them.
-    pub(crate) fn of_tier(trace: &'a Trace, pages: &'a [Page], tier: Tier, now: u32) -> Self {
+    /// Pages of a tier that were not touched in this interval, whatever they hold and whoever owns them.
+    pub(crate) fn of_tier(
+        trace: &'a Trace,
+        pages: &'a [Page],
+        inactive: &'a Inactive,
+        tier: Tier,
+        now: u32,
+    ) -> Self {
         Self {
             trace,
             pages,
+            inactive,
             tier,
             now,
             with_current: false,
@@ -181,14 +191,14 @@ impl Victims {
         let Self { cursors, .. } = self;
         for interval in self.first.max(self.first_inactive)..wanted.now {
             let cursor = &mut cursors[interval as usize].inactive;
-            if let Some(found) = step(cursor, interval, wanted, Some(false)) {
+            if let Some(found) = step_inactive(cursor, interval, wanted) {
                 self.first_inactive = interval;
                 return Some(found);
             }
         }
         self.first_inactive = wanted.now;
         if wanted.with_current
-            && let Some(found) = step(&mut self.current, wanted.now, wanted, Some(false))
+            && let Some(found) = step_inactive(&mut self.current, wanted.now, wanted)
         {
             return Some(found);
         }
@@ -221,14 +231,14 @@ impl Victims {
         }
         for interval in self.first_file..wanted.now {
             let cursor = &mut self.cursors[interval as usize].inactive_files;
-            if let Some(found) = step(cursor, interval, files, Some(false)) {
+            if let Some(found) = step_inactive(cursor, interval, files) {
                 return Some(found);
             }
         }
         if !wanted.with_current {
             return None;
         }
-        step(&mut self.current_files, wanted.now, files, Some(false))
+        step_inactive(&mut self.current_files, wanted.now, files)
     }
 
     /// The next active page of the current interval. All were used, so that each is passed over once (second chance).
@@ -255,8 +265,9 @@ impl Victims {
     /// The page longest untouched of those that no interval from `recent` on touched, whatever list it is on.
     pub(crate) fn next_before(&mut self, recent: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
         while self.first < recent {
-            let cursor = &mut self.cursors[self.first as usize].old;
-            if let Some(found) = step(cursor, self.first, wanted, None) {
+            let cursors = &mut self.cursors[self.first as usize];
+            cursors.old = cursors.old.max(cursors.inactive.min(cursors.active));
+            if let Some(found) = step(&mut cursors.old, self.first, wanted, None) {
                 return Some(found);
             }
             self.first += 1;
@@ -280,6 +291,25 @@ impl Victims {
         }
         self.cursors[victim.interval as usize].put_back(victim.place);
     }
+}
+
+/// The first suitable inactive page of an interval from a place on.
+fn step_inactive(place: &mut u32, interval: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
+    let marks = wanted.suitable(interval, Some(false));
+    while let Some(at) = wanted.inactive.next(interval, *place) {
+        *place = at;
+        let row = wanted.trace.row_words(interval as usize)[at as usize];
+        if marks.are_on(wanted.pages, row) && wanted.allows(row_page(row)) {
+            return Some(Victim {
+                page: row_page(row),
+                interval,
+                place: at,
+            });
+        }
+        *place += 1;
+    }
+    *place = (*place).max(wanted.trace.row_count(interval as usize) as u32);
+    None
 }
 
 /// Rows that are looked at together while none suits: without a branch for each.
