@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from factories.derived import day_before, drain, dump, send_counters
 from factories.installations import enrol
@@ -40,6 +41,28 @@ def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Datab
     grown = per_host_day(sizes, figures.sizes(), host_minutes=30.0)
     assert grown["tier_moves"] > 0
     assert grown["counters_live"] > 0
+
+
+def test_the_lag_of_a_load_is_that_of_its_hosts_alone(database: Database) -> None:
+    hour_ago = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    figures = LoadFigures(database, lambda: hour_ago + timedelta(minutes=32))
+    assert figures.newest_enrolment() is None
+    before, of_load = enrol(database, name="before"), enrol(database, name="of-load")
+    with database.write() as transaction:
+        moved = text("UPDATE hosts SET enrolled_at = enrolled_at - interval '1 day' WHERE name = 'before'")
+        transaction.execute(moved)
+        begun = transaction.execute(text("SELECT enrolled_at FROM hosts WHERE name = 'before'")).scalar_one()
+        newest = transaction.execute(text("SELECT enrolled_at FROM hosts WHERE name = 'of-load'")).scalar_one()
+    assert figures.newest_enrolment() == newest
+    send_counters(database, before, hour_ago, range(1, 31))
+    waiting = figures.lag(begun)
+    assert (waiting.pending, waiting.open_due_s, waiting.oldest_due_s, waiting.behind_s) == (0, 0.0, 0.0, 0.0)
+    assert figures.lag().pending > 0
+    send_counters(database, of_load, hour_ago, range(1, 31))
+    assert figures.lag(begun).pending > 0
+    assert figures.lag(begun).pending < figures.lag().pending
+    drain(database, hour_ago + timedelta(minutes=32))
+    assert figures.lag(begun).behind_s == 0.0
 
 
 def test_days_are_packed_on_trial_and_nothing_stays_of_it(database: Database) -> None:

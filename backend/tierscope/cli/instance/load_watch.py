@@ -39,11 +39,16 @@ class Look:
 
 
 class LoadWatch(threading.Thread):
-    """Looks every few seconds. `at_s` of a look is of the monotonic clock."""
+    """Looks every few seconds, at the hosts that enrol from now on. `at_s` of a look is of the monotonic clock.
+
+    Hosts that are there already send too, and what they send waits for others' sake: a new one has no row of its
+    ledger before its second sample.
+    """
 
     def __init__(self, figures: LoadFigures, stages: Mapping[str, int]) -> None:
         super().__init__(name="load-watch", daemon=True)
         self._figures = figures
+        self._begun = figures.newest_enrolment()
         self.stages = dict(stages)
         """Root process of each stage; more may be added while it runs."""
         self.looks: list[Look] = []
@@ -61,7 +66,7 @@ class LoadWatch(threading.Thread):
         use = use_of_trees(self.stages)
         at_s = time.monotonic()
         try:
-            lag = {name: float(value) for name, value in asdict(self._figures.lag()).items()}
+            lag = {name: float(value) for name, value in asdict(self._figures.lag(self._begun)).items()}
         except TierscopeError:
             lag = None
         self.looks.append(Look(at_s, lag, use))

@@ -205,16 +205,27 @@ def pending_buckets(
     return {(row.subject_id, row.bucket) for row in session.execute(statement)}
 
 
-def backlog(session: ReadSession, *, now: datetime, due: Mapping[str, datetime]) -> Backlog:
+def backlog(
+    session: ReadSession,
+    *,
+    now: datetime,
+    due: Mapping[str, datetime],
+    enrolled_after: datetime | None = None,
+    of_hosts: Sequence[str] = (),
+) -> Backlog:
     """Count marks whose buckets are due: by kind, those that start before the moment that `due` names.
 
-    A mark that was made while its bucket was open waits only from when the bucket became due.
+    A mark that was made while its bucket was open waits only from when the bucket became due. Of the kinds `of_hosts`,
+    whose subjects are hosts, those of hosts that enrolled after a moment alone, where one is given.
     """
     statement = text(
         "SELECT count(*), min(greatest(m.created_at, m.bucket + (CAST(:now AS timestamptz) - d.moment))) FROM marks m"
         " JOIN unnest(CAST(:kinds AS text[]), CAST(:moments AS timestamptz[])) AS d (kind, moment)"
         " ON d.kind = m.kind AND m.bucket < d.moment"
+        " LEFT JOIN hosts h ON m.kind = ANY(:of_hosts) AND h.id = m.subject_id"
+        " WHERE h.id IS NULL OR h.enrolled_at > CAST(:after AS timestamptz)"
     )
-    values = {"now": now, "kinds": list(due), "moments": list(due.values())}
+    kept = list(of_hosts) if enrolled_after is not None else []
+    values = {"now": now, "kinds": list(due), "moments": list(due.values()), "of_hosts": kept, "after": enrolled_after}
     count, oldest = session.execute(statement, values).one()
     return Backlog(int(count), oldest)

@@ -7,13 +7,25 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 
 
-def newest_ledger_ends(session: ReadSession, since: datetime) -> list[tuple[datetime, datetime]]:
-    """For each host that sent a sample after `since`: the ends of its newest sample and of its newest ledger row."""
+def newest_enrolment(session: ReadSession) -> datetime | None:
+    """When the newest host enrolled; None where there is none."""
+    return session.execute(text("SELECT max(enrolled_at) FROM hosts")).scalar_one()  # type: ignore[no-any-return]
+
+
+def newest_ledger_ends(
+    session: ReadSession, since: datetime, enrolled_after: datetime | None = None
+) -> list[tuple[datetime, datetime]]:
+    """For each host that sent a sample after `since`: the ends of its newest sample and of its newest ledger row.
+
+    Only of hosts that enrolled after a moment, where one is given.
+    """
     statement = text(
         "SELECT h.last_end_at, coalesce(r.ended_at, h.enrolled_at) AS ended_at FROM hosts h"
         " LEFT JOIN host_recent r ON r.host_id = h.id WHERE h.last_end_at > :since AND h.last_seen_at > :since"
+        " AND (CAST(:after AS timestamptz) IS NULL OR h.enrolled_at > :after)"
     )
-    return [(row.last_end_at, row.ended_at) for row in session.execute(statement, {"since": since})]
+    rows = session.execute(statement, {"since": since, "after": enrolled_after})
+    return [(row.last_end_at, row.ended_at) for row in rows]
 
 
 def table_bytes(session: ReadSession, tables: list[str]) -> dict[str, int]:

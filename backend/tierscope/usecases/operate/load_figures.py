@@ -8,11 +8,11 @@ from typing import Any
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.domain.base.buckets import DAY_US
-from tierscope.domain.base.jobs import COUNTERS, METRICS_1D_PACK, METRICS_PACK, due_table
+from tierscope.domain.base.jobs import COUNTERS, JOBS, METRICS_1D_PACK, METRICS_PACK, OF_THE_FLEET, due_table
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.live_rows import PACKED_TABLES
 from tierscope.storage.fleet.sending import longest_held_seconds
-from tierscope.storage.operate.load_figures import local_backend, newest_ledger_ends, table_bytes
+from tierscope.storage.operate.load_figures import local_backend, newest_enrolment, newest_ledger_ends, table_bytes
 from tierscope.storage.tables.time import TIME_TABLES
 
 _OF_HOSTS = (
@@ -60,6 +60,7 @@ MOST_LAG_S = 60.0
 MOST_CLOSING_S = 600.0
 """And while closed buckets of ten minutes are worked off before the next ones are due."""
 _RECENTLY = timedelta(minutes=5)
+_OF_ONE_HOST = [job.kind for job in JOBS if job not in OF_THE_FLEET and not job.by_prometheus]
 MINUTES_OF_DAY = 1440
 
 
@@ -85,14 +86,27 @@ class LoadFigures:
         self._database = database
         self._clock = clock
 
-    def lag(self) -> Lag:
-        """The lag now."""
+    def newest_enrolment(self) -> datetime | None:
+        """When the newest host enrolled; None where there is none."""
+        with self._database.read() as session:
+            return newest_enrolment(session)
+
+    def lag(self, enrolled_after: datetime | None = None) -> Lag:
+        """The lag now; of hosts that enrolled after a moment and of what is made of all hosts, where one is given."""
         now = self._clock()
         with self._database.read() as session:
             held = timedelta(seconds=longest_held_seconds(session))
-            waiting = backlog(session, now=now, due=due_table(now, held))
-            newest = backlog(session, now=now, due={COUNTERS.kind: COUNTERS.due_before(now)})
-            ends = newest_ledger_ends(session, now - _RECENTLY)
+            waiting = backlog(
+                session, now=now, due=due_table(now, held), enrolled_after=enrolled_after, of_hosts=_OF_ONE_HOST
+            )
+            newest = backlog(
+                session,
+                now=now,
+                due={COUNTERS.kind: COUNTERS.due_before(now)},
+                enrolled_after=enrolled_after,
+                of_hosts=_OF_ONE_HOST,
+            )
+            ends = newest_ledger_ends(session, now - _RECENTLY, enrolled_after)
         behind = max(((sample - row).total_seconds() for sample, row in ends), default=0.0)
         return Lag(waiting.pending, _since(newest.oldest_at, now), _since(waiting.oldest_at, now), max(behind, 0.0))
 
