@@ -90,7 +90,14 @@ function columnsFor(
           },
         ]
       : []),
-    { key: 'hosts', header: 'Hosts', numeric: true, sortBy: (row) => row.hosts, cell: (row) => row.hosts },
+    {
+      key: 'hosts',
+      header: 'Hosts',
+      numeric: true,
+      sortBy: hostsSeen,
+      cell: (row) => hostsSeen(row) ?? '–',
+      value: hostsSeen,
+    },
     figureColumn('capacity_bytes', 'Capacity', 'Memory', 'All memory of its hosts.'),
     figureColumn('resident_bytes', 'Resident', 'Resident memory', terms.resident),
     figureColumn('hot_bytes', 'Hot', 'Hot memory', terms.hot),
@@ -131,6 +138,11 @@ interface SubjectsTableProps {
   chosen: string | undefined
   sort: string
   onSort: (sort: string) => void
+}
+
+/** Hosts of the newest day; null before the first day. */
+function hostsSeen(row: CapacitySubject): number | null {
+  return row.resident_bytes.window === null ? null : row.hosts
 }
 
 /** Services or groups of hosts with their memory, apart by what it is good for, and when they are full. */
