@@ -15,18 +15,25 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Heat tiles and page samples in an object store.", no_args_is_help=True)
 
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command()
-def status(demo: Demo = False) -> None:
+def status(demo: Demo = False, as_json: AsJson = False) -> None:
     """Print how many objects there are and their size, and how many wait to be deleted."""
     from tierscope.cli.base.database import open_database
+    from tierscope.domain.base.words import bytes_text, counted
     from tierscope.storage.objects.rows import count_objects
 
     settings = Settings()
     with open_database(settings, demo=demo) as database, database.read() as session:
-        counted = count_objects(session)
-    print_json({"store": settings.objects.store, **{name: int(value) for name, value in counted.items()}})
+        there = count_objects(session)
+    store = settings.objects.store
+    if as_json:
+        print_json({"store": store, **{name: int(value) for name, value in there.items()}})
+        return
+    objects = f"{counted(there['stored'], 'object')} ({bytes_text(float(there['size_bytes']))})"
+    typer.echo(f"{objects} in the store, {there['due']} to be deleted; new ones go to {store}")
 
 
 @app.command()

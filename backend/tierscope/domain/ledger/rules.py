@@ -161,7 +161,7 @@ def why_not_promoting(seen: Evidence, context: Context) -> str | None:
 
 
 def judge_refused(seen: Evidence, context: Context) -> Verdict | None:
-    """Many more candidates than promotions: the limiter, failing moves, or no free page in the top tier."""
+    """Many more candidates than promotions: the limiter, failing moves, or a full tier."""
     found = seen.candidates or 0.0
     factor = found / max(seen.promoted, 1.0)
     if seen.of_resident(found) < QUIET_SHARE or factor < REFUSED_FACTOR:
@@ -215,7 +215,8 @@ def _failing(seen: Evidence, signs: tuple[Sign, ...], confidence: Confidence) ->
     return Verdict(
         "promotion_failing",
         f"{_pages(seen.candidates or 0)} pages were hot enough to promote and {_pages(seen.promoted)} were promoted; "
-        f"{_pages(seen.failed)} moves failed, the others found no free page in the top tier.",
+        f"{_pages(seen.failed)} moves failed, the others were never tried: the kernel does so where the top tier has "
+        "no free page, or its promotion rate limit is reached.",
         confidence,
         signs,
     )
