@@ -1,5 +1,6 @@
 """Touched pages a second of each policy of the simulator, against LRU passes over the same stream and a plain read."""
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,8 +14,19 @@ import numpy.typing as npt
 
 from bench import examples
 from bench.figures import Row, Section
-from tierscope.domain.simulate import POLICY_NAMES, make_policy, of_recording, replay, split_machine
+from tierscope.domain.simulate import (
+    POLICY_NAMES,
+    Costs,
+    make_policy,
+    make_workload,
+    of_recording,
+    replay,
+    split_machine,
+)
+from tierscope.domain.simulate.sweep import SweepRun
+from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace
 from tierscope.storage.curve.page_traces import read_page_trace
+from tierscope.usecases.simulate.work import replay_runs
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace
@@ -28,6 +40,8 @@ TARGET_PER_S = 30e6
 TARGET_RATIO = 0.5
 MOST_BYTES_PER_PAGE = 48
 REPEATS = 3
+SWEEP_RUNS, SWEEP_PAGES, SWEEP_INTERVALS = 16, 200_000, 60
+TARGET_SCALING = 0.8
 ROW_BYTES = 8
 """What the simulator keeps of a row: page and accesses."""
 
@@ -45,7 +59,7 @@ class Stream:
 
 def measure() -> Section:
     """All policies on the recorded traces and a synthetic one; the references on the same streams."""
-    rows = [row for stream in _streams() for row in _rows_of(stream)]
+    rows = [*(row for stream in _streams() for row in _rows_of(stream)), *_sweep()]
     return Section(
         title="Simulating placement policies",
         rows=rows,
@@ -62,6 +76,10 @@ def measure() -> Section:
                 "libcachesim: the LRU of its Python package, whose loop is native, over a trace file in its own binary"
                 " format (oracleGeneral); one request a row, hits and misses alone. Own LRU: a list through arrays in"
                 " Rust with the stream in memory, no hashing, no file."
+            ),
+            (
+                f"Sweep: {SWEEP_RUNS} runs of tpp on {SWEEP_PAGES:,} pages of cache1 over {SWEEP_INTERVALS} intervals,"
+                " as a worker replays them, without the database."
             ),
             "Reading: summing what the simulator keeps of all rows (8 bytes each) once, at this machine's bandwidth.",
         ],
@@ -116,6 +134,28 @@ def _rows_of(stream: Stream) -> list[Row]:
                 ),
             ]
     return rows
+
+
+def _sweep() -> list[Row]:
+    """Runs a second of a sweep on all cores, against one."""
+    trace = make_workload("cache1", seed=1, pages=SWEEP_PAGES, intervals=SWEEP_INTERVALS)
+    runs = [SweepRun(n, "tpp", (n + 1) / (SWEEP_RUNS + 1), {}, searched=False) for n in range(SWEEP_RUNS)]
+    cores, per_s = len(os.sched_getaffinity(0)), {1: 0.0}
+    for threads in (1, cores) * REPEATS:
+        started = time.perf_counter()
+        done = list(replay_runs([HostTrace.of_whole(trace)], runs, Conditions(Costs()), threads=threads))
+        per_s[threads] = max(per_s.get(threads, 0.0), len(done) / (time.perf_counter() - started))
+    ratio = per_s[cores] / per_s[1]
+    return [
+        Row(
+            f"a sweep on {cores} cores, against one",
+            f"{per_s[cores]:.1f} runs/s",
+            f"{per_s[1]:.1f} runs/s",
+            ratio,
+            f"at least {TARGET_SCALING:g} a core",
+            ratio >= TARGET_SCALING * cores,
+        )
+    ]
 
 
 def _streams() -> Iterator[Stream]:

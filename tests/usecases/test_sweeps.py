@@ -3,6 +3,7 @@
 import io
 import json
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -376,6 +377,27 @@ def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
     assert reads(database).show(view.id).status == "done"
     with pytest.raises(Conflict, match="the sweep is done"):
         writes.resume(view.id, actor="ann")
+
+
+def test_runs_of_a_task_are_replayed_at_once_and_answer_as_one_after_the_other(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def local_ratios(sweep_id: str) -> list[float | None]:
+        return [reads(database).run(sweep_id, str(number)).local_ratio.value for number in range(4)]
+
+    alone = start(database)
+    assert work_through(database) == 4
+    both = threading.Barrier(2, timeout=60)
+
+    def meet(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        both.wait()
+        return replay_run(*args, **named)
+
+    monkeypatch.setattr("tierscope.usecases.simulate.work.replay_run", meet)
+    together = start(database)
+    assert SweepWork(database, now, threads=2).run().runs == 4
+    assert reads(database).show(together.id).status == "done"
+    assert local_ratios(together.id) == local_ratios(alone.id)
 
 
 def test_time_is_shared_and_the_next_wake_up_goes_on(database: Database) -> None:

@@ -1,5 +1,6 @@
 """The task that works through sweeps of the simulator: one policy of one trace at a time."""
 
+import os
 from functools import lru_cache
 from threading import Lock
 
@@ -10,12 +11,12 @@ from tierscope.usecases.simulate.work import SweepWork
 from tierscope.worker.resources import worker_database
 
 _AT_WORK = Lock()
-"""Replays keep a processor busy for long: they get one thread of a worker, and the others stay for everything else."""
+"""Replays keep processors busy for long: one thread of a worker waits for them, and the others stay for all else."""
 
 
 @lru_cache(maxsize=1)
 def _sweep_work() -> SweepWork:
-    return SweepWork(worker_database(), utc_now)
+    return SweepWork(worker_database(), utc_now, threads=len(os.sched_getaffinity(0)))
 
 
 @shared_task(name="sweeps.run")

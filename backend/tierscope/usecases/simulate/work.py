@@ -1,10 +1,12 @@
-"""What a worker does for sweeps: take a task, replay its runs one by one, store each, and leave in good order."""
+"""What a worker does for sweeps: take a task, replay its runs on all cores, store each, and leave in good order."""
 
 import json
+import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -17,7 +19,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError, Unavailable
 from tierscope.domain.simulate.replay import Totals
 from tierscope.domain.simulate.sweep import SweepRun, full_settings
-from tierscope.domain.simulate.sweep_replay import Conditions, RunOutcome, replay_run, run_series
+from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, RunOutcome, replay_run, run_series
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow, TakenTask
 from tierscope.usecases.simulate.load import Loaded, load_source
@@ -27,6 +29,8 @@ from tierscope.usecases.simulate.spec import StoredSpec, read_spec
 AT_MOST = timedelta(seconds=60)
 """How long a wake-up works before it lets others to the worker; the next one goes on."""
 LEASE_SECONDS = 15.0
+NICENESS = 10
+"""Of threads that replay: whatever else the host has to do goes first."""
 MAX_TAKES = 5
 """Workers that die at a task before they have stored a run of it: then it fails."""
 log = structlog.get_logger(__name__)
@@ -44,11 +48,69 @@ class Worked:
     runs: int = 0
 
 
-class SweepWork:
-    """Works through tasks. One at a time: what it has read of the last sweep stays in memory for its next task."""
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run as it is stored: its figures, its packed series (None where it failed) and the seconds that it took."""
 
-    def __init__(self, database: Database, clock: Clock, *, lease_seconds: float = LEASE_SECONDS) -> None:
+    run: SweepRun
+    body: dict[str, Any]
+    series: bytes | None
+    seconds: float
+
+
+def replay_runs(
+    traces: Sequence[HostTrace],
+    runs: Sequence[SweepRun],
+    conditions: Conditions,
+    *,
+    threads: int,
+    deadline: float = float("inf"),
+    beat: Callable[[], None] = lambda: None,
+) -> Iterator[Replayed]:
+    """Replay runs, so many at once, in the order in which they end. After the deadline none begins, save the first.
+
+    `deadline`: of the monotonic clock, in seconds. `beat` is called between hosts, and may raise to give up.
+    """
+    at_work: set[Future[Replayed]] = set()
+    with ThreadPoolExecutor(threads, initializer=_give_way) as pool:
+        for place, run in enumerate(runs):
+            if place and time.monotonic() >= deadline:
+                break
+            at_work.add(pool.submit(_replay, traces, run, conditions, beat))
+            if len(at_work) == threads:
+                done, at_work = wait(at_work, return_when=FIRST_COMPLETED)
+                yield from (one.result() for one in done)
+        yield from (one.result() for one in at_work)
+
+
+def _give_way() -> None:
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+def _replay(traces: Sequence[HostTrace], run: SweepRun, conditions: Conditions, beat: Callable[[], None]) -> Replayed:
+    start = time.perf_counter()
+    series = None
+    try:
+        outcome = replay_run(traces, run, conditions, beat=beat)
+        body = describe_run(outcome)
+        series = pack(run_series(outcome, conditions))
+    except ValueError as error:
+        body = {"error": str(error)}
+    body = {"searched": run.searched, "dram_ratio": run.dram_ratio, "settings": full_settings(run), **body}
+    return Replayed(run, body, series, time.perf_counter() - start)
+
+
+class SweepWork:
+    """Works through tasks. One at a time: what it has read of the last sweep stays in memory for its next task.
+
+    `threads`: runs of a task that are replayed at once; replays hold no lock of Python.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, *, threads: int = 1, lease_seconds: float = LEASE_SECONDS
+    ) -> None:
         self._database = database
+        self._threads = threads
         self._clock = clock
         self._lease_seconds = lease_seconds
         self._kept: tuple[int, Loaded] | None = None
@@ -100,14 +162,21 @@ class SweepWork:
         loaded = self._load(row, spec, lease)
         conditions = spec.conditions(loaded.facts.interval_s)
         left = [run for run in spec.runs() if run.policy == task.policy and run.number not in finished]
-        for place, run in enumerate(left):
-            # One run at least, however long the trace took to read: else a task could be taken again and again.
-            if place and time.monotonic() >= deadline:
-                self._leave(task, "queued")
-                return
-            self._replay(task, loaded, run, conditions, lease)
+        stored_runs = 0
+        # One run at least, however long the trace took to read: else a task could be taken again and again.
+        for replayed in replay_runs(
+            loaded.traces, left, conditions, threads=self._threads, deadline=deadline, beat=lease.check
+        ):
+            self._store(task, replayed)
+            stored_runs += 1
             done.runs += 1
-        self._leave(task, "done")
+        self._leave(task, "done" if stored_runs == len(left) else "queued")
+
+    def _store(self, task: TakenTask, replayed: Replayed) -> None:
+        number, body = replayed.run.number, json.dumps(replayed.body)
+        with self._database.write() as transaction:
+            if not stored.store_run(transaction, task, number, body, replayed.series, seconds=replayed.seconds):
+                raise TaskLost
 
     def _load(self, row: SweepRow, spec: StoredSpec, lease: "_Lease") -> Loaded:
         if self._kept is None or self._kept[0] != row.id:
@@ -117,21 +186,6 @@ class SweepWork:
                 stored.store_facts(transaction, row.id, json.dumps(asdict(loaded.facts)), pack_bands(loaded.bands))
             self._kept = (row.id, loaded)
         return self._kept[1]
-
-    def _replay(self, task: TakenTask, loaded: Loaded, run: SweepRun, conditions: Conditions, lease: "_Lease") -> None:
-        start = time.perf_counter()
-        series = None
-        try:
-            outcome = replay_run(loaded.traces, run, conditions, beat=lease.check)
-            body = describe_run(outcome)
-            series = pack(run_series(outcome, conditions))
-        except ValueError as error:
-            body = {"error": str(error)}
-        body = {"searched": run.searched, "dram_ratio": run.dram_ratio, "settings": full_settings(run), **body}
-        seconds = time.perf_counter() - start
-        with self._database.write() as transaction:
-            if not stored.store_run(transaction, task, run.number, json.dumps(body), series, seconds=seconds):
-                raise TaskLost
 
     def _leave(self, task: TakenTask, status: stored.TaskStatus, error: str | None = None) -> None:
         with self._database.write() as transaction:
