@@ -2,6 +2,7 @@
 
 use crate::host::{Host, HostInterval};
 use crate::laws::{Change, Laws, SlowLaw};
+use crate::popularity::Popularities;
 use crate::truth::{EffectTruth, LossPoint, ServedCounts, Truth, Windows};
 
 /// Lets a host go through its warm-up and then `intervals` intervals, which `see` is shown, each with the host after it.
@@ -12,7 +13,7 @@ pub fn run_host(
     intervals: u32,
     mut see: impl FnMut(&Host, &HostInterval),
 ) -> Host {
-    let mut host = Host::new(laws, index, seed);
+    let mut host = Host::new(laws, &Popularities::new(laws), index, seed);
     for _ in 0..laws.clock.warm_up_intervals {
         host.step(laws);
     }

@@ -7,11 +7,11 @@ use crate::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, PAGE_BYTES};
 use crate::memory::Memory;
 use crate::performance::{Circumstances, Demand, Loaded, Performance};
 use crate::placement::{Placing, Rules};
-use crate::popularity::SLOTS;
+use crate::popularity::{Popularities, SLOTS};
 use crate::population::{GAPS, Marked, Population, Touched, Touching};
 use crate::pressure::Pressure;
 use crate::promotion::{self, MODE_NORMAL, MODE_TIERING, PromotionControl};
-use crate::service::HostService;
+use crate::service::{Activity, HostService};
 use crate::tally::Tally;
 
 /// Births of all populations take turns in this many rounds, so that none finds DRAM full because of its name.
@@ -46,8 +46,8 @@ pub struct Host {
     started_h: Vec<Option<f64>>,
     /// Pages that kswapd of each node can still reclaim in this step.
     kswapd_left: [u64; 2],
-    /// Touches per second by slot of popularity in the last step, and how far ranks had moved on, by population.
-    rates: Vec<(Vec<f32>, u16)>,
+    /// By population, in the last step; `None` for what has leaked, which is not touched again.
+    activities: Vec<Option<Activity>>,
     draws: Draws,
 }
 
@@ -98,8 +98,8 @@ impl ServiceInterval {
 }
 
 impl Host {
-    /// The host with this index in the laws, empty.
-    pub fn new(laws: &Laws, index: usize, seed: u64) -> Self {
+    /// The host with this index in the laws, empty. `popularities` are those of the laws.
+    pub fn new(laws: &Laws, popularities: &Popularities, index: usize, seed: u64) -> Self {
         let law = laws.hosts[index].clone();
         // By name, so that a host is the same whatever other hosts there are.
         let draws = Draws::new(seed).named(&law.name);
@@ -111,9 +111,15 @@ impl Host {
         let services: Vec<HostService> = law
             .services
             .iter()
-            .filter_map(|share| laws.service(&share.service).map(|service| (share, service)))
-            .map(|(share, service)| {
-                HostService::new(service, bytes * share.share, luck, draws.named(&service.name))
+            .filter_map(|share| {
+                let service = laws.service(&share.service)?;
+                Some(HostService::new(
+                    service,
+                    popularities.of(&service.name)?,
+                    bytes * share.share,
+                    luck,
+                    draws.named(&service.name),
+                ))
             })
             .collect();
         let (populations, population_laws) = populate(&services, draws);
@@ -127,7 +133,7 @@ impl Host {
             started_h: vec![None; services.len()],
             control: PromotionControl::default(),
             kswapd_left: [0; 2],
-            rates: Vec::new(),
+            activities: Vec::new(),
             steps: 0,
             intervals_before: 0,
             law,
@@ -146,12 +152,15 @@ impl Host {
             .fold(Tally::default(), |sum, tally| sum.plus(tally))
     }
 
-    /// Touches per second of a base page of a population's page, in the last step.
-    pub fn rate_per_s(&self, population: usize, unit: usize) -> f32 {
-        let rates = self.rates.get(population);
-        rates.map_or(0.0, |(rates, offset)| {
-            self.populations[population].rate_per_s(unit, rates, *offset)
-        })
+    /// Touches per second of base pages of a population in the last step, by slot of popularity, and how far ranks had
+    /// moved on.
+    pub fn rates(&self, population: usize) -> (Vec<f32>, u16) {
+        let service = &self.services[self.populations[population].service];
+        let activity = self.activities.get(population).and_then(Option::as_ref);
+        self.population_laws[population].zip(activity).map_or_else(
+            || (vec![0.0; SLOTS], 0),
+            |(position, activity)| service.rates(position, activity),
+        )
     }
 
     /// Whether the kernel sees the slow node as a lower tier.
@@ -308,30 +317,35 @@ impl Host {
             self.scan_passes[number] += passes;
         }
         let unit_pages = laws.unit_pages() as f64;
-        let (services, population_laws, step) = (&self.services, &self.population_laws, self.steps);
-        let rates = |(population, position): (&Population, &Option<usize>)| {
-            let number = population.service;
-            let pages = population.allocated() as f64 * unit_pages;
-            position.map_or_else(
-                || (vec![0.0; SLOTS], 0),
-                |position| {
-                    let own = &conditions.services[number];
-                    services[number].rates(position, pages, loads[number], (now_s, interval_s), own)
-                },
-            )
-        };
-        self.rates = self.populations.iter().zip(population_laws).map(rates).collect();
-        let touch = |(population, (rates, rank_offset)): (&mut Population, &(Vec<f32>, u16))| {
-            population.touch(&Touching {
-                step,
+        let activity = |(population, position): (&Population, &Option<usize>)| {
+            position.map(|_| Activity {
+                pages: population.allocated() as f64 * unit_pages,
+                load: loads[population.service],
+                now_s,
                 interval_s,
-                rates,
-                rank_offset: *rank_offset,
-                scan: scans_by_service[population.service],
-                scans_dram: settings.numa_balancing & MODE_NORMAL != 0,
+                hot_share: conditions.services[population.service].hot_share,
             })
         };
-        self.populations.iter_mut().zip(&self.rates).map(touch).collect()
+        self.activities = self
+            .populations
+            .iter()
+            .zip(&self.population_laws)
+            .map(activity)
+            .collect();
+        (0..self.populations.len())
+            .map(|index| {
+                let (rates, rank_offset) = self.rates(index);
+                let population = &mut self.populations[index];
+                population.touch(&Touching {
+                    step: self.steps,
+                    interval_s,
+                    rates: &rates,
+                    rank_offset,
+                    scan: scans_by_service[population.service],
+                    scans_dram: settings.numa_balancing & MODE_NORMAL != 0,
+                })
+            })
+            .collect()
     }
 
     /// Brings back what was touched out of memory. The first touch is the fault; the others find the page in its place.

@@ -1,11 +1,37 @@
 //! Popularity: how often pages are touched, by their rank.
 
-use crate::laws::PopulationLaw;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::laws::{Laws, PopulationLaw, ServiceLaw};
 
 /// Steps of rank that are told apart.
 pub const SLOTS: usize = 4096;
 /// Accesses of a pass to each base page: every line of 64 bytes once.
 const PASS_ACCESSES: f32 = 64.0;
+
+/// The popularities of all services of some laws, by name of the service and then in the order of its populations. Hosts
+/// share them: each takes 32 KiB.
+#[derive(Debug)]
+pub struct Popularities(BTreeMap<String, Arc<[Popularity]>>);
+
+impl Popularities {
+    /// Those that the laws describe.
+    pub fn new(laws: &Laws) -> Self {
+        let of_service = |law: &ServiceLaw| {
+            (
+                law.name.clone(),
+                law.populations.iter().map(Popularity::new).collect(),
+            )
+        };
+        Self(laws.services.iter().map(of_service).collect())
+    }
+
+    /// Those of a service; `None` for one that is not in the laws.
+    pub fn of(&self, service: &str) -> Option<Arc<[Popularity]>> {
+        self.0.get(service).cloned()
+    }
+}
 
 /// Touches of a base page by its rank.
 ///

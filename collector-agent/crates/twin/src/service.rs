@@ -1,5 +1,7 @@
 //! A service on a host: its load, and how much memory it wants.
 
+use std::sync::Arc;
+
 use crate::conditions::ServiceConditions;
 use crate::draws::Draws;
 use crate::kind::Kind;
@@ -18,15 +20,37 @@ pub struct HostService {
     pub level_bytes: f64,
     /// Operations per second with all memory in idle DRAM, on this very host.
     pub idle_ops_per_s: f64,
-    popularities: Vec<Popularity>,
+    popularities: Arc<[Popularity]>,
     draws: Draws,
 }
 
+/// How busy the pages of a population are in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Activity {
+    /// Base pages allocated.
+    pub pages: f64,
+    /// Load of the service as a share of its capacity.
+    pub load: f64,
+    /// When the step begins, seconds after the start of the twin.
+    pub now_s: f64,
+    /// Its length.
+    pub interval_s: f64,
+    /// Accesses spread over this share of the pages.
+    pub hot_share: Option<f64>,
+}
+
 impl HostService {
-    /// A service that fills `level_bytes`; `luck` is the logarithm of its host's factor on the capacity.
-    pub fn new(law: &ServiceLaw, level_bytes: f64, luck: f64, draws: Draws) -> Self {
+    /// A service that fills `level_bytes`, with the popularities of its populations; `luck` is the logarithm of its host's
+    /// factor on the capacity.
+    pub fn new(
+        law: &ServiceLaw,
+        popularities: Arc<[Popularity]>,
+        level_bytes: f64,
+        luck: f64,
+        draws: Draws,
+    ) -> Self {
         Self {
-            popularities: law.populations.iter().map(Popularity::new).collect(),
+            popularities,
             idle_ops_per_s: law.capacity_ops_per_s_per_gib * level_bytes / GIB * luck.exp(),
             law: law.clone(),
             level_bytes,
@@ -94,23 +118,17 @@ impl HostService {
     }
 
     /// Touches per second of base pages of its population with this index, by slot, and how far ranks have moved on.
-    pub fn rates(
-        &self,
-        index: usize,
-        pages: f64,
-        load: f64,
-        (now_s, interval_s): (f64, f64),
-        conditions: &ServiceConditions,
-    ) -> (Vec<f32>, u16) {
+    pub fn rates(&self, index: usize, activity: &Activity) -> (Vec<f32>, u16) {
         let law = &self.law.populations[index];
+        let Activity { pages, load, .. } = *activity;
         let accesses_per_s = load * self.idle_ops_per_s * self.law.accesses_per_op * law.access_share;
-        let time = (now_s, interval_s);
-        let rates = match conditions.hot_share {
+        let time = (activity.now_s, activity.interval_s);
+        let rates = match activity.hot_share {
             Some(share) => Popularity::flat(law, share).rates(accesses_per_s, pages, load, time),
             None => self.popularities[index].rates(accesses_per_s, pages, load, time),
         };
         let phases = if law.phase_s > 0.0 {
-            (now_s / law.phase_s).floor()
+            (activity.now_s / law.phase_s).floor()
         } else {
             0.0
         };
@@ -130,7 +148,9 @@ mod tests {
             .service("web")
             .expect("a service of the default laws")
             .clone();
-        (laws, HostService::new(&law, 100.0 * GIB, 0.0, Draws::new(1)))
+        let popularities = law.populations.iter().map(Popularity::new).collect();
+        let web = HostService::new(&law, popularities, 100.0 * GIB, 0.0, Draws::new(1));
+        (laws, web)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use tierscope_twin::fleet;
 use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::kind::Place;
 use tierscope_twin::laws::{Change, HostLaw, IncidentLaw, Laws, PAGE_BYTES, ServiceShare, SlowLaw};
+use tierscope_twin::popularity::Popularities;
 use tierscope_twin::state::State;
 
 const SHARES: [f64; 4] = [1.0, 0.8, 0.6667, 0.5];
@@ -105,7 +106,7 @@ fn laws() -> impl Strategy<Value = Laws> {
 
 /// Steps a new host, and shows it before and after each step.
 fn steps(laws: &Laws, seed: u64, count: u32, mut see: impl FnMut(&Before, &Host, &HostInterval)) {
-    let mut host = Host::new(laws, 0, seed);
+    let mut host = Host::new(laws, &Popularities::new(laws), 0, seed);
     for _ in 0..count {
         let before = Before::of(&host);
         let interval = host.step(laws);

@@ -35,7 +35,7 @@ use crate::simulated::saved::Saved;
 pub use crate::simulated::stage::DeliveryNote;
 use crate::simulated::stage::Stage;
 use crate::simulated::turns::Until;
-use crate::simulated::twin::{TruthRecorder, TwinHost, View};
+use crate::simulated::twin::{TruthRecorder, TwinFleet, TwinHost, View};
 
 /// What a page of the twin stands for under load: a minute of a host then costs the generator little beside what it
 /// costs the service.
@@ -182,9 +182,10 @@ fn twins(args: &FleetArgs, laws: &Laws, recorder: Option<&Arc<TruthRecorder>>) -
         },
         Some(_) => View::Load,
     };
+    let fleet = TwinFleet::new(laws, args.seed, view, recorder);
     (0..laws.hosts.len())
         .map(|index| {
-            let twin = TwinHost::new(laws.of_host(index), args.seed, view, recorder);
+            let twin = TwinHost::new(laws.of_host(index), &fleet);
             SimHost::new(twin, seeds::mix(args.seed, index as u64))
         })
         .collect()

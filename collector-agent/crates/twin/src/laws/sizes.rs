@@ -18,10 +18,15 @@ impl Laws {
         }
     }
 
-    /// The laws of the host with this index alone: it goes its way as among the others.
+    /// The laws of the host with this index alone, with its services and settings: it goes its way as among the others.
     #[must_use]
     pub fn of_host(&self, index: usize) -> Self {
-        self.with_hosts(vec![self.hosts[index].clone()])
+        let host = &self.hosts[index];
+        let mut laws = self.with_hosts(vec![host.clone()]);
+        let runs = |name: &str| host.services.iter().any(|share| share.service == name);
+        laws.services.retain(|service| runs(&service.name));
+        laws.settings.retain(|name, _| *name == host.settings);
+        laws
     }
 
     /// Laws of `count` hosts for load: the kinds of these hosts in turn, each host with a name and so with chances of its

@@ -50,11 +50,12 @@ impl ServedCounts {
         self.pages.resize_with(host.populations.len(), Vec::new);
         for (index, (population, pages)) in host.populations.iter().zip(&mut self.pages).enumerate() {
             pages.resize_with(population.len(), PageCount::default);
+            let (rates, rank_offset) = host.rates(index);
             for (unit, page) in pages.iter_mut().enumerate() {
                 if matches!(population.place(unit), Place::Dram | Place::Slow) {
                     page.resident += 1.0;
                     page.active += f64::from(u8::from(population.history(unit).0 & 1 == 1));
-                    page.accesses += f64::from(host.rate_per_s(index, unit)) * interval_s;
+                    page.accesses += f64::from(population.rate_per_s(unit, &rates, rank_offset)) * interval_s;
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Counters of a host of the twin under the keys that an agent gives them.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tierscope_sample::counters::{Key, Scope};
 use tierscope_twin::counters::{CgroupReading, Reading, Values};
 use tierscope_twin::host::{Host, HostInterval, ServiceInterval};
 use tierscope_twin::pressure::Pressure;
+use tierscope_wire::Layout;
 
 use crate::simulated::twin::work::Work;
 
@@ -18,27 +21,66 @@ const KIB: u64 = 1024;
 /// once: the texts of a reading would take longer than its numbers.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    keys: Vec<Key>,
+    names: Option<Arc<Names>>,
 }
 
-/// Values by key, as they are put.
+/// The names of one kind of host.
 #[derive(Debug)]
-struct Keyed<'a> {
-    keys: &'a mut Vec<Key>,
-    values: Vec<(Key, Option<i64>)>,
+struct Names {
+    /// As its files are read.
+    keys: Vec<Key>,
+    /// In order of key: the places in `keys`.
+    order: Vec<usize>,
+    layout: Arc<Layout>,
 }
 
-impl Keyed<'_> {
+impl Names {
+    fn new(keys: Vec<Key>) -> Self {
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|place| keys[*place].as_str());
+        let texts = keys.iter().map(|key| Box::from(key.as_str())).collect();
+        Self {
+            layout: Arc::new(Layout::new(texts)),
+            keys,
+            order,
+        }
+    }
+}
+
+/// The names of all kinds of hosts of a fleet: hosts of one kind share them.
+#[derive(Debug, Default)]
+pub(super) struct KnownNames(Mutex<Vec<Arc<Names>>>);
+
+impl KnownNames {
+    fn of(&self, keys: Vec<Key>) -> Arc<Names> {
+        // Whoever panicked while it was held has ended the run.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = known.iter().find(|names| names.keys == keys) {
+            return Arc::clone(names);
+        }
+        let names = Arc::new(Names::new(keys));
+        known.push(Arc::clone(&names));
+        names
+    }
+}
+
+/// Values in the order in which files are read, with their keys where those are not known yet.
+#[derive(Debug)]
+struct Keyed {
+    keys: Option<Vec<Key>>,
+    values: Vec<Option<i64>>,
+}
+
+impl Keyed {
     fn put(&mut self, scope: &Scope, source: &str, name: &str, value: u64) {
         self.put_option(scope, source, name, i64::try_from(value).ok());
     }
 
     fn put_option(&mut self, scope: &Scope, source: &str, name: &str, value: Option<i64>) {
-        let place = self.values.len();
-        if place == self.keys.len() {
-            self.keys.push(Key::new(scope, source, name));
+        if let Some(keys) = &mut self.keys {
+            keys.push(Key::new(scope, source, name));
         }
-        self.values.push((self.keys[place].clone(), value));
+        self.values.push(value);
     }
 
     fn put_all(&mut self, scope: &Scope, source: &str, values: &Values, unit: u64) {
@@ -54,17 +96,18 @@ impl Keyed<'_> {
 }
 
 impl Reader {
-    /// What an agent reads on the host at the end of an interval, in order of key.
+    /// What an agent reads on the host at the end of an interval: names, and values in their order.
     pub(super) fn read(
         &mut self,
+        known: &KnownNames,
         host: &Host,
         interval: &HostInterval,
         work: &Work,
-    ) -> Vec<(Key, Option<i64>)> {
+    ) -> (Arc<Layout>, Vec<Option<i64>>) {
         let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
         let mut keyed = Keyed {
-            values: Vec::with_capacity(self.keys.len()),
-            keys: &mut self.keys,
+            values: Vec::new(),
+            keys: self.names.is_none().then(Vec::new),
         };
         put_host(&mut keyed, &reading);
         put_work(&mut keyed, work);
@@ -73,14 +116,16 @@ impl Reader {
             let scope = Scope::Service(cgroup.service.clone());
             keyed.put(&scope, "cpu.stat", "usage_usec", (busy_s * 1e6) as u64);
         }
-        keyed
-            .values
-            .sort_unstable_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
-        keyed.values
+        let Keyed { keys, values } = keyed;
+        let names = self
+            .names
+            .get_or_insert_with(|| known.of(keys.unwrap_or_default()));
+        let in_order = names.order.iter().map(|place| values[*place]).collect();
+        (Arc::clone(&names.layout), in_order)
     }
 }
 
-fn put_host(keyed: &mut Keyed<'_>, reading: &Reading) {
+fn put_host(keyed: &mut Keyed, reading: &Reading) {
     keyed.put_all(&Scope::Host, "vmstat", &reading.vmstat, 1);
     keyed.put_all(&Scope::Host, "meminfo", &reading.meminfo, KIB);
     keyed.put_pressure(&Scope::Host, "pressure.memory", &reading.pressure);
@@ -95,7 +140,7 @@ fn put_host(keyed: &mut Keyed<'_>, reading: &Reading) {
 }
 
 /// What processors and memory controllers count.
-fn put_work(keyed: &mut Keyed<'_>, work: &Work) {
+fn put_work(keyed: &mut Keyed, work: &Work) {
     let ticks = |seconds: f64| (seconds * USER_HZ) as u64;
     let busy_s: f64 = work.busy_s.iter().sum();
     keyed.put(&Scope::Host, "stat", "cpu_user", ticks(busy_s));
@@ -117,7 +162,7 @@ fn put_work(keyed: &mut Keyed<'_>, work: &Work) {
     }
 }
 
-fn put_service(keyed: &mut Keyed<'_>, cgroup: &CgroupReading, own: &ServiceInterval) {
+fn put_service(keyed: &mut Keyed, cgroup: &CgroupReading, own: &ServiceInterval) {
     let scope = Scope::Service(cgroup.service.clone());
     keyed.put(&scope, "memory.current", "current", cgroup.current_bytes);
     // Services of the twin are neither protected nor limited: a limit of `max` has no value.

@@ -14,14 +14,14 @@ mod work;
 
 use std::sync::Arc;
 
-use tierscope_sample::counters::CounterSample;
 use tierscope_sample::fold::{Folded, IntervalEnd};
 use tierscope_sample::inventory::Inventory;
 use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::laws::Laws;
-use tierscope_wire::{Content, CounterRow, LayoutCache};
+use tierscope_twin::popularity::Popularities;
+use tierscope_wire::{Content, CounterRow};
 
-use counters::Reader;
+use counters::{KnownNames, Reader};
 use panel::Panels;
 use recorder::Teller;
 use work::Work;
@@ -34,20 +34,47 @@ const COARSE_STEP_MINUTES: i64 = 60;
 /// What a page of the twin stands for there.
 const COARSE_UNIT_BYTES: u64 = 1 << 30;
 
+/// What the hosts of a fleet have in common. Each host holds what is its own alone: a load has tens of thousands.
+#[derive(Debug)]
+pub(crate) struct TwinFleet {
+    seed: u64,
+    view: View,
+    recorder: Option<Arc<TruthRecorder>>,
+    popularities: Popularities,
+    names: KnownNames,
+}
+
+impl TwinFleet {
+    /// The fleet of these laws, seen by its agents as `view` says. `recorder` is told the truth of what it sends.
+    pub(crate) fn new(
+        laws: &Laws,
+        seed: u64,
+        view: View,
+        recorder: Option<&Arc<TruthRecorder>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            seed,
+            view,
+            recorder: recorder.cloned(),
+            popularities: Popularities::new(laws),
+            names: KnownNames::default(),
+        })
+    }
+}
+
 /// A host of the twin, one minute after the other.
 #[derive(Debug)]
 pub(crate) struct TwinHost {
+    fleet: Arc<TwinFleet>,
     /// Laws of this host alone.
     laws: Laws,
-    /// The laws of older history: the same ones in longer steps and with larger pages.
-    coarse_laws: Laws,
-    seed: u64,
+    /// The laws of older history, while that is told: the same ones in longer steps and with larger pages.
+    coarse_laws: Option<Laws>,
     host: Host,
     work: Work,
     last: Option<HostInterval>,
     panels: Panels,
     reader: Reader,
-    layouts: LayoutCache,
     /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
     detailed_from: i64,
@@ -56,22 +83,24 @@ pub(crate) struct TwinHost {
 }
 
 impl TwinHost {
-    /// The first host of the laws, seen by its agent as `view` says. `recorder` is told the truth of what it sends.
-    pub(crate) fn new(laws: Laws, seed: u64, view: View, recorder: Option<&Arc<TruthRecorder>>) -> Self {
-        let host = Host::new(&laws, 0, seed);
+    /// The first host of the laws, which are some of the fleet's.
+    pub(crate) fn new(laws: Laws, fleet: &Arc<TwinFleet>) -> Self {
+        let host = Host::new(&laws, &fleet.popularities, 0, fleet.seed);
         Self {
-            panels: Panels::new(&host, &laws, seed, view),
+            panels: Panels::new(&host, &laws, fleet.seed, fleet.view),
             host,
-            coarse_laws: coarse(&laws),
+            coarse_laws: None,
             laws,
-            seed,
             work: Work::default(),
             last: None,
             reader: Reader::default(),
-            layouts: LayoutCache::default(),
             minute: 0,
             detailed_from: 0,
-            teller: recorder.map(|recorder| Teller::new(Arc::clone(recorder))),
+            teller: fleet
+                .recorder
+                .as_ref()
+                .map(|recorder| Teller::new(Arc::clone(recorder))),
+            fleet: Arc::clone(fleet),
         }
     }
 
@@ -84,21 +113,14 @@ impl TwinHost {
         self.minute >= self.detailed_from
     }
 
-    fn laws_now(&self) -> &Laws {
-        if self.is_detailed() {
-            &self.laws
-        } else {
-            &self.coarse_laws
-        }
-    }
-
     /// The host at the next minute, after its warm-up.
     fn begin(&mut self) {
-        let mut host = Host::new(self.laws_now(), 0, self.seed);
+        let laws = self.coarse_laws.as_ref().unwrap_or(&self.laws);
+        let mut host = Host::new(laws, &self.fleet.popularities, 0, self.fleet.seed);
         let before = (self.detailed_from - self.minute).max(0) / COARSE_STEP_MINUTES;
         host.begin_before(before.unsigned_abs() as u32);
         for _ in 0..self.laws.clock.warm_up_intervals {
-            host.step(self.laws_now());
+            host.step(laws);
         }
         (self.host, self.work) = (host, Work::default());
     }
@@ -106,13 +128,10 @@ impl TwinHost {
     /// Lets a minute go by.
     fn step(&mut self) {
         if self.minute == self.detailed_from && self.minute > 0 {
+            self.coarse_laws = None;
             self.begin();
         }
-        let laws = if self.is_detailed() {
-            &self.laws
-        } else {
-            &self.coarse_laws
-        };
+        let laws = self.coarse_laws.as_ref().unwrap_or(&self.laws);
         if self.is_detailed() || self.minute % COARSE_STEP_MINUTES == 0 {
             let interval = self.host.step(laws);
             self.work.add(laws, &self.host, &interval);
@@ -128,9 +147,9 @@ impl TwinHost {
     /// host at `minute`, after its warm-up.
     pub(crate) fn start_at(&mut self, minute: i64, detailed_from: i64) {
         self.laws.clock.start_unix_s = start_unix_s(detailed_from);
-        self.coarse_laws = coarse(&self.laws);
         self.minute = 0;
         self.detailed_from = (detailed_from - minute).max(0);
+        self.coarse_laws = (!self.is_detailed()).then(|| coarse(&self.laws));
         self.begin();
         if let Some(teller) = &mut self.teller {
             teller.begin(self.laws.clock.start_unix_s);
@@ -154,13 +173,15 @@ impl TwinHost {
         if !is_told || interval.conditions.agent.is_silent {
             return;
         }
-        let sample = CounterSample {
+        let names = &self.fleet.names;
+        let (layout, values) = self.reader.read(names, &self.host, interval, &self.work);
+        content.counters.push(CounterRow {
+            layout,
             end_wall_ns: end.wall_ns,
             end_boottime_ns: end.boottime_ns,
             boot_id: Arc::clone(boot_id),
-            values: self.reader.read(&self.host, interval, &self.work),
-        };
-        content.counters.push(CounterRow::new(&sample, &mut self.layouts));
+            values,
+        });
         if is_detailed {
             for folded in self.panels.look(&self.host, end) {
                 add_folded(content, folded);
@@ -231,7 +252,11 @@ mod tests {
     const SEED: u64 = 7;
 
     fn twin(laws: &Laws, panel_every: u64) -> TwinHost {
-        TwinHost::new(laws.clone(), SEED, View::Whole { panel_every }, None)
+        seen(laws, View::Whole { panel_every }, None)
+    }
+
+    fn seen(laws: &Laws, view: View, recorder: Option<&Arc<TruthRecorder>>) -> TwinHost {
+        TwinHost::new(laws.clone(), &TwinFleet::new(laws, SEED, view, recorder))
     }
 
     fn minutes(host: &mut TwinHost, from: i64, count: i64) -> Vec<Content> {
@@ -294,7 +319,7 @@ mod tests {
         let mut laws = small();
         let recorder = Arc::new(TruthRecorder::new(laws.clone(), SEED));
         let view = View::Whole { panel_every: 4 };
-        let mut host = TwinHost::new(laws.clone(), SEED, view, Some(&recorder));
+        let mut host = seen(&laws, view, Some(&recorder));
         host.start_at(FIRST_MINUTE - 60, FIRST_MINUTE);
         host.skip(63);
         minutes(&mut host, FIRST_MINUTE + 3, 17);
@@ -383,15 +408,17 @@ mod tests {
         let mut all = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
         all.clock.warm_up_intervals = 2;
         let index = 3;
-        let mut among = Host::new(&all, index, SEED);
+        let popularities = Popularities::new(&all);
+        let mut among = Host::new(&all, &popularities, index, SEED);
         let laws = all.of_host(index);
-        let mut alone = Host::new(&laws, 0, SEED);
+        let mut alone = Host::new(&laws, &popularities, 0, SEED);
         for _ in 0..4 {
             among.step(&all);
             alone.step(&laws);
         }
-        let print =
-            |host: &Host, interval: &HostInterval| Reader::default().read(host, interval, &Work::default());
+        let print = |host: &Host, interval: &HostInterval| {
+            Reader::default().read(&KnownNames::default(), host, interval, &Work::default())
+        };
         let (in_fleet, by_itself) = (among.step(&all), alone.step(&laws));
         assert_eq!(among.law, alone.law);
         assert_eq!(print(&among, &in_fleet), print(&alone, &by_itself));
@@ -403,7 +430,7 @@ mod tests {
             .expect("the laws that come with the twin")
             .repeated(1, 3, 1 << 28);
         laws.clock.warm_up_intervals = 5;
-        let mut host = TwinHost::new(laws, SEED, View::Load, None);
+        let mut host = seen(&laws, View::Load, None);
         host.start_at(FIRST_MINUTE, FIRST_MINUTE);
         // Page samples come with the hour: two hours hold one block at least.
         let sent = minutes(&mut host, FIRST_MINUTE, 120);
@@ -424,8 +451,8 @@ mod tests {
         // From the first pages on, with swap, with a remote node, with two services, under each kernel.
         for index in 0..laws.hosts.len() {
             let laws = laws.of_host(index);
-            let mut host = Host::new(&laws, 0, SEED);
-            let mut reader = Reader::default();
+            let mut host = Host::new(&laws, &Popularities::new(&laws), 0, SEED);
+            let (mut reader, known) = (Reader::default(), KnownNames::default());
             for _ in 0..30 {
                 let interval = host.step(&laws);
                 let work = Work {
@@ -433,8 +460,8 @@ mod tests {
                     node_bytes: vec![[1.0; 2]; 2],
                     ..Work::default()
                 };
-                let fresh = Reader::default().read(&host, &interval, &work);
-                assert_eq!(reader.read(&host, &interval, &work), fresh);
+                let fresh = Reader::default().read(&KnownNames::default(), &host, &interval, &work);
+                assert_eq!(reader.read(&known, &host, &interval, &work), fresh);
             }
         }
     }
@@ -448,12 +475,29 @@ mod tests {
         let mut said = BTreeSet::new();
         // The first and the last are of one kind.
         for index in [0, 24] {
-            let mut host = TwinHost::new(laws.of_host(index), SEED, View::Load, None);
+            let mut host = seen(&laws.of_host(index), View::Load, None);
             host.start_at(FIRST_MINUTE, FIRST_MINUTE);
             for content in minutes(&mut host, FIRST_MINUTE, 60) {
                 assert!(said.insert(content.counters[0].values.clone()));
             }
         }
+    }
+
+    #[test]
+    fn hosts_of_one_kind_hold_the_names_of_their_counters_once() {
+        let mut laws = Laws::parse(Laws::DEFAULT).expect("the laws that come with the twin");
+        let kinds = laws.hosts.len();
+        laws = laws.repeated(kinds + 1, 3, 1 << 30);
+        laws.clock.warm_up_intervals = 1;
+        let fleet = TwinFleet::new(&laws, SEED, View::Load, None);
+        let [first, other, last] = [0, kinds - 1, kinds].map(|index| {
+            let mut host = TwinHost::new(laws.of_host(index), &fleet);
+            host.start_at(FIRST_MINUTE, FIRST_MINUTE);
+            let mut sent = minutes(&mut host, FIRST_MINUTE, 1);
+            sent.remove(0).counters.remove(0).layout
+        });
+        assert!(Arc::ptr_eq(&first, &last));
+        assert_ne!(first, other);
     }
 
     #[test]

@@ -38,6 +38,8 @@ const POPULATION_BYTES: u64 = 1 << 44;
 pub(crate) struct Panels {
     services: Vec<PageGroup>,
     unit_bytes: u64,
+    /// From the address of one page of the twin to that of the next.
+    distance_bytes: u64,
     view: View,
     seed: u64,
 }
@@ -75,6 +77,11 @@ impl Panels {
         Self {
             services: host.services.iter().enumerate().map(group).collect(),
             unit_bytes: laws.page.unit_bytes,
+            distance_bytes: match view {
+                View::Whole { .. } => laws.page.unit_bytes,
+                // Nothing that is sent tells addresses, and pages side by side take least memory.
+                View::Load => u64::from(PageSize::Small4K.bytes()),
+            },
             view,
             seed,
         }
@@ -87,7 +94,7 @@ impl Panels {
 
     /// What the panels show at the end of a minute.
     pub(crate) fn look(&mut self, host: &Host, end: IntervalEnd) -> Vec<Folded> {
-        let (unit_bytes, seed) = (self.unit_bytes, self.seed);
+        let (unit_bytes, distance_bytes, seed) = (self.unit_bytes, self.distance_bytes, self.seed);
         let every = match self.view {
             View::Whole { panel_every } => panel_every.max(1),
             View::Load => 1,
@@ -105,34 +112,33 @@ impl Panels {
                     continue;
                 }
                 *resident.entry(population.kind).or_default() += population.resident() as u64 * unit_bytes;
-                let mapping = mapping(index, population, unit_bytes);
+                let mapping = mapping(index, population, distance_bytes);
                 let chosen = |unit: &usize| mix(seed ^ index as u64, *unit as u64).is_multiple_of(every);
                 let pages: Vec<PageState> = (0..population.len())
                     .filter(chosen)
-                    .filter_map(|unit| state(&mapping, population, unit, unit_bytes))
+                    .filter_map(|unit| state(&mapping, population, unit, distance_bytes))
                     .collect();
                 reading.mapping(&mapping, &pages);
             }
             for (kind, bytes) in resident {
                 reading.resident(page_kind(kind), bytes as i64);
             }
-            let mut shown = group.finish(end);
-            if matches!(self.view, View::Load) {
-                (shown.tile_epochs, shown.tile_columns) = (Vec::new(), Vec::new());
-            }
-            folded.push(shown);
+            folded.push(match self.view {
+                View::Whole { .. } => group.finish(end),
+                View::Load => group.finish_without_tiles(end),
+            });
         }
         folded
     }
 }
 
 /// Where a population lies in the addresses of its service.
-fn mapping(index: usize, population: &Population, unit_bytes: u64) -> PageMapping {
+fn mapping(index: usize, population: &Population, distance_bytes: u64) -> PageMapping {
     let start = (index as u64 + 1) * POPULATION_BYTES;
     let named = population.kind != Kind::Anon;
     PageMapping {
         start,
-        end: start + population.len() as u64 * unit_bytes,
+        end: start + population.len() as u64 * distance_bytes,
         kind: page_kind(population.kind),
         name: Arc::from(match population.kind {
             Kind::Anon => "",
@@ -146,7 +152,12 @@ fn mapping(index: usize, population: &Population, unit_bytes: u64) -> PageMappin
 }
 
 /// A page of the panel: one base page of those that a page of the twin stands for. `None` where it is in no memory.
-fn state(mapping: &PageMapping, population: &Population, unit: usize, unit_bytes: u64) -> Option<PageState> {
+fn state(
+    mapping: &PageMapping,
+    population: &Population,
+    unit: usize,
+    distance_bytes: u64,
+) -> Option<PageState> {
     let tier = match population.place(unit) {
         Place::Dram => TierIndex(0),
         Place::Slow => TierIndex(1),
@@ -154,7 +165,7 @@ fn state(mapping: &PageMapping, population: &Population, unit: usize, unit_bytes
     };
     let (history, _) = population.history(unit);
     Some(PageState {
-        address: mapping.start + unit as u64 * unit_bytes,
+        address: mapping.start + unit as u64 * distance_bytes,
         size: PageSize::Small4K,
         anon: population.kind == Kind::Anon,
         tier: Some(tier),
