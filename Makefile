@@ -23,7 +23,7 @@ PYTEST_PROCESSES ?= 3
 PYTEST_ARGS ?=
 LOGS := .build/logs
 # What a test process compiles, others read: where this is set in the environment, each would compile all tests anew.
-test-python test-quick test-soak e2e: export PYTHONDONTWRITEBYTECODE :=
+test-python test-long test-quick test-soak e2e: export PYTHONDONTWRITEBYTECODE :=
 # Tests use the program that users get, and do not compile it again on the way.
 WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/compile.sh --print-agent)"
 
@@ -34,7 +34,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SITE := docs/_site/index.html
 SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
 
-.PHONY: help setup service agent simcore docs up down demo test test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
+.PHONY: help setup service agent simcore docs up down demo test test-long test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -76,8 +76,11 @@ $(SITE): $(PYTHON_STAMP) $(SITE_SOURCES)
 down: ## Stop what `make up` and `make demo` started
 	@if [ -x $(BIN)/tierscope ]; then $(BIN)/tierscope down; else echo "Nothing was running."; fi
 
-test: $(PYTHON_STAMP) $(FRONTEND) ## Run all tests: Rust, Python with servers and browser, dashboard
+test: $(PYTHON_STAMP) $(FRONTEND) ## Run the tests: Rust, Python with servers and browser, dashboard; 15 minutes on two cores
 	@deploy/dev/test.sh
+
+test-long: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the long cases that `make test` leaves out; continuous integration runs both
+	@$(WITH_AGENT) PYTEST_PROCESSES=$(PYTEST_PROCESSES) deploy/dev/test-long.sh $(PYTEST_ARGS)
 
 # What needs no server, no browser and no programs but its own.
 QUICK := tests/domain tests/wire tests/contract
@@ -92,7 +95,7 @@ nightly: $(PYTHON_STAMP) $(FRONTEND) simcore ## Run property tests with a new se
 	@deploy/dev/check-tools.sh rust
 	@deploy/dev/nightly.sh
 
-closing: $(PYTHON_STAMP) ## Name what failed in the last `make test`, with its output, and run it once more alone
+closing: $(PYTHON_STAMP) ## Name what failed in the last `make test` and `make test-long`, with its output, and run it once more alone
 	@$(WITH_AGENT) $(BIN)/python tests/closing.py $(LOGS)
 
 test-rust: $(PYTHON_STAMP) ## Run the Rust tests

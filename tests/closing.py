@@ -1,6 +1,6 @@
 """Close a run of all tests: name each test that failed with the end of its output, and run it once more, alone.
 
-python tests/closing.py LOGS    reads what `make test` left in LOGS; ends with 1 when anything failed
+python tests/closing.py LOGS    reads what `make test` and `make test-long` left; ends with 1 when anything failed
 
 A test that passes alone has failed by chance. That is a fault too: the seeds of the run are printed with it.
 """
@@ -16,7 +16,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def python_failures(lines: Sequence[Mapping[str, Any]], scratch: Path) -> list[F
 def rust_sections(log: str) -> dict[str, str]:
     """Return what each test program printed in a log of `cargo test`."""
     starts = list(_BINARY.finditer(log))
-    ends = [start.start() for start in starts[1:]] + [len(log)]
+    ends = [*(start.start() for start in starts[1:]), len(log)][: len(starts)]
     return {
         start["path"] or f"doc tests of {start['crate']}": log[start.end() : end]
         for start, end in zip(starts, ends, strict=True)
@@ -139,7 +139,7 @@ def verdict(failure: Failure, alone: Alone, scratch: Path) -> str:
     """Say what running a test alone has shown. Only a test that was seen to pass did so."""
     if alone.status is None:
         return TOO_LONG
-    if failure.suite == "python":
+    if failure.suite in {"python", "long"}:
         passed, failed = bool(re.search(r"\b1 passed", alone.output)), alone.status == 1
     elif failure.suite == "rust":
         results = _RUST_RESULT.findall(rust_sections(alone.output).get(failure.binary, ""))
@@ -219,13 +219,16 @@ def close(logs: Path, run: Run = run_alone) -> list[str]:
     """Return the lines of the summary; none when nothing failed."""
     scratch = logs / "alone"
     scratch.mkdir(parents=True, exist_ok=True)
-    lines = [json.loads(line) for line in _text(logs / "python.jsonl").splitlines()]
+    lines, long = (
+        [json.loads(line) for line in _text(logs / f"{suite}.jsonl").splitlines()] for suite in ("python", "long")
+    )
     failures = [*rust_failures(_text(logs / "rust.log")), *web_failures(_json(logs / "web.json"), scratch)]
     failures += python_failures(lines, scratch)
+    failures += [replace(failure, suite="long") for failure in python_failures(long, scratch)]
     failures += unnamed(logs, failures)
     shown = []
     sentences = run_again(failures, scratch, run)
-    seeds = seeds_of(lines)
+    seeds = seeds_of([*lines, *long])
     for failure in failures:
         shown += [f"==> {failure.suite}: {failure.name}"]
         shown += [f"    {line}" for line in _ANSI.sub("", failure.output).strip("\n").splitlines()[-SHOWN_LINES:]]

@@ -2,6 +2,7 @@
 
 python tests/floors.py LOGS            fails when a suite has fewer tests than its floor
 python tests/floors.py LOGS --record   raises the floors to what the logs show
+python tests/floors.py LOGS --long     fails when `make test-long` did not run each case that `make test` left to it
 """
 
 from __future__ import annotations
@@ -38,6 +39,17 @@ def count_web(log: str) -> int:
 def count_elsewhere(log: str) -> int:
     """Return the number of cases in a pytest log that were left to another verb."""
     return sum(map(int, re.findall(r"^not run here: (\d+), because `make [\w-]+` runs it$", log, re.MULTILINE)))
+
+
+def count_long(log: str) -> int:
+    """Return the number of cases in a pytest log that were left to `make test-long`."""
+    return sum(map(int, re.findall(r"^not run here: (\d+), because `make test-long` runs it$", log, re.MULTILINE)))
+
+
+def not_run(log: str, long_log: str) -> list[str]:
+    """Return one sentence where `make test` left another number of cases to `make test-long` than that ran."""
+    left, ran = count_long(log), count_python(long_log)
+    return [] if left == ran else [f"long: `make test` left {left} cases to `make test-long`, which ran {ran}"]
 
 
 def rust_skips(log: str) -> list[str]:
@@ -81,9 +93,22 @@ def record(counts: dict[str, int], floors: dict[str, int]) -> None:
     FLOORS.write_text(text, encoding="utf-8")
 
 
+def compare_long(logs: Path) -> int:
+    """Compare the cases of the two verbs, where both have run."""
+    log, long_log = logs / "python.log", logs / "long.log"
+    if not log.exists():
+        return 0
+    short = not_run(*(path.read_text(encoding="utf-8", errors="replace") for path in (log, long_log)))
+    for sentence in short:
+        sys.stdout.write(f"fewer tests than before: {sentence}\n")
+    return 1 if short else 0
+
+
 def main(arguments: list[str]) -> int:
     """Compare, or record."""
     logs = Path(arguments[0])
+    if "--long" in arguments:
+        return compare_long(logs)
     counts = {
         suite: count((logs / f"{suite}.log").read_text(encoding="utf-8", errors="replace"))
         for suite, count in COUNTERS.items()

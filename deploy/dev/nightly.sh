@@ -16,12 +16,12 @@ try() {
 }
 
 rust() { (cd collector-agent && PROPTEST_RNG_SEED=$seed PROPTEST_CASES=${CASES:-1280} cargo test --workspace --locked --no-fail-fast); }
-python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" --hypothesis-profile=nightly "$@"; }
+python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" --hypothesis-profile=nightly --elsewhere "$@"; }
 
 properties() {
     try "Rust" rust
     try "Python" python -m hypothesis
-    try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates tests/domain
+    try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates --elsewhere tests/domain
     try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
         --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
     try "Notebooks" .venv/bin/python -m pytest --elsewhere -k empty_environment tests/docs/test_commands.py

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# All tests. Every suite runs, even after another has failed; the end says which failed and how long each took.
+# All tests but the long ones, which `make test-long` runs. Every suite runs, even after another has failed; the end says which failed and how long each took.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 logs=.build/logs
 mkdir -p "$logs"
-rm -rf "$logs"/{rust,web,python,agent}.log "$logs"/web.{json,shown} "$logs"/python.jsonl "$logs"/{servers,alone,suites}
+rm -rf "$logs"/{rust,web,python,agent,long}.log "$logs"/web.{json,shown} "$logs"/{python,long}.jsonl "$logs"/{servers,alone,suites}
 failed=()
 
 suite() {

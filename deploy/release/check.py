@@ -172,6 +172,7 @@ def go_through(root: Path, *, full: bool) -> list[Item]:
         lambda: check_policy(root),
         lambda: check_make(root, "lint", full=full),
         lambda: check_make(root, "test", full=full),
+        lambda: check_make(root, "test-long", full=full),
     ]
     return [item() for item in items]
 

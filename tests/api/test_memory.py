@@ -16,10 +16,13 @@ from factories.installations import Enrolled, enrol
 from factories.loopback import NO_AUTHORITIES
 from factories.services import batch_headers
 from factories.waiting import DEADLINE_SECONDS
+from fixtures.elsewhere import long
 from tierscope.core.database import Database
 from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
 from tierscope.domain.base.yaml_text import MAX_DEPTH, YamlTooMuch, check_yaml
 from tierscope.usecases.access.tokens import Access
+
+pytestmark = long
 
 REFUSED = (400, 413, 415, 422, 429, 503)
 """How a body is refused that is more than it seems."""

@@ -204,3 +204,18 @@ def test_a_command_is_run_for_its_status_and_output_and_ended_when_the_time_is_o
     assert closing.verdict(waits, run_alone(waits, 0.2), tmp_path) == TOO_LONG
     missing = Failure("python", "t", "", [str(tmp_path / "none")], tmp_path)
     assert "it cannot be run alone" in run_again([missing], tmp_path)[0]
+
+
+def test_long_cases_are_closed_like_all_others(tmp_path: Path) -> None:
+    (tmp_path / "long.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in PYTHON[:2]))
+    (tmp_path / "suites").write_text("python passed 1\nlong FAILED 9\n")
+    asked: list[Failure] = []
+
+    def run(failure: Failure, _: float) -> Alone:
+        asked.append(failure)
+        return Alone(0, "1 passed in 0.1s")
+
+    lines = close(tmp_path, run)
+    assert [(failure.suite, failure.command[-1]) for failure in asked] == [("long", "tests/a.py::test_a[x y]")]
+    assert f"  long: tests/a.py::test_a[x y]: {PASSED}" in lines[-1]
+    assert "    98" in lines

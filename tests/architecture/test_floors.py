@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floors import compare, count_python, count_rust, count_web, rust_skips, times, too_many_elsewhere
+from floors import compare, count_python, count_rust, count_web, not_run, rust_skips, times, too_many_elsewhere
 
 
 def test_counts_are_read_from_the_logs_of_each_suite() -> None:
@@ -34,6 +34,14 @@ def test_more_cases_than_agreed_that_other_verbs_run_are_named() -> None:
     log = "".join(f"not run here: {reason}\n" for reason in reasons)
     assert too_many_elsewhere(log, 5) == []
     assert too_many_elsewhere(log, 4) == ["elsewhere: 5 cases are left to other verbs, at most 4 may be"]
+
+
+def test_long_cases_that_neither_verb_ran_are_told() -> None:
+    log = "not run here: 3, because `make test-long` runs it\nnot run here: 2, because `make faults` runs it\n"
+    assert not_run(log, "3 passed, 9 deselected in 4.20s\n") == []
+    assert not_run(log, "2 passed in 4.20s\n") == [
+        "long: `make test` left 3 cases to `make test-long`, which ran 2",
+    ]
 
 
 def test_the_time_of_each_suite_is_told() -> None:

@@ -12,6 +12,7 @@ import pytest
 from cli.commands import call
 from factories.kernel_lab import RECORDINGS
 from factories.snapshot_trees import unpack
+from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
 from tierscope.cli.base.source_tree import find_agent
 
@@ -31,6 +32,10 @@ VERDICTS = {
 needs_agent = pytest.mark.skipif(find_agent() is None, reason="the agent's program is not built: run `make agent`")
 
 
+KEPT = ("04-pingpong", "08-swap")
+"""What `make test` analyses: moves between tiers, and swap."""
+
+
 def analyze(*words: str | Path, expect: int = 0) -> tuple[str, str]:
     """Runs the command; returns stdout and stderr."""
     done = call("analyze", *words)
@@ -44,7 +49,7 @@ def document(*words: str | Path, expect: int = 0) -> dict[str, Any]:
 
 
 @needs_agent
-@pytest.mark.parametrize("name", sorted(VERDICTS))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in KEPT else long) for name in sorted(VERDICTS)])
 def test_each_recording_gets_its_verdict_with_evidence(name: str) -> None:
     found = document(RECORDINGS / f"{name}.tar.zst", "--kind", "vmstat-dir")
     verdict = found["verdict"]

@@ -17,6 +17,7 @@ from cli.commands import Ended, call
 from factories.populated import Populated, populate
 from factories.services import serving
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.elsewhere import long_with_timescaledb
 from fixtures.servers import Template
 from tierscope.api.app import create_app
 from tierscope.core.clock import utc_now
@@ -107,6 +108,7 @@ def fresh_url(template: Template, storage_mode: str) -> Iterator[str]:
     template.drop_database(name)
 
 
+@long_with_timescaledb
 def test_a_fresh_instance_that_is_restored_answers_the_same(
     template: Template, database_url: str, fresh_url: str, stored: Stored, tmp_path: Path
 ) -> None:
@@ -165,6 +167,7 @@ def test_a_restore_begins_again_where_a_reader_crosses_it(
     pytest.fail("no reader crossed a restore")
 
 
+@long_with_timescaledb
 def test_a_truncated_backup_loses_nothing(template: Template, database_url: str, tmp_path: Path) -> None:
     counts = row_counts(database_url)
     copy = tmp_path / "copy.dump"

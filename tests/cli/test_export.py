@@ -19,6 +19,7 @@ import pytest
 from cli.commands import call
 from factories.populated import Populated, populate
 from factories.services import running
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -83,6 +84,7 @@ def test_a_fleet_becomes_tables_by_subject_and_day(service: tuple[str, Populated
     assert set(HEAT_CLASSES) < set(heat.columns)
 
 
+@long
 def test_an_example_for_dask_sums_services_and_bounds_what_is_not_known(tmp_path: Path) -> None:
     heat = tmp_path / "series" / "services-heat"
     absent = float("nan")

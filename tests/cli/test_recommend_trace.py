@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from architecture.tree import ROOT
 from factories.figures import figures, unregistered
+from fixtures.elsewhere import long
 from tierscope.cli.main import app
 
 TRACES = sorted((ROOT / "tests" / "data" / "page-traces").glob("*.parquet"))
@@ -34,7 +35,11 @@ def document(*words: str | float | Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "trace",
+    [pytest.param(path, marks=() if path.stem.startswith("sqlite") else long) for path in TRACES],
+    ids=lambda path: path.stem,
+)
 def test_where_the_simulator_sees_little_loss_the_advice_is_not_all_dram(trace: Path) -> None:
     advice = document("recommend", trace, "--loss-target", TARGET)
     assert advice["placement"]["source"] == f"simulated:{POLICY}"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
 from tierscope.cli.main import main
 from tierscope.domain.simulate import POLICY_NAMES, WORKLOADS
@@ -170,6 +171,7 @@ def test_counts_that_sum_beyond_32_bits_are_added_up(tmp_path: Path) -> None:
     assert found["trace"]["accesses"] == found["runs"][0]["totals"]["local_accesses"] == 3 * most
 
 
+@long
 def test_workloads_are_replayed_by_name_and_size() -> None:
     words = ("-p", "tpp", "-p", "first-touch", "--dram-share", "0.6", "--pages", "3000", "--intervals", "40")
     for name in WORKLOADS:

@@ -14,6 +14,7 @@ import pytest
 
 from cli.commands import START_SECONDS, Tierscope, call, fresh_tierscope
 from factories.waiting import DEADLINE_SECONDS
+from fixtures.elsewhere import long
 from tierscope.core.embedded.process import identify, wait_gone
 
 UP = ("up", "--detach", "--no-agent", "--port", "0")
@@ -111,6 +112,7 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     assert texts == ["deployed checkout 1.2"]
 
 
+@long
 def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(running: Tierscope) -> None:
     state = json.loads((running.data_dir / "state.json").read_text(encoding="utf-8"))
     children = [identify(part["process"]["pid"]) for part in state["components"].values() if part["process"]]
@@ -124,6 +126,7 @@ def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(running: Tie
     assert running.status("--wait", "300")["healthy"] is True
 
 
+@long
 def test_down_and_ctrl_c_leave_nothing_running_and_keep_the_data(running: Tierscope) -> None:
     token = json.loads(running.run("token", "join", "--json"))["id"]
     assert len(running.leftovers()) > 0

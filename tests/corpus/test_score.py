@@ -8,6 +8,9 @@ import pytest
 
 from corpus.score import Told, judge_corpus
 from corpus.truth import INTERVAL_S
+from fixtures.elsewhere import long
+
+pytestmark = long
 
 CORPUS = Path(__file__).resolve().parents[1] / "data" / "kernel-corpus"
 

@@ -29,6 +29,7 @@ from docs.pages import COMMANDS, Block, blocks, pages, read
 from factories.experiments import make_fleet
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.database import Database
@@ -54,6 +55,13 @@ _BEGUN = "docs-block "
 
 ALL = {page: list(blocks(page, read(page))) for page in pages()}
 DATA = [block for found in ALL.values() for block in found if block.language in READERS]
+LONG_PAGES = (
+    "docs/howto/experiment.md",
+    "docs/howto/login.md",
+    "docs/method/swap-devices.md",
+    "docs/operating/install.md",
+)
+"""Pages whose commands wait for minutes of data, or for what they start."""
 RUN = [page for page, found in ALL.items() if any(block.is_run for block in found)]
 
 
@@ -145,7 +153,9 @@ def environment_of(service: Service, folder: Path, programs: Path) -> dict[str, 
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-@pytest.mark.parametrize("page", RUN, ids=str)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=long if str(page) in LONG_PAGES else ()) for page in RUN], ids=str
+)
 def test_the_commands_of_a_page_do_what_it_says(page: Path, service: Service, programs: Path, tmp_path: Path) -> None:
     wanted = [block for block in ALL[page] if block.is_run]
     script = replaced(script_of(wanted), service.url, service.made.ids).replace("tsa_...", service.made.token)

@@ -20,6 +20,7 @@ import pytest
 from scipy import optimize, stats
 
 from fixtures.draws import drawn
+from fixtures.elsewhere import long
 from tierscope.domain.curve.bands import HostPages
 from tierscope.domain.ratio import HEADROOM, RATIOS, Demand, Seen, choose, total_sd, unseen_sd
 from tierscope.domain.ratio.slow_share import share_on_slow
@@ -257,13 +258,13 @@ def test_few_hosts_are_widened_until_the_interval_holds_the_share_of_the_service
     assert np.mean(held) >= LEVEL - SLACK
 
 
-@pytest.mark.parametrize("policy", ["static", "recent"])
+@pytest.mark.parametrize("policy", ["static", pytest.param("recent", marks=long)])
 def test_the_upper_loss_holds_over_all_ratios(policy: str) -> None:
     held = np.concatenate([outcome.upper_held for outcome in outcomes(policy)])
     assert held.mean() >= UPPER_LEVEL - SLACK
 
 
-@pytest.mark.parametrize("policy", ["static", "recent"])
+@pytest.mark.parametrize("policy", ["static", pytest.param("recent", marks=long)])
 def test_the_upper_loss_holds_at_the_ratio_that_is_advised(policy: str) -> None:
     held = []
     for outcome in outcomes(policy):
@@ -322,6 +323,7 @@ def close_loop(random: np.random.Generator, law: Slowness, target: float, *, mea
     return advised, exceeded
 
 
+@long
 @pytest.mark.parametrize("measured", [False, True])
 @pytest.mark.parametrize("target", [0.01, 0.02, 0.05])
 @pytest.mark.parametrize("law", [linear, pond])

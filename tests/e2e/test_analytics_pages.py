@@ -10,7 +10,10 @@ from playwright.sync_api import Page, expect
 
 from e2e.conftest import fetch
 from e2e.test_demo_pages import open_page, service_id
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
+
+pytestmark = long
 
 
 def answer_with_event(page: Page, text: str) -> None:

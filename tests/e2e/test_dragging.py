@@ -7,7 +7,10 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from e2e.test_demo_pages import open_page, service_id
+from fixtures.elsewhere import long
 from tierscope.cli.instance.fleet import HOSTS
+
+pytestmark = long
 
 Place = tuple[float, float]
 """Across and down, as shares of what is dragged over."""

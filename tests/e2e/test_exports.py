@@ -10,7 +10,10 @@ from playwright.sync_api import Page, expect
 from pyarrow import parquet
 
 from e2e.test_demo_pages import open_page
+from fixtures.elsewhere import long
 from tierscope.cli.instance.fleet import HOSTS
+
+pytestmark = long
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

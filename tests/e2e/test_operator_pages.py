@@ -10,7 +10,10 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from e2e.conftest import watch_page
 from e2e.test_demo_pages import open_page
+from fixtures.elsewhere import long
 from tierscope.cli.instance.fleet import HOSTS
+
+pytestmark = long
 
 
 @pytest.fixture

@@ -8,6 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page, expect
 
 from e2e.test_demo_pages import open_page
+from fixtures.elsewhere import long
+
+pytestmark = long
 
 
 def open_priced(page: Page, demo_url: str) -> None:

@@ -19,7 +19,7 @@ from faults.outage import ANSWERS_LOST_AND_KILLED, run_case
 from faults.programs import dynamic_agent, shipped_agent
 from faults.scene import Outcome, Row, play
 from faults.stage import NotHereError, Stage, staged
-from fixtures.elsewhere import one_of_each_kind
+from fixtures.elsewhere import long, one_of_each_kind
 
 SEED = int(os.environ.get("FAULTS_SEED", "1"))
 OUTAGE_SECONDS = 6.0
@@ -27,7 +27,7 @@ KEPT = frozenset(
     {"agent-killed", "database-killed", "answers-lost", "database-disk-full", "spool-corrupt", "agent-clock"}
 )
 """Processes (API and workers are killed in test_worker_kills), the network, disks, the queue on disk, clocks."""
-pytestmark = pytest.mark.slow
+pytestmark = [long, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,11 @@ from factories.notifying import Notifying, receiver, route
 from factories.receivers import WebReceiver, web_receiver
 from factories.waiting import DEADLINE_SECONDS
 from factories.workers import Worker
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
+pytestmark = [long, pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from factories.node_fleets import node_away, several_servers
 from factories.populated import populate
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.elsewhere import long
 from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database, libpq_url
 from tierscope.core.errors import Conflict, TierscopeError
@@ -143,6 +144,7 @@ def servers() -> Iterator[list[str]]:
         yield [cluster.url() for cluster in clusters]
 
 
+@long
 def test_a_fleet_that_is_restored_on_other_servers_answers_the_same_and_goes_on(
     template: Template, fleet: Database, servers: list[str], tmp_path: Path
 ) -> None:
@@ -332,6 +334,7 @@ def test_what_cannot_be_backed_up_or_restored_changes_nothing(
     assert row_counts(fleet) == before
 
 
+@long
 def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
     template: Template, fleet: Database, tmp_path: Path
 ) -> None:

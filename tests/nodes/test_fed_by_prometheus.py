@@ -13,6 +13,7 @@ from factories.derived import drain
 from factories.installations import enrol, store
 from factories.node_fleets import node_away, several_servers
 from factories.remote_writes import Series, named, write_body
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -23,7 +24,7 @@ from tierscope.usecases.nodes import moves as moves_module
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 PROMOTED = "host|vmstat|pgpromote_success"
 LATER = timedelta(minutes=2)
 

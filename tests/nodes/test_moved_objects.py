@@ -16,6 +16,7 @@ from factories import batches
 from factories.derived import drain, to_ns
 from factories.installations import enrol, store
 from factories.node_fleets import node_away, several_servers
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -29,7 +30,7 @@ from tierscope.usecases.objects.mover import MoveObjects
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 
 @pytest.fixture

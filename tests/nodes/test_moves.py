@@ -24,6 +24,7 @@ from factories.installations import Enrolled, enrol, store
 from factories.node_fleets import dumped, several_servers
 from factories.populated import populate
 from factories.waiting import DEADLINE_SECONDS, until
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -129,6 +130,7 @@ def moving(database: Database) -> int:
     return found
 
 
+@long
 def test_a_node_is_drained_and_everything_is_as_it_was(fleet: Database) -> None:
     populate(fleet, n_hosts=3)
     before = dumped(fleet)
@@ -181,6 +183,7 @@ def test_a_host_sends_on_where_it_is_now(fleet: Database) -> None:
     assert len(spans) <= 5
 
 
+@long
 @native
 def test_what_is_read_while_a_host_moves_is_there_once(fleet: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     populate(fleet, n_hosts=2)
@@ -235,6 +238,7 @@ def test_a_host_that_moves_waits_and_what_people_change_goes_with_it(
     assert names == [("h0-1",), ("renamed-1",)], "rows that are told apart by where they stand"
 
 
+@long
 @native
 def test_a_purge_removes_what_a_killed_move_has_left(fleet: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     host = [enrol(fleet, name=f"h{number}") for number in range(2)][1]
@@ -259,6 +263,7 @@ def test_a_purge_removes_what_a_killed_move_has_left(fleet: Database, monkeypatc
         assert session.driver.execute("SELECT count(*) FROM counters_live").fetchone() == (0,)
 
 
+@long
 @native
 def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(fleet: Database) -> None:
     host = populate(fleet, n_hosts=2).ids["host_id"][1]
@@ -285,6 +290,7 @@ def test_a_move_that_is_killed_leaves_one_owner_and_goes_on(fleet: Database) -> 
         assert dying.wait(DEADLINE_SECONDS) == 0
 
 
+@long
 @native
 def test_nothing_is_lost_or_twice_while_hosts_send_and_workers_work(fleet: Database) -> None:
     hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]

@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from factories.node_fleets import several_servers
 from factories.populated import populate
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -16,7 +17,7 @@ from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 
 @pytest.fixture

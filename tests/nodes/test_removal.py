@@ -13,6 +13,7 @@ from factories.derived import drain
 from factories.installations import enrol, store
 from factories.node_fleets import dumped, node_away, several_servers
 from factories.populated import populate
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -162,6 +163,7 @@ def test_a_drained_node_leaves_and_everything_is_as_it_was(fleet: Database, temp
             assert session.driver.execute("SELECT host_id FROM sample_targets").fetchall() == [(None,)]
 
 
+@long
 def test_the_last_node_leaves_one_server_and_another_one_comes(fleet: Database) -> None:
     populate(fleet, n_hosts=3)
     before = dumped(fleet)
@@ -220,6 +222,7 @@ def test_what_cannot_leave_says_why(fleet: Database) -> None:
     assert names(fleet) == ["coordinator", "n1", "n2"]
 
 
+@long
 def test_a_node_that_is_gone_for_ever_is_given_up_with_an_account(fleet: Database, template: Template) -> None:
     hosts = [enrol(fleet, name=f"h{number}") for number in range(4)]
     Moves(fleet).move([hosts[1].id], "n2", actor="test")

@@ -6,6 +6,7 @@ import pytest
 
 from factories.node_fleets import several_servers
 from factories.populated import populate
+from fixtures.elsewhere import long_with_timescaledb
 from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict
@@ -22,6 +23,7 @@ def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
         yield database
 
 
+@long_with_timescaledb
 def test_hosts_take_their_share_of_each_table_and_need_it_elsewhere(fleet: Database) -> None:
     populate(fleet, n_hosts=4)
     with fleet.own_rows.read() as session:

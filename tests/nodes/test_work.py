@@ -21,6 +21,7 @@ from factories.populated import populate
 from factories.services import running
 from factories.watched import Watched, recording
 from factories.workers import Worker
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -62,6 +63,7 @@ def made(database: Database, tables: tuple[str, ...] = MADE) -> dict[str, list[s
         }
 
 
+@long
 def test_rules_and_what_workers_make_of_the_fleet_are_the_same(template: Template, fleet: Database) -> None:
     populate(fleet, n_hosts=N_HOSTS)
     watched = Watched(fleet, 40)
@@ -196,6 +198,7 @@ def test_who_works_for_the_fleet_leaves_open_buckets_to_the_servers_of_their_hos
     assert "counters" in {kind for kind, _, _ in marks(fleet)}
 
 
+@long
 def test_exports_and_plans_of_several_servers_are_those_of_one(
     template: Template, fleet: Database, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.domain.base.buckets import HOUR_US, day_of
@@ -187,6 +188,7 @@ def test_packed_days_of_the_ledger_say_what_their_rows_said(database: Database, 
     check_moves(database, data)
 
 
+@long
 @pytest.mark.parametrize("storage_mode", ["timescaledb"], indirect=True)
 @settings(quick, max_examples=3)
 @given(data=st.data())

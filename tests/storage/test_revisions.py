@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from factories.populated import populate
+from fixtures.elsewhere import long, long_with_timescaledb
 from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError
 from tierscope.storage.base.schema import downgrade, migrations_dir, schema_state, upgrade
@@ -59,6 +60,7 @@ CHANGED_BY_ITS_REVISION = {
 WORK = {"marks", "installation", "alembic_version"}
 
 
+@long_with_timescaledb
 def test_every_revision_goes_down_and_up_again_on_real_data(
     database_url: str, database: Database, storage_mode: str
 ) -> None:
@@ -83,6 +85,7 @@ def test_every_revision_goes_down_and_up_again_on_real_data(
         assert session.execute(text("SELECT count(*) FROM counters_live")).scalar_one() > 0
 
 
+@long
 def test_from_anywhere_the_way_up_leads_to_the_same_schema(
     database_url: str, database: Database, storage_mode: str
 ) -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from factories.watched import Change, Watched, recording
+from fixtures.elsewhere import long
 from tierscope.core.database import Database
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -52,14 +53,14 @@ def test_ping_pong_is_alerted_on_kept_through_a_lull_and_cleared_once(database: 
 @pytest.mark.parametrize(
     "name",
     [
-        "01-baseline-fits",
-        "02-default-spill",
+        pytest.param("01-baseline-fits", marks=long),
+        pytest.param("02-default-spill", marks=long),
         "03-tiering-steady",
-        "05-ratelimited",
-        "07b-phase-fastscan",
+        pytest.param("05-ratelimited", marks=long),
+        pytest.param("07b-phase-fastscan", marks=long),
         "08-swap",
-        "10-cxl-real",
-        "15-mixed-reclaim",
+        pytest.param("10-cxl-real", marks=long),
+        pytest.param("15-mixed-reclaim", marks=long),
     ],
 )
 def test_other_recordings_raise_nothing_critical(database: Database, name: str) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from factories.derived import drain
 from factories.watched import Cells, Watched, recording
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -212,6 +213,7 @@ def watched_minute(watched: Watched, at: datetime) -> int:
     return round((at - watched.start).total_seconds() / 60)
 
 
+@long
 def test_a_backtest_says_what_live_evaluation_did(database: Database) -> None:
     rules = (
         Rule("moves", "tier_move_bytes > 400kB/s", for_seconds=120, keep_firing_for_seconds=120),

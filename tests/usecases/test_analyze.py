@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
 from tierscope.core.errors import Unprocessable
 from tierscope.usecases.recordings.page_traces import TraceAnalysis, analyze_page_trace
@@ -63,7 +64,7 @@ def classes(active: np.ndarray, window: int) -> np.ndarray:
     return np.stack([part.sum(axis=0) for part in parts], axis=1) * PAGE_BYTES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SMALLER else long) for name in NAMES])
 def test_heat_of_a_trace_equals_counting_page_by_page(name: str) -> None:
     truth, found = counted(name), analyzed(name)
     assert len(found.heat) == 4 * 4 * 2

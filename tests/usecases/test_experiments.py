@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from factories.experiments import Fleet, full_hour, make_fleet
+from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
@@ -89,6 +90,7 @@ def test_a_gain_is_shown_while_it_runs_and_judged_and_frozen_at_the_end(historie
     assert len(throughput.series[0].values) == len(shown.axis.times)
 
 
+@long
 def test_hosts_that_nobody_changed_show_no_difference(histories: Histories) -> None:
     database, fleet = quiet(histories)
     made = writes(database, fleet.now).create(plan(fleet, 8), actor="ann")
@@ -120,6 +122,7 @@ def test_too_few_canary_hosts_give_no_verdict(histories: Histories) -> None:
     assert made.metrics[0].effect.status == "ok"
 
 
+@long
 def test_arms_that_part_before_the_change_give_no_verdict(histories: Histories) -> None:
     database, fleet = histories.copy(make_fleet, 16, hours=HOURS, factor=drift_of_six)
     made = writes(database, fleet.now).create(plan(fleet, 6), actor="ann").experiment
@@ -271,6 +274,7 @@ def devices_of(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (("mlx5_0",), ("mlx5_0", "smc")) if gets_smc(number) else ((), ())
 
 
+@long
 def test_smc_that_came_to_some_hosts_is_a_named_confounder_and_a_covariate(histories: Histories) -> None:
     database, fleet = histories.copy(make_fleet, 18, hours=HOURS, factor=gain_beside_smc, devices=devices_of)
     shown = writes(database, fleet.now).create(plan(fleet, 8), actor="ann").experiment

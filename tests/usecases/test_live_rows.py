@@ -18,6 +18,7 @@ from factories import batches
 from factories.derived import day_before, internal_id, leave, marks, to_ns
 from factories.installations import Enrolled, enrol, store
 from fixtures.draws import WHOLE
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
@@ -326,6 +327,7 @@ def test_packs_and_late_rows_make_what_live_rows_alone_make(database: Database, 
     check(database, story)
 
 
+@long
 @pytest.mark.slow
 @pytest.mark.parametrize("storage_mode", ["timescaledb"], indirect=True)
 def test_so_they_do_with_timescaledb(database: Database) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import day_before, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
+from fixtures.elsewhere import long
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import COUNTERS, JOBS
 from tierscope.storage.base.dirty_buckets import Waiting, barely_due, waiting_subjects
@@ -131,7 +132,7 @@ class Workers:
             assert DrainMarks(self._database, lambda: at).run().failures == {}
 
 
-@pytest.mark.parametrize("keys", [KEYS, TPP], ids=["mainline", "tpp"])
+@pytest.mark.parametrize("keys", [KEYS, pytest.param(TPP, marks=long)], ids=["mainline", "tpp"])
 @native
 def test_each_new_row_is_the_one_that_a_rebuild_of_its_bucket_makes(
     database: Database, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]

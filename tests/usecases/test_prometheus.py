@@ -15,12 +15,13 @@ from factories.prometheus import exporter, prometheus, require
 from factories.services import running
 from factories.snapshot_trees import unpack
 from factories.waiting import until
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Access
 
-pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
+pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 RECORDING = "04-pingpong"
 EVERY = 6
 """One snapshot in so many is shown, for a scrape each."""

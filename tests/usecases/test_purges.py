@@ -14,6 +14,7 @@ from factories.derived import day_before, drain, send_counters
 from factories.installations import Enrolled, enrol, store
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import batch_headers, running
+from fixtures.elsewhere import long, long_with_timescaledb
 from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -132,6 +133,7 @@ def fill(database: Database) -> tuple[Populated, list[Enrolled]]:
     return made, hosts
 
 
+@long_with_timescaledb
 def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Histories) -> None:
     database, (made, (old, kept_old)) = histories.copy(fill)
     gone, kept = made.ids["host_id"]
@@ -172,6 +174,7 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Hist
             assert kept_old.identity.id in state.host_ids or row.ts > day_before().replace(hour=23)
 
 
+@long_with_timescaledb
 def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(histories: Histories) -> None:
     database, (made, _) = histories.copy(fill)
     gone = made.ids["service_id"][0]
@@ -233,6 +236,7 @@ def test_a_purge_is_confirmed_by_name_and_asked_for_once(database: Database) -> 
         purges.read("p0")
 
 
+@long
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_a_job_that_is_cut_off_at_any_step_goes_on_and_counts_each_row_once(database: Database) -> None:
     hosts = [enrol(database, name=name) for name in ("one", "two")]

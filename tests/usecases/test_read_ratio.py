@@ -12,6 +12,7 @@ from factories.batches import MINUTE_NS
 from factories.derived import drain
 from factories.installations import Enrolled, store
 from factories.ratio_services import GIB, now, send_history, this_hour
+from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
@@ -166,6 +167,7 @@ def send_stalls_and_benches(database: Database, hosts: Sequence[Enrolled]) -> No
     drain(database, now() + timedelta(hours=2))
 
 
+@long
 def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: Histories) -> None:
     database, hosts = histories.copy(send_history, days=2, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
     before = read(database)

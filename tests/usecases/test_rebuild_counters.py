@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from factories.derived import PROMOTED, day_before, drain, dump, internal_id, leave, sample, send_counters
 from factories.installations import Enrolled, enrol
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.database import Database
 from tierscope.domain.base.buckets import DAY_US, HOUR_US
@@ -21,6 +22,8 @@ from tierscope.storage.counters.rollups import read_metrics
 from tierscope.storage.counters.rows import read_block, read_packed
 from tierscope.storage.ledger.days import pack_days
 from tierscope.storage.ledger.rows import read_ledger
+
+pytestmark = long_with_timescaledb
 
 HOURS = 3
 MINUTES = range(1, 60 * HOURS + 1)

@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from factories.batches import MINUTE_NS
 from factories.ratio_services import now, send_history
+from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -72,6 +73,7 @@ def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_besi
     assert {item.name for item in view.assumptions} >= {"placement", "first_placement", "headroom"}
 
 
+@long
 def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_what_that_costs(
     histories: Histories,
 ) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from factories.installations import enrol
 from factories.sampled_services import ABIT, now, send_samples
+from fixtures.elsewhere import long
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.core.settings import Settings
@@ -334,6 +335,7 @@ def test_bad_traces_are_refused_by_row(
     assert "docs/simulate-json.md" in raised.value.next_step
 
 
+@long
 def test_what_is_no_parquet_and_more_rows_than_the_limit_are_refused(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from factories.workers import Worker
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -18,7 +19,7 @@ from tierscope.usecases.simulate.work import SweepWork
 from tierscope.usecases.simulate.writes import SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
+pytestmark = [long, pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 THRESHOLDS = tuple(float(100 * step) for step in range(1, 13))
 

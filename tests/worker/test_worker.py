@@ -10,6 +10,7 @@ from sqlalchemy import text
 from factories.derived import day_before, drain, dump, marks, send_counters
 from factories.installations import enrol
 from factories.workers import Worker
+from fixtures.elsewhere import long
 from tierscope.core.database import Database
 from tierscope.core.embedded.queue import QueueServer
 
@@ -59,6 +60,7 @@ def assert_complete(database: Database, hosts: int) -> None:
     assert dump(database) == before
 
 
+@long
 def test_killing_the_worker_at_its_work_loses_nothing(database: Database, worker: Worker) -> None:
     fill(database)
     worker.start()
