@@ -131,8 +131,7 @@ impl State<'_> {
 
     pub(crate) fn move_down(&mut self, victim: Victim) {
         let (page, units) = (victim.page, self.trace.size(victim.page));
-        self.leave(page, Tier::Absent);
-        self.enter(page, Tier::Slow);
+        self.shift(page, Tier::Dram, Tier::Slow);
         let state = &mut self.pages[page as usize];
         self.lowered.push(Lowered {
             victim,
@@ -173,8 +172,7 @@ impl State<'_> {
     /// Takes a page of `promoted` back that found no room.
     pub(crate) fn undo_promotion(&mut self, page: u32) {
         let (kind, units) = (self.trace.kind(page), self.trace.size(page));
-        self.leave(page, Tier::Absent);
-        self.enter(page, Tier::Slow);
+        self.shift(page, Tier::Dram, Tier::Slow);
         self.pages[page as usize].flags &= !PROMOTED;
         self.out.promoted[kind] -= units;
         self.out.failed_promotions += units;
@@ -182,8 +180,7 @@ impl State<'_> {
 
     fn undo_demotion(&mut self, lowered: Lowered) {
         let Lowered { victim, before } = lowered;
-        self.leave(victim.page, Tier::Absent);
-        self.enter(victim.page, Tier::Dram);
+        self.shift(victim.page, Tier::Slow, Tier::Dram);
         self.pages[victim.page as usize] = before;
         self.pages[victim.page as usize].tier = Tier::Dram;
         let now = self.now;

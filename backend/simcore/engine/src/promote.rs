@@ -220,8 +220,7 @@ impl State<'_> {
     }
 
     pub(crate) fn move_up(&mut self, page: u32) {
-        self.leave(page, Tier::Absent);
-        self.enter(page, Tier::Dram);
+        self.shift(page, Tier::Slow, Tier::Dram);
         self.pages[page as usize].flags |= PROMOTED;
         self.promoted.push(page);
         self.scanner.note_promotions();

@@ -178,6 +178,27 @@ impl<'t> State<'t> {
         }
     }
 
+    /// Takes a page from one tier of memory to the other.
+    pub(crate) fn shift(&mut self, page: u32, from: Tier, to: Tier) {
+        let (units, kind) = (self.trace.size(page), self.trace.kind(page));
+        self.used[from as usize][kind] -= units;
+        self.used[to as usize][kind] += units;
+        if let Some(group) = self.group_of(page) {
+            group.out.used[from as usize] -= units;
+            group.out.used[to as usize] += units;
+        }
+        self.pages[page as usize].tier = to;
+        if let Some(lru) = &mut self.kernel_lru {
+            lru.remove(page, units);
+        }
+        if to == Tier::Dram {
+            self.note_taken(units);
+            self.with_lru(|lru, seen| lru.add(page, seen));
+        } else {
+            self.note_given(units);
+        }
+    }
+
     /// Does something with the kernel's lists, if there are any.
     pub(crate) fn with_lru<R>(
         &mut self,
