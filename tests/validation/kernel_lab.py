@@ -45,13 +45,14 @@ TIERING = 2
 REMARKS: Mapping[str, str] = {
     "10-cxl-real": "The moves are few (1.8 % of the load's pages). Each access to the emulated device takes "
     "microseconds and each copy of a page milliseconds, while the replay moves pages in no time: that may be why.",
-    "08-swap": "The replay demotes 0.39 of what the kernel demotes. Before, with reclaim once a second in no "
+    "08-swap": "The replay demotes 0.40 of what the kernel demotes. Before, with reclaim once a second in no "
     "time, it was 0.79: kswapd that takes its time falls behind while pages come from swap, where a "
     "kernel's allocations wait.",
     "15-mixed-reclaim": "`memory.high` stops at pages in use. Replayed with reclaim in no time it emptied DRAM (149 "
     "pages, 3.16 times the promotions).",
-    "23-huge-pages-exchange": "Just below half of the kernel's moves (0.19 before reclaim within a second): the cost "
-    "of a demotion is that of the corpus's emulation, for every base page.",
+    "23-huge-pages-exchange": "A fifth of the kernel's moves: the replay arms all pages at the begin of a second, so "
+    "that hot huge pages fault at once and few find room, and the cost of a demotion is that of the corpus's "
+    "emulation, for every base page.",
     "26-reclaim-7.2": "Something beside the load reads 1.8 GB of files (`pgpgin`), which the kernel demotes and drops "
     "(`pgsteal_file` 842,348) and the load's log says nothing of; without them the limit empties DRAM here.",
 }

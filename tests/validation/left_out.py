@@ -17,11 +17,9 @@ CAUSES: Mapping[str, str] = {
     "takes what it takes in the other layouts.",
     "nvdimm-small-huge-pages": "The kernel puts broken pieces together again (`kcompactd`), and demotes more while "
     "memory fills; the replay does neither.",
-    "huge-pages": "A hot huge page faults within milliseconds of being armed, so that few of those armed together find "
-    "room; the replay spreads their faults over the second.",
     "flood": "Demotions of files are cheaper than those of mapped pages, which the replay does not tell apart: kswapd "
-    "falls behind, and hot pages find less room. At 60 us for a page of a file, moves pass on four more of the first "
-    "half, but shares are further off: files of an interval come before its hint faults, and take none of their room.",
+    "falls behind, and hot pages find less room. Files of an interval come before its hint faults, and take none of "
+    "their room.",
     "6.12-hmat-large-moves-slower-default": "The kernel demotes 85,000 pages that it does not promote, of which no "
     "counter says why.",
     "6.1-nvdimm": "As many moves as in the kernel, but fewer of the pages that go down are hot: classic lists tell "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate import (
     Service,
     Totals,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PAGES = 50_000
 TWO_TO_ONE, ONE_TO_FOUR = 2 / 3, 0.2
+ANON = KINDS.index("anon")
 LOCAL_TOLERANCE, LOSS_TOLERANCE = 0.08, 0.03
 
 
@@ -68,6 +70,14 @@ def run(
     trace = workload(service, seed)
     machine = split_machine(trace.peak_units, dram_ratio)
     return replay(trace, make_policy(policy, settings), machine).totals(STEADY)
+
+
+def anon_share(service: Service) -> float:
+    """Share of a service's accesses, after warm-up, that are to anonymous memory, in 0..1."""
+    trace = workload(service)
+    machine = split_machine(trace.peak_units, 1.0)
+    accesses = replay(trace, make_policy("all_dram"), machine).figures.accesses[STEADY:].sum(axis=(0, 2))
+    return float(accesses[ANON] / accesses.sum())
 
 
 def loss_of(totals: Totals) -> float:

@@ -31,6 +31,13 @@ pub(crate) fn hint_seconds(
     }
 }
 
+/// The share of an interval after which the first of so many accesses comes that are spread over it at random.
+///
+/// Of all pages alike, its mean is that of `expected_hint_seconds`; a number of the page and the interval decides.
+pub fn first_access(page: u32, now: u32, accesses: u32) -> f64 {
+    1.0 - uniform(0, page, now).powf(1.0 / f64::from(accesses))
+}
+
 /// A number in (0, 1] for each page and interval: the same in whatever order pages are asked for (splitmix64).
 fn uniform(seed: u64, page: u32, now: u32) -> f64 {
     let mut x = seed ^ (u64::from(page) << 32 | u64::from(now)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -56,5 +63,21 @@ impl HotPageSelection {
     /// Candidates that the limit allows in so many seconds.
     pub(crate) fn tokens(&self, seconds: f64) -> f64 {
         self.limit_units_per_s * seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_accesses_come_after_the_expected_share_of_the_interval_on_average() {
+        for accesses in [1, 3, 99] {
+            let sum: f64 = (0..20_000)
+                .map(|page| first_access(page, 7, accesses))
+                .sum();
+            let expected = expected_hint_seconds(accesses, 1.0);
+            assert!((sum / 20_000.0 / expected - 1.0).abs() < 0.03, "{accesses}");
+        }
     }
 }

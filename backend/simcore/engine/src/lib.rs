@@ -41,4 +41,4 @@ pub use swap::{offload_units, writes_of_evictions};
 pub use tenant::{Tenant, TenantInterval};
 pub use trace::{Pages, Rows, Trace, TraceError};
 
-pub use hints::{adjusted_threshold, expected_hint_seconds};
+pub use hints::{adjusted_threshold, expected_hint_seconds, first_access};

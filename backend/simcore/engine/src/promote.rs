@@ -1,6 +1,6 @@
 //! Promotion: which touched pages of the slower tier go up, and in which order.
 
-use crate::hints::hint_seconds;
+use crate::hints::{first_access, hint_seconds};
 use crate::page::{NEVER, PROMOTED, Page, Tier};
 use crate::params::{HotPageSelection, Policy};
 use crate::state::State;
@@ -54,6 +54,16 @@ impl State<'_> {
             found.unwrap_or(interval_s as f32) + since as f32
         };
         Some(Fault::new(seconds, page, before.is_active(now)))
+    }
+
+    /// The share of the interval after which a page faults.
+    pub(crate) fn fault_part(&self, page: u32, accesses: u32) -> f32 {
+        let armed = if self.scanner.last_at(page, self.now) == Some(self.now) {
+            self.scanner.armed_part(page)
+        } else {
+            0.0
+        };
+        (armed + (1.0 - armed) * first_access(page, self.now, accesses)) as f32
     }
 
     /// Whether the policy looks for hot pages on the slower tier at all.
@@ -120,30 +130,58 @@ impl State<'_> {
         }
     }
 
+    /// Puts faults in order, and says after which share of the interval each comes.
+    ///
+    /// Beside kswapd, by when they come: it frees little between the faults of pages that were armed together and are
+    /// used often. Else by how long after they were armed they come, evenly spread.
+    fn sort_by_part(&mut self, faults: &mut [Fault]) -> Vec<f32> {
+        let mut parts = std::mem::take(&mut self.fault_parts);
+        if self.params.kswapd.is_some() {
+            let mut timed: Vec<(u32, u32, Fault)> = parts
+                .iter()
+                .zip(faults.iter())
+                .map(|(part, &fault)| (part.to_bits(), fault.page(), fault))
+                .collect();
+            timed.sort_unstable();
+            for (at, (part, _, fault)) in timed.into_iter().enumerate() {
+                (parts[at], faults[at]) = (f32::from_bits(part), fault);
+            }
+        } else {
+            sort(faults);
+            let all = faults.len() as f64 + 1.0;
+            parts.clear();
+            parts.extend((1..=faults.len()).map(|at| (at as f64 / all) as f32));
+        }
+        parts
+    }
+
     /// Hot pages within the limit, earliest first; every touched page while DRAM has plenty free.
     ///
     /// kswapd works between the faults. A hot page that finds no room wakes it, and stays (`numamigrate_isolate_folio`).
     fn promote_hot(&mut self, faults: &mut [Fault], hot: HotPageSelection, left_s: f64) -> u64 {
-        let each_s = left_s / (faults.len() + 1) as f64;
         self.accessed_s = left_s;
-        let mut later_s = left_s;
-        sort(faults);
+        let mut over_s = 0.0;
+        let parts = self.sort_by_part(faults);
         let marks = self.params.memory.watermarks;
         let (plenty, high) = (
             (marks.promo + hot.free_fast_path_units) as i64,
             marks.high as i64,
         );
         let (mut candidates, mut tokens) = (0, hot.tokens(self.params.interval_s));
-        for fault in faults.iter() {
+        for (fault, &part) in faults.iter().zip(&parts) {
             let units = self.trace.size(fault.page());
-            later_s -= each_s;
-            self.part = (1.0 - later_s / left_s) as f32;
-            self.run_kswapd(each_s, true);
+            let then_s = f64::from(part) * left_s;
+            self.part = part;
+            self.run_kswapd(then_s - over_s, true);
+            over_s = then_s;
             if self.free(Tier::Dram) > plenty {
                 self.move_up(fault.page());
                 continue;
             }
             if fault.seconds() >= self.threshold_s {
+                if self.params.kswapd.is_some() {
+                    continue;
+                }
                 // Those that follow are later still, and DRAM only gets fuller.
                 break;
             }
@@ -164,7 +202,8 @@ impl State<'_> {
             }
         }
         self.part = 1.0;
-        self.run_kswapd(later_s, true);
+        self.run_kswapd(left_s - over_s, true);
+        self.fault_parts = parts;
         candidates
     }
 

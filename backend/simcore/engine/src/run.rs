@@ -74,6 +74,7 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
         state.bury();
         let left_s = state.bear();
         faults.clear();
+        state.fault_parts.clear();
         state.access_all(&mut faults);
         state.out.hint_faults = faults.len() as u64;
         let candidates = state.promote(&mut faults, left_s);
@@ -154,6 +155,10 @@ impl State<'_> {
                 && let Some(fault) = self.hint(page, row.accesses, before)
             {
                 faults.push(fault);
+                if self.params.kswapd.is_some() {
+                    let part = self.fault_part(page, row.accesses);
+                    self.fault_parts.push(part);
+                }
             }
             if NOTED {
                 self.note_accesses(row);

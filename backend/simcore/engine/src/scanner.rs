@@ -17,10 +17,14 @@ pub(crate) struct Scanner {
     visited: Vec<u32>,
     /// The page at which it goes on, where it arms as many as a recorded one.
     hand: usize,
+    /// Units that it then arms at once, and the first page of each such piece of this interval.
+    at_once: u64,
+    begun: Vec<usize>,
 }
 
 impl Scanner {
-    pub(crate) fn new(scan: Scan, pages: usize) -> Self {
+    /// `at_once`: units that a recorded scanner arms in one piece.
+    pub(crate) fn new(scan: Scan, at_once: u32, pages: usize) -> Self {
         let pieces = if scan.is_every_interval() {
             0
         } else {
@@ -34,6 +38,8 @@ impl Scanner {
             promoted: false,
             visited: vec![NEVER; pieces],
             hand: 0,
+            at_once: u64::from(at_once),
+            begun: Vec::new(),
         }
     }
 
@@ -69,6 +75,8 @@ impl Scanner {
     /// Files that were read once are taken for unmapped: the scanner comes to mapped memory alone.
     pub(crate) fn arm(&mut self, units: u64, now: u32, trace: &Trace, pages: &[Page]) {
         let (mut left, count) = (units, pages.len());
+        let mut of_piece = 0;
+        self.begun.clear();
         for _ in 0..count {
             if left == 0 {
                 return;
@@ -80,8 +88,14 @@ impl Scanner {
                 && !page.is_armed(self.visited[at])
                 && (trace.kind(at as u32) != Kind::File as usize || page.is_used_again())
             {
+                if of_piece == 0 {
+                    self.begun.push(at);
+                    of_piece = self.at_once;
+                }
                 self.visited[at] = now;
-                left = left.saturating_sub(trace.size(at as u32));
+                let size = trace.size(at as u32);
+                of_piece = of_piece.saturating_sub(size);
+                left = left.saturating_sub(size);
             }
         }
     }
@@ -93,6 +107,23 @@ impl Scanner {
         }
         let at = self.visited[(page / self.scan.size_pages) as usize];
         (at != NEVER).then_some(at)
+    }
+
+    /// The share of the interval after which a page was armed that was armed in it.
+    ///
+    /// The scanner takes all of a piece at once (`task_numa_work`); the pieces of an interval follow each other evenly.
+    pub(crate) fn armed_part(&self, page: u32) -> f64 {
+        let Some(&first) = self.begun.first() else {
+            return 0.0;
+        };
+        let count = self.visited.len();
+        let place = |at: usize| (at + count - first) % count;
+        let later = self
+            .begun
+            .iter()
+            .skip(1)
+            .filter(|&&at| place(at) <= place(page as usize));
+        later.count() as f64 / self.begun.len() as f64
     }
 
     /// The first piece at or after a place.
@@ -118,7 +149,7 @@ mod tests {
     use super::*;
 
     fn visits(scan: Scan, page: u32, promotes: bool) -> Vec<Option<u32>> {
-        let mut scanner = Scanner::new(scan, 8);
+        let mut scanner = Scanner::new(scan, 8, 8);
         let visit = |now| {
             scanner.advance(now);
             if promotes {
@@ -183,7 +214,7 @@ mod tests {
         let mut pages = vec![page; 5];
         pages[1].tier = Tier::Dram;
         let trace = untouched(Kind::Anon, 5);
-        let mut scanner = Scanner::new(RECORDED, 5);
+        let mut scanner = Scanner::new(RECORDED, 2, 5);
         let mut arm = |units, now, pages: &[Page]| {
             scanner.arm(units, now, &trace, pages);
             (0..5)
@@ -197,6 +228,28 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_an_interval_are_armed_one_after_the_other() {
+        let page = Page {
+            tier: Tier::Slow,
+            ..Page::UNBORN
+        };
+        let (trace, pages) = (untouched(Kind::Anon, 6), vec![page; 6]);
+        let quarter = |scanner: &Scanner, page| (scanner.armed_part(page) * 4.0) as u32;
+        let mut scanner = Scanner::new(RECORDED, 2, 6);
+        scanner.arm(3, 1, &trace, &pages);
+        assert_eq!([0, 1, 2].map(|page| quarter(&scanner, page)), [0, 0, 2]);
+        // It goes on behind them, and over the end.
+        let mut scanner = Scanner::new(RECORDED, 1, 6);
+        scanner.arm(4, 1, &trace, &pages);
+        scanner.visited.fill(NEVER);
+        scanner.arm(4, 3, &trace, &pages);
+        assert_eq!(
+            [4, 5, 0, 1].map(|page| quarter(&scanner, page)),
+            [0, 1, 2, 3]
+        );
+    }
+
+    #[test]
     fn files_that_were_read_once_are_not_armed() {
         let trace = untouched(Kind::File, 2);
         let mut pages = [Page {
@@ -206,7 +259,7 @@ mod tests {
         pages[0].touch(0);
         pages[1].touch(0);
         pages[1].touch(1);
-        let mut scanner = Scanner::new(RECORDED, 2);
+        let mut scanner = Scanner::new(RECORDED, 2, 2);
         scanner.arm(9, 2, &trace, &pages);
         assert_eq!(scanner.visited, [NEVER, 2]);
     }

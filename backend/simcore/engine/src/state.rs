@@ -82,6 +82,8 @@ pub(crate) struct State<'t> {
     /// Candidates since the threshold was last looked at.
     pub threshold_candidates: u64,
     pub now: u32,
+    /// The share of the interval after which each of its hint faults comes, where kswapd works beside them.
+    pub fault_parts: Vec<f32>,
     /// Pages promoted in this interval, in order of promotion.
     pub promoted: Vec<u32>,
     /// Demotions of this interval, in order.
@@ -100,7 +102,7 @@ impl<'t> State<'t> {
         let victims = || Victims::new(trace.intervals());
         Self {
             trace,
-            scanner: Scanner::new(params.scan_by_page(), trace.pages()),
+            scanner: Scanner::new(params.scan_by_page(), params.scan.size_pages, trace.pages()),
             kswapd: Awake::default(),
             group_high_units: None,
             group_events_done: 0,
@@ -125,6 +127,7 @@ impl<'t> State<'t> {
             threshold_s,
             threshold_candidates: 0,
             now: 0,
+            fault_parts: Vec::new(),
             promoted: Vec::new(),
             lowered: Vec::new(),
             out: Interval::default(),

@@ -14,7 +14,9 @@ mod traces;
 
 use naive_lru::{NaiveLru, Uses};
 use proptest::prelude::*;
-use tierscope_engine::{Lru, Memory, Params, Place, Policy, expected_hint_seconds, simulate};
+use tierscope_engine::{
+    Lru, Memory, Params, Place, Policy, expected_hint_seconds, first_access, simulate,
+};
 use traces::{Columns, columns, groups, kswapds, lrus, machines, policies, scans, tenants};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -338,6 +340,7 @@ impl Simple<'_> {
         rows.sort_by_key(|row| self.pages[row.1 as usize].birth);
         let (mut dram, mut slow, mut away) = (0, 0, 0);
         let mut faults: Vec<(f64, usize, bool)> = Vec::new();
+        let mut parts: Vec<f32> = Vec::new();
         for (_, page, accesses, _) in rows {
             let (page, count) = (page as usize, u64::from(accesses));
             match self.pages[page].at {
@@ -347,6 +350,7 @@ impl Simple<'_> {
                         let within = expected_hint_seconds(accesses, 60.0) as f32;
                         let seconds = within + 60.0 * (now - scanned) as f32;
                         faults.push((f64::from(seconds), page, self.is_active(page)));
+                        parts.push(first_access(self.pages[page].birth as u32, now, accesses) as f32);
                     }
                     slow += count;
                 }
@@ -372,10 +376,7 @@ impl Simple<'_> {
             }
             self.touch(page, accesses);
         }
-        faults.sort_by(|a, b| {
-            a.0.total_cmp(&b.0)
-                .then(self.pages[a.1].birth.cmp(&self.pages[b.1].birth))
-        });
+        let faults = self.in_order(&faults, &parts);
         let (mut promoted, candidates, exchanged) = self.promote(&faults, left_s);
         self.part = 1.0;
         self.promoted_in_pass |= !promoted.is_empty();
@@ -392,6 +393,31 @@ impl Simple<'_> {
             page.promoted = false;
         }
         (dram, slow, away, kept as u64, demoted)
+    }
+
+    /// Faults with the share of the interval that is over: where kswapd works beside them by that, else by how long
+    /// after they were armed they come, and evenly spread.
+    fn in_order(
+        &self,
+        faults: &[(f64, usize, bool)],
+        parts: &[f32],
+    ) -> Vec<(f64, usize, bool, f32)> {
+        let mut found: Vec<_> = faults
+            .iter()
+            .zip(parts)
+            .map(|(&(seconds, page, active), &part)| (seconds, page, active, part))
+            .collect();
+        let birth = |page: usize| self.pages[page].birth;
+        if self.params.kswapd.is_some() && matches!(self.policy, Policy::HotPageSelection(_)) {
+            found.sort_by(|a, b| a.3.total_cmp(&b.3).then(birth(a.1).cmp(&birth(b.1))));
+            return found;
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(birth(a.1).cmp(&birth(b.1))));
+        let all = found.len() as f64 + 1.0;
+        for (at, fault) in found.iter_mut().enumerate() {
+            fault.3 = ((at as f64 + 1.0) / all) as f32;
+        }
+        found
     }
 
     /// The coldest page of DRAM by the intervals that touched it, the longest untouched first.
@@ -417,10 +443,12 @@ impl Simple<'_> {
     }
 
     /// Pages that went up, candidates, and pages that made room for them.
-    fn promote(&mut self, faults: &[(f64, usize, bool)], left_s: f64) -> (Vec<usize>, u64, u64) {
-        let each_s = left_s / (faults.len() + 1) as f64;
-        let mut later_s = left_s;
-        let mut is_over = false;
+    fn promote(
+        &mut self,
+        faults: &[(f64, usize, bool, f32)],
+        left_s: f64,
+    ) -> (Vec<usize>, u64, u64) {
+        let mut over_s = 0.0;
         let marks = self.memory.watermarks;
         let (mut promoted, mut candidates, mut exchanged) = (Vec::new(), 0, 0);
         self.refused = 0;
@@ -428,15 +456,15 @@ impl Simple<'_> {
             Policy::HotPageSelection(hot) => hot.limit_units_per_s * 60.0,
             _ => 0.0,
         };
-        for &(seconds, page, active) in faults {
+        for &(seconds, page, active, part) in faults {
             let room = self.free(At::Dram) > marks.high as i64 + 1;
             let goes = match self.policy {
                 Policy::NumaBalancing => room,
                 Policy::Tpp(tpp) => (active || !tpp.active_lru_filter) && (tpp.decoupled || room),
-                Policy::HotPageSelection(hot) if !is_over => {
-                    later_s -= each_s;
-                    self.part = (1.0 - later_s / left_s) as f32;
-                    self.run_kswapd(each_s, true, left_s);
+                Policy::HotPageSelection(hot) => {
+                    self.part = part;
+                    self.run_kswapd(f64::from(part) * left_s - over_s, true, left_s);
+                    over_s = f64::from(part) * left_s;
                     if self.free(At::Dram) > (marks.promo + hot.free_fast_path_units) as i64 {
                         true
                     } else if seconds < self.threshold_s {
@@ -447,7 +475,6 @@ impl Simple<'_> {
                         self.awake |= tokens >= 0.0 && lacks && self.params.kswapd.is_some();
                         tokens >= 0.0 && !lacks
                     } else {
-                        is_over = true;
                         false
                     }
                 }
@@ -481,7 +508,7 @@ impl Simple<'_> {
         }
         if matches!(self.policy, Policy::HotPageSelection(_)) {
             self.part = 1.0;
-            self.run_kswapd(later_s, true, left_s);
+            self.run_kswapd(left_s - over_s, true, left_s);
         }
         (promoted, candidates, exchanged)
     }
