@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 import httpx
 import pytest
@@ -21,8 +24,11 @@ from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database
 from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.core.settings import Settings
+from tierscope.storage.nodes.counts import forget_counts, read_count
 from tierscope.usecases.nodes.changes import NodeChanges
-from tierscope.usecases.nodes.watch import NodeWatch
+from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.moves import Moves
+from tierscope.usecases.nodes.watch import COUNTED_EVERY, NodeWatch
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -43,6 +49,17 @@ class Fleet:
         body = batches.compress(batches.full_batch(host_id=host.id, seq=seq))
         return self.client.post("/v1/ingest/batches", content=body, headers=batch_headers(host.credential)).status_code
 
+    def get(self, path: str) -> dict[str, Any]:
+        """The answer of a route."""
+        answer = self.client.get(path)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def nodes_detail(self) -> str:
+        """What *Status* and the banner of each page say of the nodes."""
+        return next(str(part["detail"]) for part in self.get("/v1/status")["components"] if part["name"] == "nodes")
+
     def look_twice(self) -> None:
         """Look at the node, beside the service's own thread."""
         for _ in range(2):
@@ -58,9 +75,7 @@ class Fleet:
 
     def hosts(self) -> set[str]:
         """Hosts of the list."""
-        answer = self.client.get("/v1/hosts")
-        assert answer.status_code == 200, answer.text
-        return {item["id"] for item in answer.json()["items"]}
+        return {item["id"] for item in self.get("/v1/hosts")["items"]}
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +133,67 @@ def test_the_rest_answers_and_takes_batches_while_a_node_is_away(fleet: Fleet) -
     assert [fleet.send(fleet.there, seq) for seq in (0, 1, 1)] == [200, 200, 200]
     assert fleet.samples()[fleet.there.id] == 2 * before[fleet.there.id]
     assert fleet.client.get("/v1/hosts/hffffffffffffffff").status_code == 404
+
+
+def _same(at: datetime) -> datetime:
+    return at
+
+
+COUNTS = ("/v1/hosts", "/v1/fleet", "/v1/fleet/grid", "/v1/capacity", "/v1/scenarios/presets")
+"""Routes whose answers count hosts."""
+
+
+def test_every_count_of_hosts_says_how_many_are_on_a_node_that_is_away(fleet: Fleet) -> None:
+    for path in COUNTS:
+        assert fleet.get(path)["away"] == {"nodes": [], "hosts_away": 0, "counted_at": None}
+    with fleet.database.own_rows.read() as session:
+        counted = read_count(session, 1)
+    assert counted is not None
+    hosts, at = counted
+    fleet.node.stop(with_signal=signal.SIGQUIT)
+    fleet.look_twice()
+
+    moment = f"{at:%Y-%m-%d %H:%M} UTC"
+    expected = {"nodes": ["n1"], "hosts_away": 1, "counted_at": at}
+    for path in COUNTS:
+        found = fleet.get(path)["away"]
+        assert {**found, "counted_at": datetime.fromisoformat(found["counted_at"])} == expected, path
+    told = f"1 more host is on node n1, which is away (counted {moment})"
+    assert (hosts, fleet.get("/v1/fleet")["hosts_total"]) == (1, 1)
+    assert told in fleet.get("/v1/fleet")["headline"]
+    assert fleet.get("/v1/capacity")["notes"][0] == f"{told}: days that are made meanwhile lack them."
+    assert fleet.nodes_detail() == f"1 of 2 nodes answer; away: n1 (1 host, counted {moment})"
+
+    with fleet.database.own_rows.write() as transaction:
+        forget_counts(transaction, 1)
+    for path in COUNTS:
+        assert fleet.get(path)["away"] == {"nodes": ["n1"], "hosts_away": None, "counted_at": None}, path
+    assert "how many more hosts are on node n1, which is away, is not known" in fleet.get("/v1/fleet")["headline"]
+    assert fleet.nodes_detail() == "1 of 2 nodes answer; away: n1 (how many hosts is not known)"
+
+
+def test_a_node_is_counted_anew_after_a_move_and_each_minute(fleet: Fleet) -> None:
+    fleet.watch.stop()  # nobody else counts
+    Moves(fleet.database).move([fleet.here.id], "n1", actor="test")
+    fleet.watch.look()
+    with fleet.database.own_rows.read() as session:
+        moved = read_count(session, 1)
+    assert moved is not None
+    assert moved[0] == 2, "what was counted before the move is forgotten with it"
+
+    with fleet.database.write() as transaction:
+        statement = text("UPDATE hosts SET revoked_at = enrolled_at WHERE public_id = :id")
+        transaction.execute(statement, {"id": fleet.here.id})
+    later = moved[1] + COUNTED_EVERY
+    for at, expected in ((later - timedelta(seconds=1), moved), (later, (1, later))):
+        NodeWatch(Nodes(fleet.database), clock=partial(_same, at)).look()
+        with fleet.database.own_rows.read() as session:
+            assert read_count(session, 1) == expected
+
+    fleet.node.stop(with_signal=signal.SIGQUIT)
+    fleet.look_twice()
+    headline = fleet.get("/v1/fleet")["headline"]
+    assert headline.startswith("No host is on a node that answers; 1 more host is on node n1, which is away (counted ")
 
 
 def test_a_read_within_a_read_goes_on_while_a_node_is_to_be_left_out(fleet: Fleet) -> None:

@@ -10,7 +10,7 @@ import { experiment, experimentPlan, experiments } from './experiments'
 import { fleet, fleetDrift, fleetGrid, reclaimable } from './fleet/fleet'
 import { fleetStatistics } from './fleet/fleetStatistics'
 import { serviceHeat } from './heat/heat'
-import { hostDetail, hosts } from './fleet/hosts'
+import { hostDetail, hosts, noneAway } from './fleet/hosts'
 import { account, audit, loginMethods, ownTokens, session, teams, tokens, users, views } from './identity'
 import { knobAdvice } from './knobs'
 import { notifications, routing, silences } from './alerts/notifications'
@@ -174,7 +174,7 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/hosts$/,
     (_, query) => {
       const since = query.get('enrolled_since') ?? ''
-      return json({ items: hosts.filter((host) => host.enrolled_at >= since), next_cursor: null })
+      return json({ items: hosts.filter((host) => host.enrolled_at >= since), next_cursor: null, away: noneAway })
     },
   ],
   [/^\/v1\/hosts\/([^/]+)$/, (id) => json(hostDetail(id) ?? null, hostDetail(id) === undefined ? 404 : 200)],

@@ -7,6 +7,7 @@ import type {
   Report,
 } from '../api/_generated/schema'
 import { figure, mockWindow, nothing } from './figures'
+import { noneAway } from './fleet/hosts'
 
 const gib = 2 ** 30
 const days = (value: number | null, which: string) =>
@@ -50,6 +51,7 @@ export function capacity(groupBy: string): Capacity {
   const refused = 'It has 6 whole days with data; a forecast needs 14.'
   return {
     window: mockWindow,
+    away: noneAway,
     group_by: groupBy,
     groupings: ['service', 'sku', 'label:team'],
     subjects: [

@@ -8,6 +8,7 @@ import type {
   TcoAnswer,
   TcoInput,
 } from '../api/_generated/schema'
+import { noneAway } from './fleet/hosts'
 
 const dramPreset: Price = {
   id: 'preset-dram-2025-late',
@@ -106,6 +107,7 @@ export function scenarioPresets(service: string | null): ScenarioPresets {
     subject: service === null ? 'fleet' : 'shop/web',
     simulated: false,
     n_hosts: 33,
+    away: noneAway,
     n_hosts_known: 33,
     dram_gb: 700,
     slow_gb: 68,

@@ -539,6 +539,7 @@ class CanaryProposal(TypedDict):
 class Capacity(TypedDict):
     """Capacity of all services, or of all groups of hosts."""
 
+    away: HostsAway
     group_by: str
     groupings: list[str]
     notes: list[str]
@@ -1294,6 +1295,7 @@ class FleetGrid(TypedDict):
     """All hosts at one moment, the largest first."""
 
     at: str
+    away: HostsAway
     hosts: list[GridHost]
     hosts_shown: int
     is_now: bool
@@ -1304,6 +1306,7 @@ class FleetGrid(TypedDict):
 class FleetOverview(TypedDict):
     """The answer of /v1/fleet."""
 
+    away: HostsAway
     causes: list[HostCause]
     cold_host_median: Figure
     cold_in_dram_bytes: Figure
@@ -1766,6 +1769,14 @@ class HostTenant(TypedDict):
     n_tenants: int
     tenant: TenantShare
     worst_below: str | None
+
+
+class HostsAway(TypedDict):
+    """Hosts that no count of the answer holds: those of database nodes that are away."""
+
+    counted_at: str | None
+    hosts_away: int | None
+    nodes: list[str]
 
 
 class HotSetOverlap(TypedDict):
@@ -2630,8 +2641,9 @@ class Page_HostQuality(TypedDict):
 
 
 class Page_HostSummary(TypedDict):
-    """One page of a list, in a stable order. `next_cursor` is null on the last page."""
+    """One page of hosts, in a stable order. `next_cursor` is null on the last page."""
 
+    away: HostsAway
     items: list[HostSummary]
     next_cursor: str | None
 
@@ -3865,6 +3877,7 @@ class ScenarioPresets(TypedDict):
     """Hosts as they are, and scenarios made from them. Sizes are means over the hosts that state them."""
 
     advice: str
+    away: HostsAway
     dram_gb: float | None
     dram_ratio: float | None
     n_hosts: int

@@ -10,10 +10,8 @@ from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
 from tierscope.domain.base.figures import Origin
-from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.host_facts import HostState
-from tierscope.usecases.fleet.host_summaries import HostSummary
-from tierscope.usecases.fleet.hosts import HostDetail, HostReads
+from tierscope.usecases.fleet.hosts import HostDetail, HostPage, HostReads
 
 router = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(requires("read:fleet"))])
 
@@ -32,7 +30,7 @@ def list_hosts(
     origin: Origin | None = None,
     label: Annotated[list[str] | None, Query(description="`key=value`; repeat to narrow.")] = None,
     enrolled_since: Annotated[AwareDatetime | None, Query(description="Only hosts enrolled then or later.")] = None,
-) -> Answer[Page[HostSummary]]:
+) -> Answer[HostPage]:
     """List hosts by name, then id."""
     view = reads.list(
         limit=limit,
@@ -43,7 +41,7 @@ def list_hosts(
         labels=label or [],
         enrolled_since=enrolled_since,
     )
-    return answer(request, Page[HostSummary], view)
+    return answer(request, HostPage, view)
 
 
 @router.get("/{host_id}", summary="Everything known of one host now")

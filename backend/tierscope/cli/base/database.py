@@ -51,10 +51,10 @@ def open_database(settings: Settings, *, demo: bool = False) -> Iterator[Databas
 @contextmanager
 def open_fleet(settings: Settings, *, demo: bool = False) -> Iterator[Database]:
     """Yield the database of a command that answers for hosts, and say which of its servers are away."""
-    from tierscope.usecases.nodes.fleet import Nodes, tell_away
+    from tierscope.usecases.nodes.fleet import tell_away_now
 
     with open_database(settings, demo=demo) as database:
-        away = tell_away(Nodes(database).listed())
+        away = tell_away_now(database)
         if away is not None:
             say(f"Answers leave out hosts: {away}.")
         yield database

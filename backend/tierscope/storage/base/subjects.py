@@ -10,6 +10,9 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Origin
 
+IN_SERVICE = "h.revoked_at IS NULL AND h.retired_at IS NULL"
+"""Whether a host of `hosts h` counts: it is neither revoked nor retired."""
+
 
 @dataclass(frozen=True, slots=True)
 class SubjectHost:

@@ -12,7 +12,7 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_columns import STATES, HostColumns, Ints, State
 from tierscope.domain.ledger.words import Word
-from tierscope.storage.fleet.reporting import IN_SERVICE
+from tierscope.storage.base.subjects import IN_SERVICE
 
 CauseKind = Literal["state", "verdict", "setting", "finding"]
 MOST_NAMED = 5

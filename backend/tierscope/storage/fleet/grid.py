@@ -16,8 +16,9 @@ from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.ledger.words import Word
 from tierscope.storage.base.blocks import Days, Unpacker, read_parts, stored_layouts
 from tierscope.storage.base.retention import kept
+from tierscope.storage.base.subjects import IN_SERVICE
 from tierscope.storage.counters.schemas import read_layouts
-from tierscope.storage.fleet.reporting import IN_SERVICE, STATE, Limits
+from tierscope.storage.fleet.reporting import STATE, Limits
 from tierscope.storage.tables import rule_days
 
 _WHO = "h.id AS host_id, h.public_id, h.name, h.origin, h.labels, r.kernel, r.memory_bytes"

@@ -6,7 +6,7 @@ from sqlalchemy import Select, case, func, select, text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.pods import Pod, PodOwner, PodsState
-from tierscope.storage.fleet.reporting import IN_SERVICE
+from tierscope.storage.base.subjects import IN_SERVICE
 from tierscope.storage.tables import host_pods, hosts, services
 
 _SERVICE_NAME = case((services.c.id.is_(None), None), else_=services.c.namespace + "/" + services.c.name)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-IN_SERVICE = "h.revoked_at IS NULL AND h.retired_at IS NULL"
 HELD = "make_interval(secs => h.held_seconds)"
 """How long a host holds samples back, by its plan."""
 STATE = (

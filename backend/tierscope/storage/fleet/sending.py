@@ -8,7 +8,7 @@ from typing import Literal
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.storage.fleet.reporting import IN_SERVICE
+from tierscope.storage.base.subjects import IN_SERVICE
 
 SubjectKind = Literal["host", "service"]
 _SENDING = f"{IN_SERVICE} AND h.origin <> 'import'"

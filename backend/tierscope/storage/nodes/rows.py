@@ -10,6 +10,8 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.nodes.placement import Placement, Span, is_within, place_of
 from tierscope.storage.tables import node_ranges, nodes
 
+_LOCK = 0x7469_6572_6E6F_6465  # "tiernode"
+
 
 @dataclass(frozen=True, slots=True)
 class DataNode:
@@ -139,4 +141,9 @@ def note_away(transaction: WriteTransaction, number: int, since: datetime | None
 
 def lock_nodes(transaction: WriteTransaction) -> None:
     """Waits for who else changes the list or the tables of the fleet; held until the transaction ends."""
-    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 0x7469_6572_6E6F_6465})  # "tiernode"
+    transaction.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+def try_lock_nodes(transaction: WriteTransaction) -> bool:
+    """The same without waiting; False where somebody else holds it."""
+    return bool(transaction.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK}).scalar_one())

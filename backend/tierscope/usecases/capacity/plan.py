@@ -14,9 +14,10 @@ from tierscope.domain.capacity.plan import Demand, Packed, PackedFleet, PackedHo
 from tierscope.domain.capacity.skus import Sku
 from tierscope.storage.capacity.rows import StoredDay, newest_days, read_advised
 from tierscope.storage.fleet.services import ServiceRow, list_services
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
-from tierscope.usecases.capacity.reads import FRESH, read_outlooks
+from tierscope.usecases.capacity.reads import FRESH, note_away, read_outlooks
 from tierscope.usecases.capacity.swap import (
     LOSS_TARGET,
     MOST_JUDGED,
@@ -103,6 +104,7 @@ class CapacityPlans:
             newest = {row.subject: row for row in newest_days(session, "service", now - FRESH)}
             outlooks = read_outlooks(session, "service")
             advised = read_advised(session)
+            away = note_away(read_hosts_away(session))
         known = [
             _know(service, newest[service.public_id], outlooks.get(service.public_id), advised, asked)
             for service in services
@@ -133,7 +135,7 @@ class CapacityPlans:
             swap=swap,
             loss_target=asked.loss_target,
             headroom_ratio=asked.headroom_ratio,
-            notes=_notes(known, services, asked, packed),
+            notes=(*away, *_notes(known, services, asked, packed)),
         )
 
     def _judge_swap(self, known: Sequence[_Known], device: PlanDevice, loss_target: float) -> PlanSwap:

@@ -11,6 +11,7 @@ from tierscope.domain.base.figures import Window
 from tierscope.domain.capacity.days import MIN_HOURS
 from tierscope.domain.capacity.forecast import Forecast, Refused
 from tierscope.domain.capacity.need import Advised
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.storage.base.subjects import find_service
 from tierscope.storage.capacity.rows import (
     Kind,
@@ -23,6 +24,7 @@ from tierscope.storage.capacity.rows import (
     read_forecasts,
 )
 from tierscope.storage.fleet.services import list_services
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.figures import subject_view
 from tierscope.usecases.capacity.forecasts import (
@@ -82,12 +84,14 @@ class CapacityReads:
             whole = count_days(session, kind, now - SPAN, MIN_HOURS)
             outlooks = read_outlooks(session, kind)
             advised = read_advised(session) if kind == "service" else {}
+            away = read_hosts_away(session)
         subjects = tuple(
             subject_view(ref, newest.get(ref.id), whole.get(ref.id, 0), outlooks.get(ref.id), advised.get(ref.id))
             for ref in refs
             if kind == "service" or ref.id in newest
         )
-        return Capacity(_window(newest, now), group_by, groupings, subjects, _notes(newest, subjects))
+        notes = (*note_away(away), *_notes(newest, subjects))
+        return Capacity(_window(newest, now), away, group_by, groupings, subjects, notes)
 
     def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> CapacityForecast:
         """The forecast of one subject, made now.
@@ -103,6 +107,7 @@ class CapacityReads:
             stored = read_days(session, found_kind, subject, today - SPAN, today)
             events = read_events(session, found_kind, subject, today - SPAN, now)
             advised = read_advised(session).get(subject) if found_kind == "service" else None
+            away = note_away(read_hosts_away(session))
         history = make_history(stored, metric, advised, events, today=today.date())
         made = make_forecast(history, horizon_days)
         days_ahead = reach(history, horizon_days)
@@ -123,8 +128,14 @@ class CapacityReads:
             growth_bytes_per_day=growth_figure(outlook, window, NOT_MADE),
             exhaustion=exhaustion_view(outlook, window, NOT_MADE),
             refused=made.why if isinstance(made, Refused) else None,
-            notes=_forecast_notes(metric, advised, forecast, horizon_days, days_ahead, stored),
+            notes=(*away, *_forecast_notes(metric, advised, forecast, horizon_days, days_ahead, stored)),
         )
+
+
+def note_away(away: HostsAway) -> tuple[str, ...]:
+    """What days, and what is summed up of them, may lack; nothing where all nodes answer."""
+    told = away.tell()
+    return () if told is None else (f"{told[:1].upper()}{told[1:]}: days that are made meanwhile lack them.",)
 
 
 def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, Outlook]:

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import Figure, Window
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.usecases.capacity.swap import PlanSwap
 
 Metric = Literal["resident", "hot", "dram_need"]
@@ -53,6 +54,7 @@ class Capacity:
     """Capacity of all services, or of all groups of hosts."""
 
     window: Window
+    away: Annotated[HostsAway, Described("Hosts that days lack which are made now.")]
     group_by: str
     groupings: Annotated[tuple[str, ...], Described("What `group_by` can be: service, sku, rack, label:<key>.")]
     subjects: tuple[CapacitySubject, ...]

@@ -10,9 +10,11 @@ from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.jobs import LATE
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.heat.classes import CLASSES, MOST_UNKNOWN
 from tierscope.domain.heat.joined import JoinedSources
 from tierscope.storage.fleet.grid import GridRow, read_grid, read_grid_at
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.fleet.limits import limits_at
@@ -50,6 +52,7 @@ class FleetGrid:
     is_now: Annotated[bool, Described("False at a moment of the past: sizes, services and labels are those of now.")]
     known_since: Annotated[datetime, Described("Verdicts and memory pressure of before are not kept.")]
     hosts_shown: Annotated[int, Described("At most 10,000: the largest.")]
+    away: Annotated[HostsAway, Described("Hosts that are left out now.")]
     hosts: tuple[GridHost, ...]
     simulated: bool
 
@@ -77,12 +80,13 @@ class GridReads:
             else:
                 rows = read_grid_at(session, moment, span=SPAN, limit=MOST_HOSTS)
                 heats = read_heat_at(session, moment)
+            away = read_hosts_away(session)
         sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
         cold = _cold_ratios(JoinedSources(sources)) if sources else {}
         largest = _largest_services(heats)
         hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
         simulated = any(row.origin == "simulated" for row in rows)
-        return FleetGrid(moment, moment == now, now - LATE, len(hosts), hosts, simulated)
+        return FleetGrid(moment, moment == now, now - LATE, len(hosts), away, hosts, simulated)
 
 
 def _cold_ratios(joined: JoinedSources) -> dict[int, float]:

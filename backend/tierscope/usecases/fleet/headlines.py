@@ -5,6 +5,7 @@ from datetime import datetime
 
 from tierscope.domain.base.figures import Figure, Interval
 from tierscope.domain.base.words import bytes_text, counted, percent_text
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.usecases.fleet.agent_plans import PauseInfo
 from tierscope.usecases.fleet.host_summaries import Summarised
 from tierscope.usecases.fleet.service_summaries import SummarisedService
@@ -71,10 +72,14 @@ class FleetNumbers:
     tiering_off: int
     in_need: int
     critical: int
+    away: HostsAway
 
 
 def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
     """How much memory is cold, where hot memory lies, and how many hosts need someone."""
+    away = numbers.away.tell()
+    if numbers.hosts == 0 and away is not None:
+        return f"No host is on a node that answers; {away}."
     if numbers.hosts == 0:
         return "No host has been enrolled yet: make a join token with `tierscope token join`."
     parts = []
@@ -98,6 +103,8 @@ def describe_fleet(numbers: FleetNumbers, resident: Figure) -> str:
         troubles.append(f"{counted(numbers.silent, 'host')} {'is' if numbers.silent == 1 else 'are'} silent")
     elif numbers.late:
         troubles.append(f"{counted(numbers.late, 'host')} {'is' if numbers.late == 1 else 'are'} late")
+    if away is not None:
+        troubles.append(away)
     return "; ".join(parts) + (". " + _sentence(", ".join(troubles)) if troubles else "") + "."
 
 

@@ -9,14 +9,15 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
-from tierscope.domain.base.pages import Page
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.fleet.host_facts import late_before, silent_before
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.domain.fleet.pods import PodsState
 from tierscope.storage.counters.rows import read_block
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
 from tierscope.storage.fleet.pods import read_pods_state
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.hardware import Hardware, read_hardware
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
@@ -77,6 +78,17 @@ class HostDetail:
     clock_skew_seconds: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class HostPage:
+    """One page of hosts, in a stable order. `next_cursor` is null on the last page."""
+
+    __qualname__ = "Page_HostSummary_"  # the schema's name, which programs rely on
+
+    items: tuple[HostSummary, ...]
+    next_cursor: str | None
+    away: Annotated[HostsAway, Described("Hosts that no page holds, whatever was asked for.")]
+
+
 class HostReads:
     """Reads of hosts."""
 
@@ -93,7 +105,7 @@ class HostReads:
         origin: Origin | None,
         labels: Sequence[str],
         enrolled_since: datetime | None = None,
-    ) -> Page[HostSummary]:
+    ) -> HostPage:
         """Hosts by name, then id.
 
         Raises:
@@ -110,10 +122,12 @@ class HostReads:
         with self._context.database.read() as session:
             rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
             items = list_summaries(session, rows[:limit], now=now)
+            away = read_hosts_away(session)
         last = rows[limit - 1] if len(rows) > limit else None
-        return Page(
+        return HostPage(
             items=tuple(items),
             next_cursor=None if last is None else encode_cursor(last.name, last.id),
+            away=away,
         )
 
     def detail(self, public_id: str) -> HostDetail:

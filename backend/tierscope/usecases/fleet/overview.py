@@ -13,6 +13,7 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.heat.classes import class_shares
 from tierscope.domain.ledger.figures import TierFlow
 from tierscope.storage.fleet.causes import HostCause
@@ -21,6 +22,7 @@ from tierscope.storage.fleet.recent import FLOWS, RATES
 from tierscope.storage.fleet.services import count_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
@@ -62,6 +64,7 @@ class FleetOverview:
     hosts_late: int
     hosts_silent: int
     hosts_total: int
+    away: Annotated[HostsAway, Described("Hosts that no count or figure of the fleet holds now.")]
     hosts_tiering_off: int
     memory_bytes: Figure
     hot_ratio: Figure
@@ -115,12 +118,20 @@ class FleetReads:
             lines = summarise_services(session, services, heats, now=now, columns=columns)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
             minutes = read_fleet_minutes(session, moves_grid)
+            away = read_hosts_away(session)
         fleet_heat = fleet_figures(list(heats.values()), now=now)
         heat = fleet_heat.weighted
         moves, psi = move_series(minutes, hosts.ledgers, moves_grid)
         attention = hosts.attention
         numbers = FleetNumbers(
-            heat, hosts.total, hosts.silent, hosts.late, hosts.tiering_off, attention.n_hosts, attention.n_critical
+            heat,
+            hosts.total,
+            hosts.silent,
+            hosts.late,
+            hosts.tiering_off,
+            attention.n_hosts,
+            attention.n_critical,
+            away,
         )
         return FleetOverview(
             headline=describe_fleet(numbers, heat.resident_bytes),
@@ -130,6 +141,7 @@ class FleetReads:
             hosts_late=hosts.late,
             hosts_silent=hosts.silent,
             hosts_total=hosts.total,
+            away=away,
             hosts_tiering_off=hosts.tiering_off,
             memory_bytes=hosts.memory_bytes,
             hot_ratio=heat.hot_ratio,

@@ -12,6 +12,8 @@ import structlog
 from tierscope.core.cache import Cache
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError, Unavailable
+from tierscope.domain.fleet.hosts_away import HostsAway
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.storage.nodes.numbers import hosts_by_node
 from tierscope.storage.nodes.placement import Placement
 from tierscope.storage.nodes.rows import DataNode, read_nodes, read_placement
@@ -45,10 +47,18 @@ def answers(server: Database) -> bool:
         return False
 
 
-def tell_away(nodes: Sequence[DataNode]) -> str | None:
-    """How many of all nodes answer, and which do not; None where all do."""
+def tell_away(nodes: Sequence[DataNode], hosts: HostsAway) -> str | None:
+    """How many of all nodes answer, which do not, and how many hosts these have; None where all do."""
     away = [node.name for node in nodes if node.away_since is not None]
-    return f"{len(nodes) - len(away)} of {len(nodes)} nodes answer; away: {', '.join(away)}" if away else None
+    if not away:
+        return None
+    return f"{len(nodes) - len(away)} of {len(nodes)} nodes answer; away: {', '.join(away)} ({hosts.amount()})"
+
+
+def tell_away_now(database: Database) -> str | None:
+    """The same of a fleet by its coordinator."""
+    with database.own_rows.read() as session:
+        return tell_away(read_nodes(session), read_hosts_away(session))
 
 
 class Nodes:

@@ -18,6 +18,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, TierscopeError, Unavailable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.subjects import find_host
+from tierscope.storage.nodes.counts import forget_counts
 from tierscope.storage.nodes.foreign import cut_anew, drop_pieces, lock_fleet, make_pieces
 from tierscope.storage.nodes.moving import (
     Mark,
@@ -268,6 +269,7 @@ class Moves:
                     store_anew(source, there, span, waiting)
             after = before.moved(span, target.number)
             store_placement(transaction, after)
+            forget_counts(transaction, number, target.number)
             cut_anew(transaction, nodes, before, after)
 
     def _undo(self, span: Span, target: DataNode, here: Database, there: Database) -> None:

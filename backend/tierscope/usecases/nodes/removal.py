@@ -10,6 +10,7 @@ from tierscope.core.errors import Conflict, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.base.facts import store_fact
 from tierscope.storage.base.retention import kept
+from tierscope.storage.nodes.counts import forget_counts
 from tierscope.storage.nodes.foreign import (
     cut_anew,
     detach,
@@ -201,6 +202,7 @@ class Removal:
                 store_placement(transaction, after)
                 delete_nodes(transaction, node.number)
                 cut_anew(transaction, stay, before, after)
+            forget_counts(transaction, node.number)
             if lost is not None:
                 spans = [span for span, number in before.spans() if number == node.number]
                 forget_hosts(transaction, spans)

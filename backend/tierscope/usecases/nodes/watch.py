@@ -1,11 +1,13 @@
 """Looks whether each server of a fleet answers: one that does not is left out of answers until it does again."""
 
 import threading
+from datetime import timedelta
 
 import structlog
 
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.errors import TierscopeError
+from tierscope.storage.nodes.counts import count_in_service, read_count, store_counts
 from tierscope.storage.nodes.foreign import attach, detach, lock_fleet
 from tierscope.storage.nodes.numbers import read_revision
 from tierscope.storage.nodes.rows import DataNode, lock_nodes, note_away, read_nodes, read_placement
@@ -16,6 +18,8 @@ LOOK_SECONDS = 5.0
 ALONE_SECONDS = 30.0
 """Between looks where one server holds everything, and only the list could change that."""
 NOTE_TRIES = 20
+COUNTED_EVERY = timedelta(minutes=1)
+"""How old the count of a node's hosts grows while the node answers."""
 _PAUSE_SECONDS = 0.3
 log = structlog.get_logger(__name__)
 
@@ -81,6 +85,7 @@ class NodeWatch:
         if changed:
             self._nodes.forget()
         self.shown = self._nodes.listed()
+        self._count()
         return changed
 
     def _run(self) -> None:
@@ -93,6 +98,29 @@ class NodeWatch:
                 log.exception("nodes could not be looked at")
             if self._ended.wait(LOOK_SECONDS if self.shown else ALONE_SECONDS):
                 return
+
+    def _count(self) -> None:
+        """Counts the hosts of nodes that answer, so that it is known how many answers lack once one does not."""
+        there = [node.number for node in self.shown if node.number and node.number in self._revisions]
+        if not there:
+            return
+        now = self._clock()
+        with self._nodes.own(0).read() as session:
+            kept = {number: read_count(session, number) for number in there}
+            placement = read_placement(session)
+        counts = {}
+        for number, count in kept.items():
+            if count is not None and timedelta() <= now - count[1] < COUNTED_EVERY:
+                continue
+            spans = [span for span, holder in placement.spans() if holder == number]
+            try:
+                with self._nodes.own(number).read() as own:
+                    counts[number] = count_in_service(own, spans)
+            except TierscopeError:
+                continue
+        if counts:
+            with self._nodes.own(0).write() as transaction:
+                store_counts(transaction, counts, placement, at=now)
 
     def _answers(self, node: DataNode) -> bool:
         try:

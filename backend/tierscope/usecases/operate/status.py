@@ -12,8 +12,10 @@ from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain._generated.quantities import QUANTITIES, Quantity
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import Mode
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
@@ -110,7 +112,8 @@ class StatusReads:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
                 held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
-                nodes = _nodes(read_nodes(session), [] if self._watch is None else self._watch.others)
+                others = [] if self._watch is None else self._watch.others
+                nodes = _nodes(read_nodes(session), others, read_hosts_away(session))
             database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
@@ -175,11 +178,11 @@ _NAMED = 5
 _UNSUPERVISED = "runs outside of `tierscope up`: ask whoever runs it"
 
 
-def _nodes(nodes: Sequence[DataNode], others: Sequence[str]) -> tuple[ComponentStatus, ...]:
+def _nodes(nodes: Sequence[DataNode], others: Sequence[str], hosts: HostsAway) -> tuple[ComponentStatus, ...]:
     """The servers of a fleet that is on several; nothing where one holds everything."""
     if not nodes:
         return ()
-    away = tell_away(nodes)
+    away = tell_away(nodes, hosts)
     if away is None and others:
         detail = f"all {len(nodes)} nodes answer; not of this release: {', '.join(others)}; run `tierscope migrate`"
         return (ComponentStatus("nodes", "degraded", detail, None),)

@@ -11,9 +11,11 @@ from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.described import Described
 from tierscope.domain.fleet.host_facts import read_facts
+from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS
 from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_inventories
 from tierscope.storage.fleet.services import ServiceRow, count_hosts, find_service, list_services
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.tco.losses import ServiceFacts, advised_loss
@@ -64,6 +66,7 @@ class ScenarioPresets:
     subject: Annotated[str, Described("`fleet`, or the service as namespace/name.")]
     simulated: Annotated[bool, Described("Whether the hosts are simulated or recorded ones: no live host exists.")]
     n_hosts: int
+    away: Annotated[HostsAway, Described("Hosts that are not counted now, of any service.")]
     n_hosts_known: Annotated[int, Described("Hosts whose inventory states their memory.")]
     dram_gb: Annotated[float | None, Described("DRAM of a host, GB of 2^30 bytes; null: no host states it.")]
     slow_gb: Annotated[float | None, Described("Memory of a host that is slower than DRAM.")]
@@ -123,22 +126,24 @@ class ScenarioPresetReads:
             if service_id is not None and service is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             hosts = _read_hosts(session, service_id)
+            away = read_hosts_away(session)
             asked = [] if service else _largest_services(session, simulated=hosts.simulated)
         subject = "fleet" if service is None else f"{service.namespace}/{service.name}"
         if not hosts.n_known:
             none = "no host states its memory yet" if hosts.n else "no host reports yet"
             presets = tuple(ScenarioPreset(key, label, None, none) for key, label in LABELS.items())
-            return ScenarioPresets(subject, hosts.simulated, hosts.n, 0, None, None, None, none, presets)
+            return ScenarioPresets(subject, hosts.simulated, hosts.n, away, 0, None, None, None, none, presets)
         if service is None:
             advised = self._of_fleet(asked, hosts, dram_ratio)
         else:
             advised = self._of_service(service.public_id, subject, hosts, dram_ratio)
         need = None if service is None else ServiceNeed(kind="service", service=service.public_id)
-        presets = tuple(_preset(key, label, subject, hosts, advised, need) for key, label in LABELS.items())
+        presets = tuple(_preset(key, label, subject, hosts, away, advised, need) for key, label in LABELS.items())
         return ScenarioPresets(
             subject=subject,
             simulated=hosts.simulated,
             n_hosts=hosts.n,
+            away=away,
             n_hosts_known=hosts.n_known,
             dram_gb=hosts.dram_gb,
             slow_gb=hosts.slow_gb,
@@ -238,7 +243,13 @@ def _mean_loss(losses: Sequence[tuple[int, tuple[float, float, float]]]) -> Numb
 
 
 def _preset(
-    key: PresetKey, label: str, subject: str, hosts: _Hosts, advised: _Advised, need: ServiceNeed | None
+    key: PresetKey,
+    label: str,
+    subject: str,
+    hosts: _Hosts,
+    away: HostsAway,
+    advised: _Advised,
+    need: ServiceNeed | None,
 ) -> ScenarioPreset:
     """One scenario: hosts of today as the baseline, and the same memory in other tiers as its option."""
     if key != "today" and advised.dram_ratio is None:
@@ -250,6 +261,8 @@ def _preset(
     slow, slow_today = _expander(total - dram), _expander(total - dram_today)
     nothing = NumberLoss(value=0.0)
     sku = start.skus[0].name
+    told = away.tell()
+    not_counted = "" if told is None else f" Not counted: {told}."
     baseline = HostDocument(
         name="current hosts",
         sku=sku,
@@ -270,7 +283,7 @@ def _preset(
             "name": f"{label}: {subject}",
             "description": (
                 f"{hosts.n:,} hosts of the {'fleet' if need is None else 'service ' + subject}, mean memory of"
-                f" {hosts.n_known:,} that state it. {advised.says[0].upper()}{advised.says[1:]}."
+                f" {hosts.n_known:,} that state it. {advised.says[0].upper()}{advised.says[1:]}.{not_counted}"
             ),
             "baseline": baseline,
             "options": [option],

@@ -4375,6 +4375,8 @@ export interface components {
          * @description Capacity of all services, or of all groups of hosts.
          */
         Capacity: {
+            /** @description Hosts that days lack which are made now. */
+            away: components["schemas"]["HostsAway"];
             /** Group By */
             group_by: string;
             /**
@@ -5880,6 +5882,8 @@ export interface components {
              * @description The moment that verdicts, memory pressure, findings and cold shares are of.
              */
             at: string;
+            /** @description Hosts that are left out now. */
+            away: components["schemas"]["HostsAway"];
             /** Hosts */
             hosts: components["schemas"]["GridHost"][];
             /**
@@ -5906,6 +5910,8 @@ export interface components {
          * @description The answer of /v1/fleet.
          */
         FleetOverview: {
+            /** @description Hosts that no count or figure of the fleet holds now. */
+            away: components["schemas"]["HostsAway"];
             /**
              * Causes
              * @description Why hosts need attention, now: the gravest first, then by how many hosts have it.
@@ -6793,6 +6799,27 @@ export interface components {
              * @description Name of the tenant of this host that is furthest below its fair share.
              */
             worst_below: string | null;
+        };
+        /**
+         * HostsAway
+         * @description Hosts that no count of the answer holds: those of database nodes that are away.
+         */
+        HostsAway: {
+            /**
+             * Counted At
+             * @description When that was, of the node that was counted longest ago; null without a count.
+             */
+            counted_at: string | null;
+            /**
+             * Hosts Away
+             * @description Hosts on them, neither retired nor revoked, when they were last counted; null where one was never counted.
+             */
+            hosts_away: number | null;
+            /**
+             * Nodes
+             * @description Nodes that are away, by name; none where all answer.
+             */
+            nodes: string[];
         };
         /**
          * HotSetOverlap
@@ -8386,10 +8413,12 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * Page
-         * @description One page of a list, in a stable order. `next_cursor` is null on the last page.
+         * HostPage
+         * @description One page of hosts, in a stable order. `next_cursor` is null on the last page.
          */
         Page_HostSummary_: {
+            /** @description Hosts that no page holds, whatever was asked for. */
+            away: components["schemas"]["HostsAway"];
             /** Items */
             items: components["schemas"]["HostSummary"][];
             /** Next Cursor */
@@ -10998,6 +11027,8 @@ export interface components {
              * @description Where that share and the loss of throughput are from.
              */
             advice: string;
+            /** @description Hosts that are not counted now, of any service. */
+            away: components["schemas"]["HostsAway"];
             /**
              * Dram Gb
              * @description DRAM of a host, GB of 2^30 bytes; null: no host states it.
@@ -14059,6 +14090,7 @@ export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
 export type HostSwapTier = components['schemas']['HostSwapTier'];
 export type HostTenant = components['schemas']['HostTenant'];
+export type HostsAway = components['schemas']['HostsAway'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
 export type ImportRequest = components['schemas']['ImportRequest'];
@@ -16463,6 +16495,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "away": {
+                     *         "counted_at": null,
+                     *         "hosts_away": 0,
+                     *         "nodes": []
+                     *       },
                      *       "group_by": "service",
                      *       "groupings": [
                      *         "service",
@@ -17462,6 +17499,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "away": {
+                     *         "counted_at": null,
+                     *         "hosts_away": 0,
+                     *         "nodes": []
+                     *       },
                      *       "items": [
                      *         {
                      *           "agent_version": "0.1.0",

@@ -1,7 +1,7 @@
 import type { FleetDrift, FleetGrid, FleetOverview, ReclaimableDram } from '../../api/_generated/schema'
 import { figure, heatShare, mockWindow, timeAxis, wave, nothing } from '../figures'
 import { prices } from '../tco'
-import { hosts } from './hosts'
+import { hosts, noneAway } from './hosts'
 import { services } from './services'
 
 const gib = 1024 ** 3
@@ -14,6 +14,7 @@ export function fleetGrid(): FleetGrid {
     is_now: true,
     known_since: '2026-11-13T03:00:00Z',
     hosts_shown: hosts.length,
+    away: noneAway,
     simulated: true,
     hosts: hosts.map((host, index) => ({
       id: host.id,
@@ -92,6 +93,7 @@ export function fleet(): FleetOverview {
     hosts_late: 1,
     hosts_silent: 1,
     hosts_total: 18,
+    away: noneAway,
     hosts_tiering_off: 2,
     memory_bytes: figure('fleet.memory_bytes/1', 12.4 * 1024 * gib, 'bytes', { n_hosts: 18 }),
     hot_ratio: heatShare('heat.hot_ratio/1', 0.27),

@@ -1,4 +1,4 @@
-import type { Finding, HostDetail, HostSummary, NodeInfo } from '../../api/_generated/schema'
+import type { Finding, HostDetail, HostsAway, HostSummary, NodeInfo } from '../../api/_generated/schema'
 import { figure, mockNow, nothing } from '../figures'
 import { mockAgent, mockCollectors, mockHardware } from './hostParts'
 import { podsState } from './pods'
@@ -22,6 +22,9 @@ const clock: Finding = {
   confidence: 'certain',
   since: new Date((mockNow - 86400) * 1000).toISOString(),
 }
+
+/** All database nodes answer: every host is counted. */
+export const noneAway: HostsAway = { nodes: [], hosts_away: 0, counted_at: null }
 
 /** The hosts of the mock fleet. */
 export const hosts: HostSummary[] = Array.from({ length: 18 }, (_, index): HostSummary => {

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import type { Capacity } from '../../api/_generated/schema'
 import { capacityQuery } from '../../api/queries/capacity/capacity'
 import { loadStateOf } from '../../api/queries/base/loadState'
+import { awaySentence } from '../../lib/fleet/hostsAway'
 import { capacityTabs } from '../../lib/url/capacityUrl'
 import { Headline } from '../../ui/layout/Headline'
 import { NotesList } from '../../ui/text/NotesList'
@@ -36,7 +37,9 @@ export function CapacityPage(): ReactNode {
     <div data-testid="page-capacity">
       <Headline
         kicker={<h1>Capacity</h1>}
-        sentence={capacity === undefined ? undefined : capacitySentence(capacity)}
+        sentence={
+          capacity === undefined ? undefined : `${capacitySentence(capacity)} ${awaySentence(capacity.away)}`.trim()
+        }
         aside={
           <SegmentedControl
             aria-label="View"

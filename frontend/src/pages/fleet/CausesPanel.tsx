@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { FleetOverview } from '../../api/_generated/schema'
 import { causeText, writeCause } from '../../lib/fleet/causes'
+import { hostsCounted } from '../../lib/fleet/hostsAway'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -23,7 +24,11 @@ export function CausesPanel({ fleet }: { fleet: FleetOverview | undefined }) {
   return (
     <Panel
       title="Hosts in trouble"
-      hint={fleet === undefined ? 'by cause, now' : `${fleet.hosts_in_need} of ${fleet.hosts_total}, by cause, now`}
+      hint={
+        fleet === undefined
+          ? 'by cause, now'
+          : `${fleet.hosts_in_need} of ${fleet.hosts_total} ${hostsCounted(fleet.away)}, by cause, now`
+      }
       testId="fleet-causes"
       flush
     >

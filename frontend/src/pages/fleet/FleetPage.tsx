@@ -99,7 +99,7 @@ export function FleetPage(): ReactNode {
             <CausesPanel fleet={fleet} />
             <NextActionPanel refreshMs={range.refreshMs} />
           </div>
-          {fleet?.hosts_total === 0 && (
+          {fleet?.hosts_total === 0 && fleet.away.nodes.length === 0 && (
             <EmptyState
               title="No host reports yet"
               next={

@@ -1,4 +1,5 @@
 import type { FleetOverview } from '../../api/_generated/schema'
+import { awayWords } from '../../lib/fleet/hostsAway'
 import { heatColours, tierColour } from '../../lib/palette'
 import { CountStat } from '../../ui/figures/AmountStat'
 import { Stat } from '../../ui/figures/Stat'
@@ -14,14 +15,17 @@ export function FleetStats({ fleet }: { fleet: FleetOverview | undefined }) {
           fleet.hosts_late > 0 ? `${fleet.hosts_late} late` : null,
           fleet.hosts_silent > 0 ? `${fleet.hosts_silent} silent` : null,
         ].filter((part) => part !== null)
+  const away = awayWords(fleet?.away)
   return (
     <StatStrip label="The fleet now" caption="Now" columns={4}>
       <CountStat
-        label="Hosts reporting"
+        label={away === null ? 'Hosts reporting' : 'Visible hosts reporting'}
         value={fleet?.hosts_reporting}
         of={fleet?.hosts_total}
-        note={loud.length === 0 ? 'none late, none silent' : loud.join(', ')}
-        warn={loud.length > 0}
+        note={[loud.length === 0 ? 'none late, none silent' : loud.join(', '), away]
+          .filter((part) => part !== null)
+          .join('; ')}
+        warn={loud.length > 0 || away !== null}
       />
       <Stat label="Memory" name="Memory" figure={fleet?.memory_bytes} />
       <Stat label={<Term name="hot">Hot</Term>} name="Hot share" figure={fleet?.hot_ratio} swatch={heatColours.hot} />

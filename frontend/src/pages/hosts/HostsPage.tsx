@@ -3,11 +3,12 @@ import { Button, SegmentedControl, Select, TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { HostSummary } from '../../api/_generated/schema'
+import type { HostSummary, HostsAway } from '../../api/_generated/schema'
 import { hostsQuery } from '../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../api/queries/fleet/services'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { causesOf, causeText, hasCause, writeCause } from '../../lib/fleet/causes'
+import { awayWords, hostsCounted } from '../../lib/fleet/hostsAway'
 import { readHosts, type HostsSearch } from '../../lib/url/urlState'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
@@ -19,11 +20,13 @@ import { HostsTable } from './HostsTable'
 
 const route = getRouteApi('/hosts')
 
-function sentenceOf(hosts: HostSummary[]): string {
+function sentenceOf(all: HostSummary[], away: HostsAway | undefined): string {
+  const hosts = all.filter(({ state }) => state !== 'retired')
   const count = (state: string) => hosts.filter((host) => host.state === state).length
   const quiet = [`${count('late')} late`, `${count('silent')} silent`].filter((part) => !part.startsWith('0'))
-  const reporting = `${count('reporting')} of ${hosts.length} hosts report`
-  return quiet.length === 0 ? `${reporting}; none is late or silent.` : `${reporting}; ${quiet.join(', ')}.`
+  const reporting = `${count('reporting')} of ${hosts.length} ${hostsCounted(away)} report`
+  const parts = [reporting, quiet.length === 0 ? 'none is late or silent' : quiet.join(', '), awayWords(away)]
+  return `${parts.filter((part) => part !== null).join('; ')}.`
 }
 
 function matches(host: HostSummary, words: string): boolean {
@@ -69,7 +72,7 @@ export function HostsPage(): ReactNode {
     <div data-testid="page-hosts">
       <Headline
         kicker={<h1>Hosts</h1>}
-        sentence={all === undefined ? undefined : sentenceOf(all)}
+        sentence={all === undefined ? undefined : sentenceOf(all, query.data?.away)}
         aside={
           <>
             <LabelsUpload />

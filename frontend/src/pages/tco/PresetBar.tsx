@@ -2,6 +2,7 @@ import { Button, Skeleton, Tooltip } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import type { ScenarioPresets } from '../../api/_generated/schema'
+import { awayWords } from '../../lib/fleet/hostsAway'
 import type { TcoSearch } from '../../lib/url/tcoUrl'
 import { formatCount, formatRatio, threeDigits } from '../../lib/units/units'
 import { Prose } from '../../ui/text/Prose'
@@ -55,7 +56,12 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
   )
 })
 
-function subjectWords({ subject, n_hosts: hosts, dram_gb: dram, slow_gb: slow, ...rest }: ScenarioPresets): string {
+function subjectWords(presets: ScenarioPresets): string {
+  const away = awayWords(presets.away)
+  return away === null ? memoryWords(presets) : `${memoryWords(presets)}; ${away}`
+}
+
+function memoryWords({ subject, n_hosts: hosts, dram_gb: dram, slow_gb: slow, ...rest }: ScenarioPresets): string {
   const whose = subject === 'fleet' ? 'Your fleet' : subject
   const counted = `${formatCount(hosts)} ${rest.simulated ? 'simulated or recorded ' : ''}${hosts === 1 ? 'host' : 'hosts'}`
   if (dram === null || slow === null) return `${whose}: ${counted}`

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { HostsAway } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
 
@@ -6,10 +7,17 @@ import { readAll } from '../base/pages'
 export function hostsQuery(refreshMs: number | null, service?: string) {
   return queryOptions({
     queryKey: ['hosts', service],
-    queryFn: ({ signal }) =>
-      readAll((cursor) =>
-        dataOf(client.GET('/v1/hosts', { params: { query: { limit: 1000, cursor, service } }, signal })),
-      ),
+    queryFn: async ({ signal }) => {
+      let away: HostsAway | undefined
+      const hosts = await readAll(async (cursor) => {
+        const page = await dataOf(
+          client.GET('/v1/hosts', { params: { query: { limit: 1000, cursor, service } }, signal }),
+        )
+        away ??= page.away
+        return page
+      })
+      return { ...hosts, away }
+    },
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,

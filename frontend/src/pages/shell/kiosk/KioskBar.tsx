@@ -2,6 +2,7 @@ import { UnstyledButton } from '@mantine/core'
 import { IconClockExclamation } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { fleetGridQuery } from '../../../api/queries/fleet/fleet'
+import { awayWords, hostsCounted } from '../../../lib/fleet/hostsAway'
 import { formatAgo, formatLocal, zoneName } from '../../../lib/units/time'
 import { liveRefreshMs } from '../../../lib/url/timeRange'
 import { useNow } from '../time/useNow'
@@ -16,6 +17,7 @@ export function KioskBar({ onLeave }: { onLeave: () => void }) {
   const now = useNow(5_000)
   const hosts = query.data?.hosts.filter(({ state }) => state !== 'retired') ?? []
   const reporting = hosts.filter(({ state }) => state === 'reporting').length
+  const away = awayWords(query.data?.away)
   const at = query.data === undefined ? null : new Date(query.dataUpdatedAt)
   const isOld = at !== null && now.getTime() - at.getTime() > staleRefreshes * liveRefreshMs
   const stale = isOld
@@ -28,12 +30,13 @@ export function KioskBar({ onLeave }: { onLeave: () => void }) {
       <strong>Tierscope</strong>
       <span>{at === null ? 'Loading data' : `Data of ${formatLocal(at)} ${zoneName(at)}`}</span>
       {stale === null ? (
-        hosts.length > 0 && <span>{`${reporting} of ${hosts.length} hosts reporting`}</span>
+        hosts.length > 0 && <span>{`${reporting} of ${hosts.length} ${hostsCounted(query.data?.away)} reporting`}</span>
       ) : (
         <span className={classes.stale} role="alert">
           <IconClockExclamation size={15} aria-hidden /> {stale}
         </span>
       )}
+      {away !== null && <span className={classes.stale}>{away}</span>}
       <UnstyledButton className={classes.leave} onClick={onLeave}>
         Leave (Esc)
       </UnstyledButton>
