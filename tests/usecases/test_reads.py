@@ -24,12 +24,10 @@ from tierscope.core.embedded.state import ComponentState, InstanceState
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
-from tierscope.domain.base.pages import Page
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
 from tierscope.usecases.fleet.grid import GridReads
-from tierscope.usecases.fleet.host_summaries import HostSummary
-from tierscope.usecases.fleet.hosts import HostReads
+from tierscope.usecases.fleet.hosts import HostPage, HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.operate.status import StatusReads
@@ -77,9 +75,7 @@ def feed(
     return host
 
 
-def hosts(
-    context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None
-) -> Page[HostSummary]:
+def hosts(context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None) -> HostPage:
     reads = HostReads(context)
     return reads.list(limit=limit, cursor=cursor, state=state, service=None, origin=None, labels=[])
 

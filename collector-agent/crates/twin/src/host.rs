@@ -14,9 +14,6 @@ use crate::promotion::{self, MODE_NORMAL, MODE_TIERING, PromotionControl};
 use crate::service::{Activity, HostService};
 use crate::tally::Tally;
 
-/// Births of all populations take turns in this many rounds, so that none finds DRAM full because of its name.
-const ROUNDS: usize = 64;
-
 /// A host with its state.
 #[derive(Debug)]
 pub struct Host {
@@ -291,11 +288,11 @@ impl Host {
             };
             let start = draws.named("free").bits(index as u64) as usize;
             let excess = population.allocated() - kept;
-            free(&mut placing, index, excess, start);
+            placing.free_some(index, excess, start);
             let renewed = renewed[index].min(placing.populations[index].allocated());
-            free(&mut placing, index, renewed, start.wrapping_mul(31));
+            placing.free_some(index, renewed, start.wrapping_mul(31));
         }
-        give_birth(&mut placing, &wanted, step);
+        placing.give_birth(&wanted);
         placing.balance();
     }
 
@@ -626,47 +623,6 @@ fn empty_interval() -> ServiceInterval {
         gap_pages: vec![[0; GAPS]; KINDS],
         touched_pages: [0; KINDS],
         off_dram_ops_per_s: [None; 2],
-    }
-}
-
-fn free(placing: &mut Placing<'_>, index: usize, pages: usize, start: usize) {
-    let mut next = start;
-    for _ in 0..pages {
-        let population = &placing.populations[index];
-        let Some(unit) = population.find(next % population.len(), |place| place != Place::Absent) else {
-            return;
-        };
-        placing.free(index, unit);
-        next = unit.wrapping_mul(7919).wrapping_add(start) ^ unit;
-    }
-}
-
-/// Allocates up to what is wanted, all populations in turn.
-fn give_birth(placing: &mut Placing<'_>, wanted: &[usize], step: u32) {
-    let missing: Vec<usize> = wanted
-        .iter()
-        .zip(placing.populations.iter())
-        .map(|(wanted, population)| wanted.saturating_sub(population.allocated()))
-        .collect();
-    let mut done = vec![0; missing.len()];
-    for round in 1..=ROUNDS {
-        for (index, missing) in missing.iter().enumerate() {
-            while done[index] < missing * round / ROUNDS {
-                done[index] += 1;
-                let population = &mut placing.populations[index];
-                let has_free = population.allocated() < population.len();
-                let freed = if has_free {
-                    population.find(0, |place| place == Place::Absent)
-                } else {
-                    None
-                };
-                let unit = population.allocate(step, freed);
-                if placing.allocate(index, unit).is_some() {
-                    let (kind, pages) = (placing.populations[index].kind.index(), placing.memory.unit);
-                    placing.tallies[placing.populations[index].service].born[kind] += pages;
-                }
-            }
-        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::tally::Tally;
 
 /// Steps of promotion after a demotion that count as a return are those within this time.
 const RETURN_WITHIN_S: f64 = 600.0;
+/// Births of all populations take turns in this many rounds, so that none finds DRAM full because of its name.
+const ROUNDS: usize = 64;
 
 /// What the settings allow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -173,6 +175,48 @@ impl<'a> Placing<'a> {
         tally.freed[kind.index()] += pages;
         if place != Place::Out {
             tally.freed_resident[kind.index()] += pages;
+        }
+    }
+
+    /// Frees some pages of a population, here and there from `start` on.
+    pub fn free_some(&mut self, population: usize, pages: usize, start: usize) {
+        let mut next = start;
+        for _ in 0..pages {
+            let owner = &self.populations[population];
+            let Some(unit) = owner.find(next % owner.len(), |place| place != Place::Absent) else {
+                return;
+            };
+            self.free(population, unit);
+            next = unit.wrapping_mul(7919).wrapping_add(start) ^ unit;
+        }
+    }
+
+    /// Allocates up to what is wanted, all populations in turn.
+    pub fn give_birth(&mut self, wanted: &[usize]) {
+        let missing: Vec<usize> = wanted
+            .iter()
+            .zip(self.populations.iter())
+            .map(|(wanted, population)| wanted.saturating_sub(population.allocated()))
+            .collect();
+        let mut done = vec![0; missing.len()];
+        for round in 1..=ROUNDS {
+            for (index, missing) in missing.iter().enumerate() {
+                while done[index] < missing * round / ROUNDS {
+                    done[index] += 1;
+                    let population = &mut self.populations[index];
+                    let has_free = population.allocated() < population.len();
+                    let freed = if has_free {
+                        population.find(0, |place| place == Place::Absent)
+                    } else {
+                        None
+                    };
+                    let unit = population.allocate(self.step, freed);
+                    if self.allocate(index, unit).is_some() {
+                        let (kind, pages) = (self.populations[index].kind.index(), self.memory.unit);
+                        self.tallies[self.populations[index].service].born[kind] += pages;
+                    }
+                }
+            }
         }
     }
 
