@@ -76,7 +76,7 @@ $(SITE): $(PYTHON_STAMP) $(SITE_SOURCES)
 down: ## Stop what `make up` and `make demo` started
 	@if [ -x $(BIN)/tierscope ]; then $(BIN)/tierscope down; else echo "Nothing was running."; fi
 
-test: $(PYTHON_STAMP) $(FRONTEND) ## Run the tests: Rust, Python with servers and browser, dashboard; 15 minutes on two cores
+test: $(PYTHON_STAMP) $(FRONTEND) ## Run the tests: Rust, Python with servers and browser, dashboard
 	@deploy/dev/test.sh
 
 test-long: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the long cases that `make test` leaves out; continuous integration runs both
