@@ -69,4 +69,5 @@ def test_pages_say_how_many_nodes_they_are_of_and_draw_the_rest(browser: Browser
         assert (found.refused, found.unsettled, found.unreadable) == ([], [], [])
         assert contradictions(found.told, found.told_again) == []
     assert [line for line in all_there.logged + one_away.logged if "503" not in line] == []
-    assert all_there.drawn == one_away.drawn
+    # Meanwhile more may have come to be told: what was drawn is drawn.
+    assert all_there.drawn <= one_away.drawn
