@@ -86,9 +86,19 @@ impl State<'_> {
                 _ => None,
             });
         }
+        self.next_listed(None, with_current)
+    }
+
+    /// The next page of DRAM by when it was touched: of one tenant, or of all.
+    pub(crate) fn next_listed(
+        &mut self,
+        tenant: Option<usize>,
+        with_current: bool,
+    ) -> Option<Victim> {
         let wanted = VictimFilter {
             with_current,
             file_first: self.params.cache_trim_mode,
+            tenant,
             ..VictimFilter::of_tier(
                 self.trace,
                 &self.pages,
@@ -97,7 +107,11 @@ impl State<'_> {
                 self.now,
             )
         };
-        self.demotable.next(wanted)
+        let demotable = match tenant {
+            Some(tenant) => &mut self.groups[tenant].demotable,
+            None => &mut self.demotable,
+        };
+        demotable.next(wanted)
     }
 
     /// A page that the kernel's lists named.

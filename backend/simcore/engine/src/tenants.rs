@@ -10,7 +10,7 @@
 use crate::page::Tier;
 use crate::state::State;
 use crate::tenant::{Group, TenantInterval};
-use crate::victims::{Victim, VictimFilter, Victims};
+use crate::victims::{Victim, Victims};
 
 impl State<'_> {
     /// Forgets what the interval before took.
@@ -51,7 +51,7 @@ impl State<'_> {
         for respects_low in [true, false] {
             let mut tried = 0_u64;
             while let Some(tenant) = self.next_tenant(respects_low, tried) {
-                if let Some(found) = self.next_of_tenant(tenant, with_current) {
+                if let Some(found) = self.next_listed(Some(tenant), with_current) {
                     return Some(found);
                 }
                 tried |= 1 << tenant;
@@ -82,22 +82,6 @@ impl State<'_> {
         best.map(|(tenant, _)| tenant)
     }
 
-    fn next_of_tenant(&mut self, tenant: usize, with_current: bool) -> Option<Victim> {
-        let wanted = VictimFilter {
-            with_current,
-            file_first: self.params.cache_trim_mode,
-            tenant: Some(tenant),
-            ..VictimFilter::of_tier(
-                self.trace,
-                &self.pages,
-                &self.inactive,
-                Tier::Dram,
-                self.now,
-            )
-        };
-        self.groups[tenant].demotable.next(wanted)
-    }
-
     /// Demotes of each tenant what it has of DRAM beyond its limit, and takes back promotions that others would pay for.
     pub(crate) fn enforce_limits(&mut self) {
         for tenant in 0..self.groups.len() {
@@ -105,7 +89,7 @@ impl State<'_> {
                 continue;
             };
             while self.groups[tenant].out.used[Tier::Dram as usize] > most
-                && let Some(victim) = self.next_of_tenant(tenant, true)
+                && let Some(victim) = self.next_listed(Some(tenant), true)
                 && self.free(Tier::Slow) >= self.trace.size(victim.page) as i64
             {
                 self.lower(victim);
