@@ -89,6 +89,8 @@ JOBS = (
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
 OF_THE_FLEET = (SERVICE_HEAT_1H, SERVICE_MOVES_1H, FLEET_MOVES, SERVICE_HEAT_1D)
 """What is made of hosts of several servers, where a fleet has them: made and kept by the coordinator."""
+OF_ONE_HOST = [job.kind for job in JOBS if job not in OF_THE_FLEET and not job.by_prometheus]
+"""Kinds of work on a host's own rows: the subject of a mark is the host."""
 
 
 def due_table(now: datetime, held: timedelta = timedelta()) -> dict[str, datetime]:

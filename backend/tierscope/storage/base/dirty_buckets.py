@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.jobs import OF_ONE_HOST
 from tierscope.storage.tables import marks
 
 
@@ -206,17 +207,12 @@ def pending_buckets(
 
 
 def backlog(
-    session: ReadSession,
-    *,
-    now: datetime,
-    due: Mapping[str, datetime],
-    enrolled_after: datetime | None = None,
-    of_hosts: Sequence[str] = (),
+    session: ReadSession, *, now: datetime, due: Mapping[str, datetime], enrolled_after: datetime | None = None
 ) -> Backlog:
     """Count marks whose buckets are due: by kind, those that start before the moment that `due` names.
 
-    A mark that was made while its bucket was open waits only from when the bucket became due. Of the kinds `of_hosts`,
-    whose subjects are hosts, those of hosts that enrolled after a moment alone, where one is given.
+    A mark that was made while its bucket was open waits only from when the bucket became due. Of work on one
+    host's rows, that of hosts that enrolled after a moment alone, where one is given.
     """
     statement = text(
         "SELECT count(*), min(greatest(m.created_at, m.bucket + (CAST(:now AS timestamptz) - d.moment))) FROM marks m"
@@ -225,7 +221,7 @@ def backlog(
         " LEFT JOIN hosts h ON m.kind = ANY(:of_hosts) AND h.id = m.subject_id"
         " WHERE h.id IS NULL OR h.enrolled_at > CAST(:after AS timestamptz)"
     )
-    kept = list(of_hosts) if enrolled_after is not None else []
+    kept = OF_ONE_HOST if enrolled_after is not None else []
     values = {"now": now, "kinds": list(due), "moments": list(due.values()), "of_hosts": kept, "after": enrolled_after}
     count, oldest = session.execute(statement, values).one()
     return Backlog(int(count), oldest)

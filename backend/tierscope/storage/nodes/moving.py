@@ -8,15 +8,13 @@ from psycopg import sql
 from sqlalchemy import Table, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.base.jobs import JOBS, OF_THE_FLEET
+from tierscope.domain.base.jobs import OF_ONE_HOST
 from tierscope.storage.base.live_rows import PACKED_TABLES
 from tierscope.storage.base.numbering import copy_rows
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.nodes.placement import OF_HOSTS, Placement, Span
 from tierscope.storage.tables import TIME_TABLES, hosts, layouts, ledger_trusts, marks, objects, services
 
-_KINDS = [job.kind for job in JOBS if job not in OF_THE_FLEET and not job.by_prometheus]
-"""Work on a host's own rows, whose marks go where it goes. Work of the fleet is found wherever its mark is."""
 _TIMED = frozenset(entry.table for entry in TIME_TABLES)
 _EDGES = [f"{entry.table.name}_from" for entry in PACKED_TABLES]
 _COUNTED_OBJECTS = "stored_at IS NOT NULL AND forgotten_at IS NULL"
@@ -143,7 +141,7 @@ def read_marks(source: ReadSession, span: Span) -> list[Mark]:
         "SELECT kind, subject_id, service_id, bucket, created_at FROM marks"
         " WHERE subject_id >= :first AND subject_id < :beyond AND kind = ANY(:kinds) ORDER BY id"
     )
-    return [Mark(*row) for row in source.execute(statement, _bounds(span) | {"kinds": _KINDS})]
+    return [Mark(*row) for row in source.execute(statement, _bounds(span) | {"kinds": OF_ONE_HOST})]
 
 
 def store_anew(source: ReadSession, target: WriteTransaction, span: Span, waiting: Iterable[Mark]) -> None:
@@ -177,7 +175,7 @@ def delete_hosts(transaction: WriteTransaction, span: Span) -> int:
     take_time(transaction)
     deleted = transaction.execute(
         text("DELETE FROM marks WHERE subject_id >= :first AND subject_id < :beyond AND kind = ANY(:kinds)"),
-        _bounds(span) | {"kinds": _KINDS},
+        _bounds(span) | {"kinds": OF_ONE_HOST},
     ).rowcount
     for table, key in reversed(OF_HOSTS.items()):
         statement = text(f'DELETE FROM "{table.name}" WHERE {_within(key)}')  # noqa: S608

@@ -8,7 +8,7 @@ from typing import Any
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.domain.base.buckets import DAY_US
-from tierscope.domain.base.jobs import COUNTERS, JOBS, METRICS_1D_PACK, METRICS_PACK, OF_THE_FLEET, due_table
+from tierscope.domain.base.jobs import COUNTERS, METRICS_1D_PACK, METRICS_PACK, due_table
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.live_rows import PACKED_TABLES
 from tierscope.storage.fleet.sending import longest_held_seconds
@@ -60,7 +60,6 @@ MOST_LAG_S = 60.0
 MOST_CLOSING_S = 600.0
 """And while closed buckets of ten minutes are worked off before the next ones are due."""
 _RECENTLY = timedelta(minutes=5)
-_OF_ONE_HOST = [job.kind for job in JOBS if job not in OF_THE_FLEET and not job.by_prometheus]
 MINUTES_OF_DAY = 1440
 
 
@@ -96,16 +95,9 @@ class LoadFigures:
         now = self._clock()
         with self._database.read() as session:
             held = timedelta(seconds=longest_held_seconds(session))
-            waiting = backlog(
-                session, now=now, due=due_table(now, held), enrolled_after=enrolled_after, of_hosts=_OF_ONE_HOST
-            )
-            newest = backlog(
-                session,
-                now=now,
-                due={COUNTERS.kind: COUNTERS.due_before(now)},
-                enrolled_after=enrolled_after,
-                of_hosts=_OF_ONE_HOST,
-            )
+            waiting = backlog(session, now=now, due=due_table(now, held), enrolled_after=enrolled_after)
+            newest_due = {COUNTERS.kind: COUNTERS.due_before(now)}
+            newest = backlog(session, now=now, due=newest_due, enrolled_after=enrolled_after)
             ends = newest_ledger_ends(session, now - _RECENTLY, enrolled_after)
         behind = max(((sample - row).total_seconds() for sample, row in ends), default=0.0)
         return Lag(waiting.pending, _since(newest.oldest_at, now), _since(waiting.oldest_at, now), max(behind, 0.0))
