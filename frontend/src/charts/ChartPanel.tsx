@@ -67,7 +67,7 @@ const leastWidth = 640
 export function ChartPanel(props: ChartPanelProps) {
   const { name, title, label, hint, load, figure, empty, height, evidence, controls, onTimeZoom, onRelayout } = props
   const { ghost = null } = props
-  const drawnGhost = ghost !== null && ghost.missing === null ? [{ label: ghost.label, dashed: true }] : []
+  const drawnGhost = ghost !== null && ghost.missing === null ? [{ label: ghost.label, line: 'dashed' as const }] : []
   const legend = props.legend === undefined ? undefined : [...props.legend, ...drawnGhost]
   const [asTable, setAsTable] = useState(false)
   const theme = useChartTheme()

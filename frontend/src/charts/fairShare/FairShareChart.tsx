@@ -41,7 +41,7 @@ export function FairShareChart({ answer, load, marks, onTimeZoom }: FairShareCha
       evidence={answer?.held_bytes}
       legend={[
         ...lines.map(({ name, colour }) => ({ label: name, colour })),
-        ...(lines.some(({ fair }) => fair !== undefined) ? [{ label: 'fair share', dashed: true }] : []),
+        ...(lines.some(({ fair }) => fair !== undefined) ? [{ label: 'fair share', line: 'dashed' as const }] : []),
       ]}
       onTimeZoom={onTimeZoom}
     />

@@ -4,7 +4,7 @@ import type { LoadState } from '../../lib/loadState'
 import type { SwapQuantity } from '../../lib/url/simulatorUrl'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
-import { deviceLines, swapDevicesFigure, swapQuantities } from './figure'
+import { deviceLines, familyOf, swapDevicesFigure, swapQuantities } from './figure'
 
 interface SwapDevicesChartProps {
   answer: SwapDevices | undefined
@@ -32,7 +32,7 @@ export function SwapDevicesChart({ answer, quantity, load, controls }: SwapDevic
       figure={figure}
       height={340}
       controls={controls}
-      legend={lines.map(({ label, colour, device }) => ({ label, colour, dashed: !device.startsWith('block') }))}
+      legend={lines.map(({ label, colour, device }) => ({ label, colour, line: familyOf(device).legend }))}
       empty={
         answer !== undefined && lines.length === 0
           ? { title: 'No device has this figure', next: 'Choose another quantity or load.' }

@@ -17,13 +17,14 @@ export const swapQuantities = {
 
 /** How a family of devices is drawn: told apart by line and mark, not by colour alone. */
 const families = {
-  block: { dash: 'solid', symbol: 'circle' },
-  zns: { dash: 'dash', symbol: 'diamond' },
-  zram: { dash: 'dot', symbol: 'square' },
-  zswap: { dash: 'dot', symbol: 'square' },
+  block: { dash: 'solid', legend: undefined, symbol: 'circle' },
+  zns: { dash: 'dash', legend: 'dashed', symbol: 'diamond' },
+  zram: { dash: 'dot', legend: 'dotted', symbol: 'square' },
+  zswap: { dash: 'dot', legend: 'dotted', symbol: 'square' },
 } as const
 
-function familyOf(device: string): (typeof families)[keyof typeof families] {
+/** How the family of a device is drawn, in the chart and in its legend. */
+export function familyOf(device: string): (typeof families)[keyof typeof families] {
   const name = device.split('_')[0] ?? ''
   return name in families ? families[name as keyof typeof families] : families.block
 }

@@ -81,6 +81,7 @@ export function ServicePage(): ReactNode {
                 </span>
               )}
               {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
+              {service !== undefined && <span>now</span>}
               {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
             </>
           }

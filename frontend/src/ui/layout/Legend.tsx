@@ -1,14 +1,14 @@
 import classes from './Legend.module.css'
 
 /**
- * One entry of a legend; `hatched` entries show the hatching of what was not collected, `dashed` ones the lines of what
- * a chart is compared with, `striped` ones bars with stripes.
+ * One entry of a legend; `hatched` entries show the hatching of what was not collected, those with a `line` how it is
+ * drawn, `striped` ones bars with stripes.
  */
 export interface LegendItem {
   label: string
   colour?: string
   hatched?: boolean
-  dashed?: boolean
+  line?: 'dashed' | 'dotted' | undefined
   striped?: boolean | undefined
 }
 
@@ -18,7 +18,7 @@ export function Legend({ items }: { items: LegendItem[] }) {
     <ul className={classes.legend}>
       {items.map((item) => (
         <li key={item.label} className={classes.item}>
-          {item.dashed && <span className={classes.dash} />}
+          {item.line !== undefined && <span className={classes.line} style={{ borderTopStyle: item.line }} />}
           {(item.colour !== undefined || item.hatched) && (
             <span
               className={item.hatched ? `${classes.swatch} ts-hatch-swatch` : classes.swatch}
