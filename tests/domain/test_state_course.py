@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger
-from tierscope.domain.ledger.course import Course, follow, join_courses, newest_part
+from tierscope.domain.ledger.course import Course, follow, join_courses, newest_hour, newest_part
 
 HOUR_ROWS = 60
 PAGES = 10_000
@@ -131,3 +131,14 @@ def test_newest_part_is_ten_minutes_where_slow_accesses_are_measured() -> None:
     assert len(newest_part(hours(0.02)).times_s) == 10
     assert len(newest_part(hours(np.nan, np.nan)).times_s) == 60
     assert len(newest_part(hours(0.02).rows(slice(0, 3))).times_s) == 3
+
+
+def test_the_newest_hour_ends_with_the_newest_row_and_holds_none_from_before_a_gap() -> None:
+    ledger = hours(0.02, 0.02)
+    newest = newest_hour(ledger)
+    assert newest.times_s.tolist() == ledger.times_s[HOUR_ROWS:].tolist()
+    away = ledger.times_s.copy()
+    away[: HOUR_ROWS + 44] -= 86_400.0
+    returned = newest_hour(Ledger(away, ledger.dt_seconds, ledger.values, ledger.present, ledger.cause))
+    assert returned.times_s.tolist() == ledger.times_s[HOUR_ROWS + 44 :].tolist()
+    assert len(newest_hour(ledger.rows(ledger.times_s < 0)).times_s) == 0

@@ -14,10 +14,11 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.figures import Window
+from tierscope.storage.base.dirty_buckets import count_waiting
 from tierscope.storage.ledger.fleet import read_fleet_moves, replace_fleet_moves, sum_minutes
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.overview import FleetReads
-from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
+from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes, read_waiting
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = day_before()
@@ -47,7 +48,7 @@ def test_stored_minutes_are_those_of_the_ledgers(database: Database) -> None:
 def test_sums_over_hosts_are_those_of_their_own_rates(database: Database) -> None:
     grid = make_grid(Window(*SPAN), interval_s=60.0, max_points=3)
     with database.read() as session:
-        moves, _ = move_series(read_fleet_minutes(session, grid), (), grid)
+        moves, _ = move_series(read_fleet_minutes(session, grid), (), grid, np.zeros(3))
     # Sample i has counted 7,000,000 + i * i promotions.
     at = np.array([10, 20, 30])
     one = ((at**2) - (at - 10) ** 2) / 600
@@ -90,3 +91,33 @@ def test_ten_minutes_without_a_ledger_have_no_row(database: Database) -> None:
         assert transaction.execute(text("SELECT ts FROM fleet_moves")).scalars().all() == [
             SPAN[0] + timedelta(minutes=10)
         ]
+
+
+def test_a_total_that_lacks_hosts_is_not_told_until_workers_have_summed_them(database: Database) -> None:
+    reads = FleetReads(ReadContext(database, lambda: SPAN[1] + timedelta(minutes=30), Settings()))
+    whole = reads.overview(from_="-1h", to=None, max_points=6)
+    assert whole.moves_missing is None
+    assert [value is not None for value in whole.moves[0].values] == [True] * 3 + [False] * 3
+    send_counters(database, enrol(database, name="node-4"), START, list(range(11, 20)))
+    partial = reads.overview(from_="-1h", to=None, max_points=6)
+    assert [value is not None for value in partial.moves[0].values] == [True, False, True] + [False] * 3
+    assert partial.moves_missing == (
+        "1 of 6 steps are not shown yet: workers still sum up what 1 host sent, and a total without them would be too"
+        " low."
+    )
+    drain(database)
+    late = reads.overview(from_="-1h", to=None, max_points=6)
+    assert late.moves_missing is None
+    summed, before = late.moves[0].values[1], whole.moves[0].values[1]
+    assert summed is not None
+    assert before is not None
+    assert summed > before
+
+
+def test_waiting_hosts_are_counted_by_step_up_to_a_limit(database: Database) -> None:
+    grid = make_grid(Window(*SPAN), interval_s=60.0, max_points=3)
+    send_counters(database, enrol(database, name="node-4"), START, list(range(11, 20)))
+    with database.read() as session:
+        assert count_waiting(session, "counters", since=SPAN[0], before=SPAN[1], most=0) is None
+        waiting = read_waiting(session, grid, now=SPAN[1] + timedelta(hours=1))
+    assert waiting.tolist() == [0, 1, 0]

@@ -1328,6 +1328,7 @@ class FleetOverview(TypedDict):
     memory_bytes: Figure
     moves: list[Series]
     moves_axis: TimeAxis
+    moves_missing: str | None
     promotion_pages_per_s: Figure
     psi: list[Series]
     psi_memory_some_ratio: Figure

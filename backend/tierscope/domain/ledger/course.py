@@ -19,6 +19,7 @@ PART_SECONDS = 600.0
 """A part where the share of slow accesses is measured: each says whether it was good."""
 BLIND_PART_SECONDS = 3600.0
 """A part elsewhere: the scanner goes over memory slowly, and what it did not go over is not known."""
+_HOUR_SECONDS = 3600.0
 MOST_PARTS = 288
 HELD_MIN = 0.20
 """Share of the time from which a state is the window's [A]."""
@@ -81,6 +82,13 @@ def follow(
     seconds = [span.end_s - span.start_s for span in spans] or [0.0]
     held = _held(zip((verdict.word for verdict in judged), seconds, strict=True))
     return Course(_verdict(held, judged, seconds), held if spans else (), _joined(spans))
+
+
+def newest_hour(ledger: Ledger) -> Ledger:
+    """The rows that end within an hour of the newest one: none from before a gap, however few there are."""
+    return (
+        ledger if not len(ledger.times_s) else ledger.rows(ledger.times_s > ledger.times_s[-1] - _HOUR_SECONDS + 1e-3)
+    )
 
 
 def newest_part(ledger: Ledger) -> Ledger:

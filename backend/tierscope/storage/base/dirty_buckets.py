@@ -206,6 +206,19 @@ def pending_buckets(
     return {(row.subject_id, row.bucket) for row in session.execute(statement)}
 
 
+def count_waiting(
+    session: ReadSession, kind: str, *, since: datetime, before: datetime, most: int
+) -> dict[datetime, int] | None:
+    """How many subjects have marks of `kind`, by bucket in [since, before) with any; None for more than `most`."""
+    statement = text(
+        "SELECT bucket, count(DISTINCT subject_id) AS waiting, count(*) AS marks FROM (SELECT bucket, subject_id"
+        " FROM marks WHERE kind = :kind AND bucket >= :since AND bucket < :before LIMIT :limit) AS m GROUP BY bucket"
+    )
+    values = {"kind": kind, "since": since, "before": before, "limit": most + 1}
+    rows = session.execute(statement, values).all()
+    return None if sum(row.marks for row in rows) > most else {row.bucket: row.waiting for row in rows}
+
+
 def backlog(
     session: ReadSession, *, now: datetime, due: Mapping[str, datetime], enrolled_after: datetime | None = None
 ) -> Backlog:

@@ -28,7 +28,7 @@ from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
 from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.fleet.overview_hosts import read_hosts_together
-from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes
+from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes, read_waiting, tell_missing
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
 from tierscope.usecases.heat.class_lines import class_lines
 from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
@@ -93,6 +93,9 @@ class FleetOverview:
     moves_axis: TimeAxis
     moves: tuple[Series, ...]
     psi: tuple[Series, ...]
+    moves_missing: Annotated[
+        str | None, Described("Why `moves` and `psi` lack steps for which counters have arrived; null: they lack none.")
+    ]
 
 
 class FleetReads:
@@ -117,11 +120,12 @@ class FleetReads:
             heats = read_heat_now(session, now=now)
             lines = summarise_services(session, services, heats, now=now, columns=columns)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
+            waiting = read_waiting(session, moves_grid, now=now)
             minutes = read_fleet_minutes(session, moves_grid)
             away = read_hosts_away(session)
         fleet_heat = fleet_figures(list(heats.values()), now=now)
         heat = fleet_heat.weighted
-        moves, psi = move_series(minutes, hosts.ledgers, moves_grid)
+        moves, psi = move_series(minutes, hosts.ledgers, moves_grid, waiting)
         attention = hosts.attention
         numbers = FleetNumbers(
             heat,
@@ -165,6 +169,7 @@ class FleetReads:
             moves_axis=moves_grid.axis(),
             moves=moves,
             psi=psi,
+            moves_missing=tell_missing(minutes, waiting, moves_grid),
         )
 
 

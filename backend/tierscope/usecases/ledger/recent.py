@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.host_facts import HostFacts
 from tierscope.domain.ledger import Ledger, Plan, Verdict, block_ledger, judge, plan_host
-from tierscope.domain.ledger.course import newest_part
+from tierscope.domain.ledger.course import newest_hour, newest_part
 from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.recent import read_recent
 from tierscope.storage.counters.schemas import read_layouts
@@ -22,11 +22,11 @@ LEDGER_SPAN = kept("counters_packed")
 def recent_ledgers(
     session: ReadSession, rows: Sequence[HostRow], facts: Mapping[int, HostFacts], *, now: datetime
 ) -> dict[int, Ledger]:
-    """Up to sixty of the newest intervals of each host. Hosts without any are left out."""
+    """The newest hour of each host, of at most its sixty newest intervals. Hosts without any are left out."""
     if not rows:
         return {}
     found = {
-        stored.host_id: stored.ledger
+        stored.host_id: newest_hour(stored.ledger)
         for stored in read_newest(session, [row.id for row in rows], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
         if len(stored.ledger.times_s)
     }

@@ -22,6 +22,7 @@ from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
 from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED
 from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.ledger import Ledger, concatenate
+from tierscope.domain.ledger.course import newest_hour
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.domain.ledger.states import WHOLE_RECORDING_SECONDS
 from tierscope.storage.base import dirty_buckets
@@ -167,7 +168,7 @@ class OpenBuckets:
                 recorded_s=kept.recorded_s,
             )
             looked_at = added.add(part, judge, rows)
-            newest = rows.rows(slice(-RECENT_ROWS, None))
+            newest = newest_hour(rows.rows(slice(-RECENT_ROWS, None)))
             same = looked_at >= len(newest.times_s) and judge.last_verdict is not None
             verdict = judge.last_verdict if same and judge.last_verdict else judge_recent(newest, facts)
             recent.append(recent_row(part.host_id, newest, verdict, kept.inventory, built_at=now))

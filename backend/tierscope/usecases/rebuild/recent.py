@@ -8,6 +8,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.ledger import Ledger, Verdict
+from tierscope.domain.ledger.course import newest_hour
 from tierscope.domain.ledger.figures import FLOWS, RATES, RateSum, rate_of
 from tierscope.storage.fleet.recent import HostRecent, replace_recent
 from tierscope.storage.ledger.rows import read_newest
@@ -18,7 +19,7 @@ def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mappi
     """Store what the host's newest ledger rows and its newest inventory say."""
     now = utc_now()
     stored = read_newest(transaction, [host_id], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
-    ledger = next((part.ledger for part in stored if len(part.ledger.times_s)), None)
+    ledger = next((newest_hour(part.ledger) for part in stored if len(part.ledger.times_s)), None)
     verdict = judge_recent(ledger, read_facts(inventory))
     replace_recent(transaction, [recent_row(host_id, ledger, verdict, inventory, built_at=now)])
 

@@ -5954,6 +5954,11 @@ export interface components {
             /** Moves */
             moves: components["schemas"]["Series"][];
             moves_axis: components["schemas"]["TimeAxis"];
+            /**
+             * Moves Missing
+             * @description Why `moves` and `psi` lack steps for which counters have arrived; null: they lack none.
+             */
+            moves_missing: string | null;
             promotion_pages_per_s: components["schemas"]["Figure"];
             /** Psi */
             psi: components["schemas"]["Series"][];

@@ -130,6 +130,7 @@ export function FleetPage(): ReactNode {
                 name="fleet-moves"
                 title="Tier moves"
                 label="Tier moves of all hosts over time"
+                hint={fleet?.moves_missing ?? undefined}
                 load={load}
                 axis={fleet?.moves_axis}
                 lines={moves}
@@ -147,6 +148,7 @@ export function FleetPage(): ReactNode {
                 name="fleet-psi"
                 title="Memory pressure"
                 label="Memory pressure of all hosts over time"
+                hint={fleet?.moves_missing ?? undefined}
                 load={load}
                 axis={fleet?.moves_axis}
                 lines={pressure}
