@@ -11,7 +11,10 @@ from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.tco.scenario import GIB
+from tierscope.storage.fleet.hosts import read_inventories
+from tierscope.storage.fleet.memory import group_memory
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.presets import LABELS, ScenarioPresetReads, ScenarioPresets
 from tierscope.usecases.tco.reads import TcoReads
@@ -80,6 +83,20 @@ def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(histories: Hi
     assert cxl.options[0].loss == ServiceLoss(kind="service", service=service)
     costed = TcoReads(context_of(database), ServiceFacts(context_of(database))).evaluate(cxl, draws=100, seed=1)
     assert [item.what for item in costed.missing] == ["dram price"], "the loss is known, the price is asked for"
+
+
+def test_hosts_of_a_kind_are_one_group_once_a_worker_has_summed_them(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=2, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
+    with database.write() as transaction:
+        assert [group.hosts for group in group_memory(transaction)] == [1, 1, 1]
+        alone = read(database)
+        examples = [group.example for group in group_memory(transaction)]
+        for host_id, (_, body) in read_inventories(transaction, examples).items():
+            rebuild_recent(transaction, host_id, body)
+        assert [group.hosts for group in group_memory(transaction)] == [2, 1]
+    together = read(database)
+    assert (together.n_hosts, together.n_hosts_known, together.dram_gb) == (3, 3, pytest.approx(512 / 3))
+    assert together == alone
 
 
 def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histories) -> None:

@@ -13,7 +13,8 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS
-from tierscope.storage.fleet.hosts import HostFilter, HostRow, list_hosts, read_inventories
+from tierscope.storage.fleet.hosts import read_inventories
+from tierscope.storage.fleet.memory import group_memory
 from tierscope.storage.fleet.services import ServiceRow, count_hosts, find_service, list_services
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
@@ -33,6 +34,8 @@ from tierscope.usecases.tco.scenarios import starting_point
 
 MOST_ADVISED = 4
 """Services of a fleet whose advice is read: those with the most hosts. Advice of a large service takes seconds."""
+MOST_GROUPS = 2_000
+"""Groups of hosts of a kind whose inventory is read, the largest first: hosts of further ones state no memory here."""
 GB_PER_DEVICE = 256.0
 """Memory behind one CXL controller [A]."""
 MOST_DEVICES = 64
@@ -125,7 +128,7 @@ class ScenarioPresetReads:
             service = None if service_id is None else find_service(session, service_id)
             if service_id is not None and service is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
-            hosts = _read_hosts(session, service_id)
+            hosts = _read_hosts(session, None if service is None else service.id)
             away = read_hosts_away(session)
             asked = [] if service else _largest_services(session, simulated=hosts.simulated)
         subject = "fleet" if service is None else f"{service.namespace}/{service.name}"
@@ -186,18 +189,23 @@ class ScenarioPresetReads:
         return _Advised(float(np.average(shares, weights=weights)), loss, today, says)
 
 
-def _read_hosts(session: ReadSession, service_id: str | None) -> _Hosts:
-    """Hosts that are not retired: the live ones where there are any."""
-    rows = list_hosts(session, wanted=HostFilter(service=service_id, retired=False), after=None, limit=None)
-    live = [row for row in rows if row.origin == "live"]
-    taken: list[HostRow] = live or rows
-    bodies = read_inventories(session, [row.id for row in taken])
-    facts = [read_facts(body) for _, body in bodies.values()]
-    known = [(fact.dram_bytes, fact.memory_bytes) for fact in facts if fact.dram_bytes and fact.memory_bytes]
+def _read_hosts(session: ReadSession, service_id: int | None) -> _Hosts:
+    """Hosts that are not retired: the live ones where there are any. Those of a kind are as one of them says."""
+    groups = group_memory(session, service_id=service_id)
+    live = [group for group in groups if group.live]
+    taken = live or groups
+    n_hosts = sum(group.hosts for group in taken)
+    bodies = read_inventories(session, [group.example for group in taken[:MOST_GROUPS]])
+    known = [
+        (group.hosts, fact.dram_bytes, fact.memory_bytes)
+        for group in taken
+        if group.example in bodies and (fact := read_facts(bodies[group.example][1])).dram_bytes and fact.memory_bytes
+    ]
     if not known:
-        return _Hosts(len(taken), 0, 0.0, 0.0, simulated=not live)
-    dram, total = (float(np.mean(values)) / GIB for values in zip(*known, strict=True))
-    return _Hosts(len(taken), len(known), dram, max(total - dram, 0.0), simulated=not live)
+        return _Hosts(n_hosts, 0, 0.0, 0.0, simulated=not live)
+    weights, *sizes = zip(*known, strict=True)
+    dram, total = (float(np.average(values, weights=weights)) / GIB for values in sizes)
+    return _Hosts(n_hosts, sum(weights), dram, max(total - dram, 0.0), simulated=not live)
 
 
 def _largest_services(session: ReadSession, *, simulated: bool) -> list[tuple[ServiceRow, int]]:
