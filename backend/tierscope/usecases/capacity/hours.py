@@ -32,6 +32,8 @@ _MICROSECONDS_PER_HOUR = 3.6e9
 _HOT = EDGES.index(2) - 1
 _COLD, _UNTOUCHED = EDGES.index(10), EDGES.index(64)
 _SECONDS_PER_HOUR = 3600
+_MOST_INVENTORIES = 1_000
+"""Inventories that are held at once: each takes tens of kilobytes, of which a host keeps few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +95,14 @@ class DayHours:
 def read_fleet(session: ReadSession) -> Fleet:
     """Hosts and services as they are now."""
     rows = list_hosts(session, wanted=HostFilter(retired=False), after=None, limit=None)
-    bodies = {host: body for host, (_, body) in read_inventories(session, [row.id for row in rows]).items()}
-    hosts = {
-        row.id: KnownHost(
-            row.id,
-            row.origin,
-            row.labels,
-            like_key(row.labels, bodies.get(row.id), row.agent_version),
-            read_facts(bodies.get(row.id)),
-        )
-        for row in rows
-    }
+    hosts = {}
+    for first in range(0, len(rows), _MOST_INVENTORIES):
+        part = rows[first : first + _MOST_INVENTORIES]
+        bodies = {host: body for host, (_, body) in read_inventories(session, [row.id for row in part]).items()}
+        for row in part:
+            body = bodies.get(row.id)
+            key = like_key(row.labels, body, row.agent_version)
+            hosts[row.id] = KnownHost(row.id, row.origin, row.labels, key, read_facts(body))
     members: dict[int, list[int]] = {}
     for service_id, host_id in service_members(session):
         if host_id in hosts:
