@@ -87,6 +87,10 @@ def main() -> int:
     parser.add_argument("--storage", default="native,timescaledb", help="storage of the parts `ingest` and `load`")
     parser.add_argument("--hosts", default="500", help="hosts to try for the part `load`, such as 1000,2000,5000")
     parser.add_argument("--node-hosts", type=int, default=nodes.HOSTS, help="hosts of the part `nodes`")
+    parser.add_argument(
+        "--node-store", type=Path, help="directory that keeps the servers of the part `nodes`, to ask them again"
+    )
+    parser.add_argument("--node-rounds", type=int, default=nodes.ROUNDS, help="warm calls of each route in that part")
     parser.add_argument("--minutes", type=int, default=3, help="minutes of each try of the part `load`")
     parser.add_argument("--send-minutes", type=int, default=1, help="minutes that each batch of the part `load` holds")
     parser.add_argument(
@@ -109,7 +113,8 @@ def main() -> int:
         elif part == "queries":
             sections.append(queries.measure(arguments.kept))
         elif part == "nodes":
-            sections.append(nodes.measure(arguments.node_hosts))
+            asked = nodes.Asked(arguments.node_hosts, arguments.node_store, arguments.node_rounds)
+            sections.append(nodes.measure(asked))
         else:
             sections += run(part, arguments.agent, arguments.storage.split(","))
     text = "\n".join(render(section) for section in sections)

@@ -74,8 +74,15 @@ def store_service_heat(database: Database, services: dict[int, Sequence[int]], s
             replace_service_heat(transaction, "service_heat_1h", service_id, hours, [drawn], built_at=hours[-1] + HOUR)
 
 
-def repeat(connection: psycopg.Connection, table: str, width: timedelta, times: int, where: str = "true") -> None:
-    """Store the rows of a table so many times again, each time later by `width`."""
+def repeat(
+    connection: psycopg.Connection,
+    table: str,
+    width: timedelta,
+    times: int,
+    where: str = "true",
+    values: Sequence[timedelta | datetime] = (),
+) -> None:
+    """Store the rows of a table so many times again, each time (`n` in `where`) later by `width`."""
     rows = connection.execute(
         "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped", (table,)
     )
@@ -83,7 +90,7 @@ def repeat(connection: psycopg.Connection, table: str, width: timedelta, times: 
     connection.execute(
         f"INSERT INTO {table} (ts, {', '.join(names)}) SELECT ts + n * %s::interval, {', '.join(names)} FROM {table},"
         f" generate_series(1, %s) AS n WHERE {where}",
-        (width, times),
+        (width, times, *values),
     )
 
 

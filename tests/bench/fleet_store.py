@@ -6,6 +6,7 @@ theirs. Rows over time are drawn (fleet_rows.py). The same seed and moment make 
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -36,6 +37,7 @@ from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.heat.rows import replace_rollups
 from tierscope.storage.ledger.fleet import TEN_MINUTES, replace_fleet_moves
 from tierscope.storage.ledger.rows import replace_ledger
+from tierscope.storage.tables import TIME_TABLES, capacity_days
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.wire._generated import batch_pb2
 
@@ -44,6 +46,7 @@ SERVICES = 30
 LIVE_HOSTS = 100
 """Hosts with raw samples of the last day and all roll-ups; others have their newest state and what pages sum up."""
 RECENT_LEDGER = timedelta(hours=2)
+CAPACITY_DAYS = 120
 _VMSTAT = (
     "nr_free_pages",
     "pgpromote_success",
@@ -148,11 +151,11 @@ def seed_sums(database: Database, ledgers: Ledgers, span: Span) -> Fleet:
     with psycopg.connect(libpq_url(database.url), autocommit=True) as connection:
         connection.execute(f"SET search_path = {FLEET_SCHEMA}, public")
         services = _members(connection)
-        store_service_heat(database, services, span.start)
-        store_service_moves(database, services, ledgers, span.start)
-        for table in ("service_heat_1h", "service_moves_1h"):
-            repeat(connection, table, timedelta(days=1), span.days)
-            connection.execute(f"DELETE FROM {table} WHERE ts >= %s", (span.end,))
+        with ThreadPoolExecutor(2) as pool:
+            heat = pool.submit(_store_heat, database, services, span)
+            moves = pool.submit(_store_moves, database, services, ledgers, span)
+            heat.result()
+            moves.result()
         store_sketches(database, _make_groups(connection), span.start)
         repeat(connection, "fleet_sketches", HOUR, span.hours - 1, "hours = 1")
         repeat(connection, "fleet_sketches", DAY, span.days - 1, "hours = 24")
@@ -162,10 +165,27 @@ def seed_sums(database: Database, ledgers: Ledgers, span: Span) -> Fleet:
         return _found(connection, span.end)
 
 
-def make_partitions(database: Database, span: Span, *, before: timedelta = timedelta(days=120)) -> None:
-    """Partitions of all that is stored, and so long before, on the server that the database is on."""
+def make_partitions(database: Database, span: Span) -> None:
+    """Partitions of all that is stored, on the server that the database is on."""
+    of_capacity = [entry for entry in TIME_TABLES if entry.table is capacity_days]
     with database.write() as transaction:
-        ensure_partitions(transaction, span.start - before, span.end + DAY)
+        ensure_partitions(transaction, span.start, span.end + DAY)
+        ensure_partitions(transaction, span.start - CAPACITY_DAYS * DAY, span.end + DAY, of_capacity)
+
+
+def _store_heat(database: Database, services: dict[int, Sequence[int]], span: Span) -> None:
+    store_service_heat(database, services, span.start)
+    _repeat_days(database, "service_heat_1h", span)
+
+
+def _store_moves(database: Database, services: dict[int, Sequence[int]], ledgers: Ledgers, span: Span) -> None:
+    store_service_moves(database, services, ledgers, span.start)
+    _repeat_days(database, "service_moves_1h", span)
+
+
+def _repeat_days(database: Database, table: str, span: Span) -> None:
+    with psycopg.connect(libpq_url(database.url), autocommit=True) as connection:
+        repeat(connection, table, DAY, span.days, "ts + n * %s::interval < %s", (DAY, span.end))
 
 
 def _send_templates(database: Database, now: datetime) -> None:
@@ -400,8 +420,8 @@ def _make_rest(connection: psycopg.Connection, end: datetime) -> None:
         " resident_source, capacity_bytes, dram_bytes, used_bytes, resident_bytes, hot_bytes, cold_bytes,"
         " untouched_bytes, stranded_bytes, busy_cores) SELECT 'service', s.public_id, date_trunc('day',"
         " %(end)s::timestamptz) - n * interval '1 day', %(end)s, 1000, 24, 1000, 'abit_walk', 'heat', 1e15, 8e14, 5e14,"
-        " 4e14 + n * 1e11, 1e14, 2e14, 1e13, 1e13, 2000 FROM services s, generate_series(1, 120) AS n",
-        values,
+        " 4e14 + n * 1e11, 1e14, 2e14, 1e13, 1e13, 2000 FROM services s, generate_series(1, %(days)s) AS n",
+        values | {"days": CAPACITY_DAYS},
     )
 
 

@@ -8,8 +8,9 @@ the coordinator. Calls are those of `queries`, by its own way of timing them.
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,12 +21,14 @@ from sqlalchemy import Table
 
 from bench.figures import Row, Section
 from bench.fleet_store import Fleet, Span, make_partitions, seed_hosts, seed_sums
+from bench.kept_store import keep, kept_cluster, read_kept
 from bench.queries import Times, server_pid, time_running, told_cpu
 from bench.service_page import p95, started_anew
 from bench.service_store import newest
 from factories.node_fleets import bring_rows
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database, libpq_url
+from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.storage.base.schema import upgrade
 from tierscope.storage.nodes.placement import HOSTS_PER_NODE, KEYS
 from tierscope.storage.tables import boots, counters_live, hosts, layouts, ledger_trusts, marks, services
@@ -33,19 +36,31 @@ from tierscope.usecases.nodes.changes import NodeChanges
 
 SERVERS = 4
 HOSTS, DAYS = 100_000, 7
-WHOLE_HOSTS = 100
+WHOLE_HOSTS = 20
 """Hosts of each server with ledgers and hours of all days."""
 RECENT = timedelta(minutes=10)
 ROUNDS = 8
 MOST_WAIT_SECONDS = 60
 _SETTINGS = {
-    "max_wal_size": "256MB",
+    "max_wal_size": "1GB",
     "shared_buffers": "256MB",
     "max_connections": "100",
     "fsync": "off",
     "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
 }
 """Nothing is written while calls are timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to measure: so many hosts, so many warm calls of each route by one viewer."""
+
+    n_hosts: int = HOSTS
+    kept: Path | None = None
+    """A directory that keeps the servers; what it has of an earlier run is asked again."""
+    rounds: int = ROUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +73,33 @@ class Measured:
     days: int
     rounds: int
     """Warm calls of each route by one viewer."""
-    seeded_s: float
+    seeded_s: float | None
+    """None: an earlier run had seeded them."""
     disk_bytes: int
 
 
-def measure(n_hosts: int = HOSTS, *, days: int = DAYS) -> Section:
-    """Seed four servers, time every call on them, and once more with one of them stopped."""
-    return describe(run(n_hosts, days=days))
+def measure(asked: Asked) -> Section:
+    """Seed four servers, time every call on them, and once more with one of them stopped.
+
+    Raises:
+        RuntimeError: what is kept is of another number of hosts, or so old that windows up to now are empty.
+    """
+    return describe(run(asked))
 
 
-def run(n_hosts: int, *, days: int, rounds: int = ROUNDS) -> Measured:
+def run(asked: Asked, *, days: int = DAYS) -> Measured:
     """The times."""
-    with ExitStack() as running:
-        clusters = [
-            running.enter_context(running_cluster("native", durable=True, settings=_SETTINGS)) for _ in range(SERVERS)
-        ]
-        began = time.perf_counter()
-        fleet = seed([cluster.url() for cluster in clusters], n_hosts // SERVERS, days)
-        seeded_s = time.perf_counter() - began
+    kept, n_hosts, rounds = asked.kept, asked.n_hosts, asked.rounds
+    with _running(kept) as clusters:
+        fleet, seeded_s = None if kept is None else read_kept(kept), None
+        if fleet is None:
+            began = time.perf_counter()
+            fleet = seed([cluster.url() for cluster in clusters], n_hosts // SERVERS, days)
+            seeded_s = time.perf_counter() - began
+            if kept is not None:
+                keep(kept, fleet)
+        if fleet.n_hosts != n_hosts // SERVERS * SERVERS:
+            raise RuntimeError(f"{kept} has {fleet.n_hosts:,} hosts, not {n_hosts:,}: name another directory")
         disk_bytes = sum(_bytes_below(cluster.places.database) for cluster in clusters)
         with started_anew(*clusters) as (address, pid):
             _until_nodes(address, f"{SERVERS} of {SERVERS}")
@@ -87,6 +111,19 @@ def run(n_hosts: int, *, days: int, rounds: int = ROUNDS) -> Measured:
     return Measured(whole, lacking, fleet, days, rounds, seeded_s, disk_bytes)
 
 
+@contextmanager
+def _running(kept: Path | None) -> Iterator[list[PostgresCluster]]:
+    with ExitStack() as running:
+        yield [
+            running.enter_context(
+                running_cluster("native", durable=True, settings=_SETTINGS)
+                if kept is None
+                else kept_cluster(kept / f"server-{number}", settings=_SETTINGS)
+            )
+            for number in range(SERVERS)
+        ]
+
+
 def seed(urls: Sequence[str], n_hosts: int, days: int) -> Fleet:
     """Store a fleet on several servers, each with so many hosts; the first is the coordinator."""
     span = Span(days, newest(), whole_hosts=WHOLE_HOSTS, recent=RECENT)
@@ -96,8 +133,13 @@ def seed(urls: Sequence[str], n_hosts: int, days: int) -> Fleet:
         for number, url in enumerate(urls[1:], start=1):
             NodeChanges(coordinator).add(f"n{number}", url, actor="bench")
             with closing(Database(url)) as node:
-                make_partitions(node, span, before=timedelta())
-            _copy_hosts(urls[0], url, number, n_hosts)
+                make_partitions(node, span)
+        with ThreadPoolExecutor(2) as pool:
+            copies = [
+                pool.submit(_copy_hosts, urls[0], url, number, n_hosts) for number, url in enumerate(urls[1:], start=1)
+            ]
+            for copy in copies:
+                copy.result()
         return seed_sums(coordinator, ledgers, span)
 
 
@@ -138,6 +180,7 @@ def _until_nodes(address: str, expected: str) -> None:
 
 def describe(measured: Measured) -> Section:
     """The rows."""
+    seeding = "Seeded by an earlier run." if measured.seeded_s is None else f"Seeding took {measured.seeded_s:.0f} s."
     rows = [
         Row(f"{page}: {name}", _told(found, measured.lacking[page, name]))
         for (page, name), found in measured.whole.items()
@@ -153,7 +196,7 @@ def describe(measured: Measured) -> Section:
             f"Each row: p50 / p95 of {measured.rounds} warm calls by one viewer; p95 with four viewers at once.",
             "First: the first call after all servers were started with a cold page cache.",
             "CPU: of the service + coordinator + each node, for a warm call. One away: p95 by one viewer meanwhile.",
-            f"Seeding took {measured.seeded_s:.0f} s; {measured.disk_bytes / 1e9:.1f} GB on disk.",
+            f"{seeding} {measured.disk_bytes / 1e9:.1f} GB on disk. Whole hours up to {measured.fleet.end:%H:%M} UTC.",
             f"Every host has its inventory (8 kB), newest hour and {RECENT.seconds // 60} min of ledger.",
             f"{WHOLE_HOSTS} hosts of each server have ledgers, heat and counters of {measured.days} days.",
             f"Measured at {datetime.now(UTC):%H:%M} UTC with a load average of {os.getloadavg()[0]:.1f}.",

@@ -5,36 +5,31 @@ both servers were started again with the database's files dropped from the page 
 viewer, then by four at once.
 """
 
-import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 
 from bench.figures import Row, Section
 from bench.fleet_store import Fleet, seed_fleet
+from bench.kept_store import keep, kept_cluster, read_kept
 from bench.processes import cpu_seconds, rss_bytes, server_cpu_seconds
 from bench.service_page import p95, started_anew
 from bench.service_store import newest
 from fixtures.servers import running_cluster
 from tierscope.core.database import Database
-from tierscope.core.embedded.account import choose_account
-from tierscope.core.embedded.places import find_places, prepare
-from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
+from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.storage.base.schema import upgrade
 
 HOSTS, DAYS = 10_000, 7
 MOST_MS = 200
 ROUNDS = 20
-_FLEET_FILE = "fleet.json"
-_OF_USE = timedelta(hours=3)
-"""After the last whole hour that was seeded; later, hosts are silent and newest hours empty."""
 VIEWERS = 4
 _SERVICE, _HOST = "/v1/services/{service}", "/v1/hosts/{host}"
 PAGES: dict[str, dict[str, str]] = {
@@ -111,30 +106,13 @@ def measure(kept: Path | None = None, *, hosts: int = HOSTS, days: int = DAYS) -
     Raises:
         RuntimeError: what is kept is so old that windows up to now are empty.
     """
-    with _running(kept) as cluster:
+    running = running_cluster("native", durable=True) if kept is None else kept_cluster(kept)
+    with running as cluster:
         began = time.perf_counter()
-        fleet = _kept_fleet(kept) or _seed(cluster, kept, hosts, days)
+        fleet = (kept and read_kept(kept)) or _seed(cluster, kept, hosts, days)
         seeded_s = time.perf_counter() - began
         times, start = time_calls(cluster, fleet)
     return describe(times, start, fleet, days=days, seeded_s=seeded_s)
-
-
-@contextmanager
-def _running(kept: Path | None) -> Iterator[PostgresCluster]:
-    if kept is None:
-        with running_cluster("native", durable=True) as cluster:
-            yield cluster
-        return
-    kept.mkdir(mode=0o755, parents=True, exist_ok=True)
-    places, account = find_places(kept), choose_account()
-    prepare(places, account)
-    cluster = open_cluster(places, account)
-    cluster.create()
-    cluster.start()
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
 
 
 def _seed(cluster: PostgresCluster, kept: Path | None, hosts: int, days: int) -> Fleet:
@@ -142,19 +120,7 @@ def _seed(cluster: PostgresCluster, kept: Path | None, hosts: int, days: int) ->
     with closing(Database(cluster.url())) as database:
         fleet = seed_fleet(database, hosts, days, now=newest())
     if kept is not None:
-        body = asdict(fleet) | {"end": fleet.end.isoformat()}
-        (kept / _FLEET_FILE).write_text(json.dumps(body), encoding="utf-8")
-    return fleet
-
-
-def _kept_fleet(kept: Path | None) -> Fleet | None:
-    file = None if kept is None else kept / _FLEET_FILE
-    if file is None or not file.exists():
-        return None
-    body = json.loads(file.read_text(encoding="utf-8"))
-    fleet = Fleet(**body | {"end": datetime.fromisoformat(body["end"])})
-    if datetime.now(UTC) - fleet.end > _OF_USE:
-        raise RuntimeError(f"{kept} was filled up to {fleet.end:%H:%M}, too long ago: remove it, to seed it anew")
+        keep(kept, fleet)
     return fleet
 
 
