@@ -48,11 +48,11 @@ PAGES: dict[str, dict[str, str]] = {
     "services": {"list": "/v1/services?limit=1000"},
     "service": {
         "one service": f"{_SERVICE}?from=-7d",
-        "one service of 5,000 hosts": "/v1/services/{large}?from=-7d",
+        "one service of half of all hosts": "/v1/services/{large}?from=-7d",
         "heat": f"{_SERVICE}/heat?from=-7d&max_hosts=8",
         "heat, 6 h": f"{_SERVICE}/heat?from=-6h&max_hosts=8",
         "heat by kind": f"{_SERVICE}/heat?from=-7d&max_hosts=8&kind=anon",
-        "heat of 5,000 hosts": "/v1/services/{large}/heat?from=-7d&max_hosts=8",
+        "heat of half of all hosts": "/v1/services/{large}/heat?from=-7d&max_hosts=8",
         "metrics": f"{_SERVICE}/metrics?from=-7d",
         "hosts": "/v1/hosts?limit=100&service={service}",
         "tier moves": f"{_SERVICE}/ledger?from=-7d",
