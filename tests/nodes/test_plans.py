@@ -20,9 +20,11 @@ from tierscope.core.settings import Settings
 from tierscope.storage.fleet.grid import read_grid
 from tierscope.storage.fleet.inventories import newest_inventories, read_parts
 from tierscope.storage.fleet.reporting import Limits
+from tierscope.storage.fleet.services import has_more_pairs
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.services import sum_hour
 from tierscope.storage.tiles.grids import tile_spans
+from tierscope.usecases.heat.services import read_heat_now
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Statement = tuple[str, Any]
@@ -166,6 +168,27 @@ def test_nodes_sum_and_join_by_themselves(
     assert set().union(*map(servers, summed)) == {"0", "1", "2"}, json.dumps(told)
     if remote != "JOIN":
         assert all(scan.get("Async Capable") for scan in summed), "all at once"
+
+
+def test_hosts_of_services_whose_newest_hours_are_stored_are_not_looked_for(fleet: tuple[Database, Populated]) -> None:
+    database, _ = fleet
+    with database.read() as session:
+        known = read_heat_now(session, now=utc_now())
+    assert known, "an hour of a service is stored"
+    for service_id in known:
+        with listened() as heard, database.read() as session:
+            assert read_heat_now(session, now=utc_now(), service_id=service_id).keys() == {service_id}
+        assert not [statement for statement, _ in heard if "host_services" in statement]
+
+
+def test_pairs_are_counted_up_to_what_is_asked_alone(fleet: tuple[Database, Populated]) -> None:
+    database, _ = fleet
+    with database.read() as session:
+        n_pairs = session.execute(text("SELECT count(*) FROM host_services")).scalar_one()
+        with listened() as heard:
+            assert [has_more_pairs(session, than) for than in (n_pairs - 1, n_pairs)] == [True, False]
+    [(_, first), _] = plans(database, heard)
+    assert any(part["Node Type"] == "Limit" for part in nodes_of(first))
 
 
 def test_one_server_has_no_such_settings(fleet: tuple[Database, Populated], database_url: str) -> None:

@@ -90,20 +90,24 @@ def service_names(session: ReadSession) -> dict[str, int]:
     return {f"{row.namespace}/{row.name}": int(row.id) for row in session.execute(statement)}
 
 
-def services_with_hosts(session: ReadSession, service_ids: Sequence[int] | None) -> list[int]:
-    """Those of these services, or of all, that were ever found on a host."""
-    some = "" if service_ids is None else " AND s.id = ANY(:services)"
+def service_numbers(session: ReadSession) -> list[int]:
+    """Ids of all services, in order."""
+    return [int(found) for found in session.execute(text("SELECT id FROM services ORDER BY id")).scalars()]
+
+
+def services_with_hosts(session: ReadSession, service_ids: Sequence[int]) -> list[int]:
+    """Those of these services that were ever found on a host. Nodes send all hosts of each: ask of few."""
     statement = text(
-        "SELECT s.id FROM services s WHERE EXISTS (SELECT 1 FROM host_services h WHERE h.service_id = s.id)"  # noqa: S608
-        f"{some} ORDER BY s.id"
+        "SELECT s.id FROM services s WHERE EXISTS (SELECT 1 FROM host_services h WHERE h.service_id = s.id"
+        " AND h.service_id = ANY(:services)) AND s.id = ANY(:services) ORDER BY s.id"
     )
-    values = {} if service_ids is None else {"services": list(service_ids)}
-    return [int(found) for found in session.execute(statement, values).scalars()]
+    return [int(found) for found in session.execute(statement, {"services": list(service_ids)}).scalars()]
 
 
-def count_pairs(session: ReadSession) -> int:
-    """Services on hosts, each pair once."""
-    return int(session.execute(text("SELECT count(*) FROM host_services")).scalar_one())
+def has_more_pairs(session: ReadSession, than: int) -> bool:
+    """Whether services were found on hosts in more pairs than so many; no more of them are read."""
+    statement = text("SELECT count(*) FROM (SELECT 1 FROM host_services LIMIT :most) AS pairs")
+    return int(session.execute(statement, {"most": than + 1}).scalar_one()) > than
 
 
 def count_hosts(session: ReadSession, service_ids: Sequence[int]) -> dict[int, int]:

@@ -19,7 +19,7 @@ from tierscope.domain.ledger.figures import TierFlow
 from tierscope.storage.fleet.causes import HostCause
 from tierscope.storage.fleet.host_columns import read_host_columns
 from tierscope.storage.fleet.recent import FLOWS, RATES
-from tierscope.storage.fleet.services import count_pairs, list_services
+from tierscope.storage.fleet.services import has_more_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
 from tierscope.storage.nodes.counts import read_hosts_away
@@ -180,7 +180,7 @@ def _read_matrix(
     long = window.end - window.start > DETAILED
     if not long:
         steps = (window.end - window.start).total_seconds() / SAMPLE_SECONDS
-        long = count_pairs(session) * steps > DETAILED_ROWS
+        long = has_more_pairs(session, int(DETAILED_ROWS / steps))
     if long:
         grid = make_grid(window, interval_s=HOUR_SECONDS, max_points=max_points)
         start = hour_of(window.start)

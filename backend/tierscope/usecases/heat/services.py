@@ -15,7 +15,7 @@ from tierscope.domain.heat.joined import JoinedSources
 from tierscope.domain.heat.rows import HeatSeries, Method, join_series
 from tierscope.domain.heat.source import HeatSource, SeriesSource
 from tierscope.domain.heat.summary import ServiceShare, weighted_share
-from tierscope.storage.fleet.services import services_with_hosts
+from tierscope.storage.fleet.services import service_numbers, services_with_hosts
 from tierscope.storage.heat.fleet import Found, read_newest_hours, read_newest_intervals
 from tierscope.storage.heat.services import newest_buckets
 from tierscope.storage.nodes.leaving import read_lost
@@ -77,7 +77,8 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     if away.names or lost:
         lacking = {one: _without(heat, away, lost) for one, heat in found.items()}
         found = {one: heat for one, heat in lacking.items() if heat is not None}
-    left = [one for one in services_with_hosts(session, wanted) if one not in found]
+    left = [one for one in (service_numbers(session) if wanted is None else wanted) if one not in found]
+    left = services_with_hosts(session, left) if left else []
     if left:
         hours = read_newest_hours(session, since=now - LIVE_KEPT, service_ids=left)
         intervals = read_newest_intervals(session, since=now - LIVE_KEPT, service_ids=left)
