@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
 from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.simulate import Costs, PolicyName, TraceColumns, of_page_trace
@@ -21,7 +22,7 @@ from tierscope.storage.curve.page_traces import read_recorded
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
 pytestmark = pytest.mark.slow
-TRACED = ("sqlite.miss", "redis-zipf.miss")
+TRACED = ("sqlite.miss", pytest.param("redis-zipf.miss", marks=long))
 """Accesses that missed the caches, as hardware samples them: no page takes a large part of them."""
 MINUTE_NS = 60_000_000_000
 BLOCK = 10

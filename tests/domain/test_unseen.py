@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fixtures.draws import drawn
+from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
 from tierscope.domain.curve.sampled_traces import fold_sampled, sum_windows
 from tierscope.domain.heat.unseen import (
@@ -125,7 +126,12 @@ def test_windows_end_with_their_interval() -> None:
 @pytest.mark.rates
 @pytest.mark.parametrize(
     ("name", "merged", "answered_at_least"),
-    [("redis-zipf.miss", 1, None), ("redis-zipf.miss", 6, None), ("sqlite.miss", 1, 0.85), ("sqlite.miss", 6, 0.95)],
+    [
+        pytest.param("redis-zipf.miss", 1, None, marks=long),
+        ("redis-zipf.miss", 6, None),
+        ("sqlite.miss", 1, 0.85),
+        ("sqlite.miss", 6, 0.95),
+    ],
 )
 def test_true_pages_lie_in_the_interval_wherever_one_is_claimed(
     name: str, merged: int, answered_at_least: float | None

@@ -12,7 +12,9 @@ import pytest
 
 from e2e.conftest import fetch
 from factories.figures import figures, routes_with_figures, unregistered
+from fixtures.elsewhere import long
 
+pytestmark = long
 SUBJECTS = {"service_id": "services", "host_id": "hosts"}
 """What a route may be about, with the list that names all of them."""
 OF_OTHER_THINGS = {

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from e2e.conftest import fetch, watch_page
 from e2e.test_demo_pages import service_id
 from factories.waiting import until
+from fixtures.elsewhere import long
 
 SCREEN = {"width": 1440, "height": 900}
 ALERT_SECONDS = 600
@@ -83,6 +84,7 @@ def test_the_first_screen_says_how_the_fleet_is_and_who_wastes_dram(clicks: Clic
     expect(page.get_by_text(f"{hosts} shown")).to_be_visible()
 
 
+@long
 def test_a_heatmap_is_compared_within_three_clicks(clicks: Clicks, demo_url: str) -> None:
     clicks.start(f"/services/{service_id(demo_url, 'web')}")
     page = clicks.page
@@ -104,6 +106,7 @@ def test_a_ratio_and_why_take_two_clicks(clicks: Clicks, demo_url: str) -> None:
     assert clicks.count <= 2
 
 
+@long
 def test_a_bundle_of_changes_takes_three_clicks(clicks: Clicks) -> None:
     clicks.start("/")
     page = clicks.page
@@ -151,6 +154,7 @@ def test_adding_a_host_takes_one_click(clicks: Clicks) -> None:
     assert clicks.count == 1
 
 
+@long
 def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
     clicks.start("/")
     page = clicks.page
@@ -168,6 +172,7 @@ def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
     assert clicks.count <= 2
 
 
+@long
 def test_another_policy_takes_three_clicks(operator: BrowserContext, demo_url: str) -> None:
     with watch_page(operator) as page:
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]

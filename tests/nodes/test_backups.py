@@ -304,6 +304,7 @@ def seen_in(server: Database, part: CutPart, statement: str) -> list[str]:
         return list(session.execute(text(statement)).scalars())
 
 
+@long
 def test_what_cannot_be_backed_up_or_restored_changes_nothing(
     template: Template, fleet: Database, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from cli.commands import call
 from factories.node_fleets import node_away, several_servers
+from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -90,6 +91,7 @@ def test_what_differs_has_its_cause(template: Template, fleet: Database) -> None
     assert any("the coordinator cannot read it: user mapping" in detail for _, detail in found(fleet))
 
 
+@long
 def test_a_database_that_sorts_or_encodes_otherwise_is_named(template: Template, fleet: Database) -> None:
     made = {"n2": "ENCODING 'LATIN1' LOCALE 'C'", "n3": "LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"}
     try:

@@ -259,6 +259,7 @@ def test_packed_days_of_reuse_gaps_say_what_their_rows_said(database: Database, 
     check_gaps(database, data)
 
 
+@long
 @pytest.mark.parametrize("storage_mode", ["timescaledb"], indirect=True)
 @settings(quick, max_examples=3)
 @given(data=st.data())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.counters.rollups import OBSERVED_KEY, STATISTICS, Rollup
@@ -106,6 +107,7 @@ def assert_alike(before: Answers, after: Answers) -> None:
             assert one == other
 
 
+@long_with_timescaledb
 @pytest.mark.parametrize("table", BLOCKS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, seed: int, table: MetricsTable) -> None:
@@ -143,6 +145,7 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
             assert_alike(one, other)
 
 
+@long_with_timescaledb
 def test_the_first_hour_is_found_in_blocks_too(database: Database) -> None:
     with database.write() as transaction:
         for name in ("metrics_1h", "metrics_1h_days"):

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import Enrolled, enrol, store
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
@@ -74,6 +75,7 @@ def now() -> datetime:
     return utc_now().replace(second=0, microsecond=0)
 
 
+@long_with_timescaledb
 @pytest.mark.parametrize("minute", [0, 1, 57, 59])
 def test_minutes_that_did_not_arrive_are_gaps_with_their_reason(database: Database, minute: int) -> None:
     present = now().replace(minute=minute) - timedelta(hours=1)
@@ -100,6 +102,7 @@ def test_minutes_that_did_not_arrive_are_gaps_with_their_reason(database: Databa
     assert (answer.fleet.missing.value, answer.fleet.gapless_hosts.value) == (15, 0)
 
 
+@long_with_timescaledb
 def test_what_comes_again_or_too_late_is_counted_and_not_received(database: Database) -> None:
     start = now() - timedelta(hours=2)
     host = enrol(database)
@@ -115,6 +118,7 @@ def test_what_comes_again_or_too_late_is_counted_and_not_received(database: Data
     assert row.dropped.status == "not_collected"
 
 
+@long_with_timescaledb
 @pytest.mark.parametrize("minute", [0, 1, 57, 59])
 def test_a_host_that_went_silent_misses_what_it_should_have_sent_since(database: Database, minute: int) -> None:
     present = now().replace(minute=minute) - timedelta(hours=1)
@@ -132,6 +136,7 @@ def test_a_host_that_went_silent_misses_what_it_should_have_sent_since(database:
     assert [rest.hosts.items[0].name, rest.hosts.next_cursor] == ["node-1", None]
 
 
+@long_with_timescaledb
 def test_hosts_of_recordings_are_expected_to_send_nothing(database: Database) -> None:
     enrol(database, origin="import")
     answer = read(database, now())

@@ -12,6 +12,7 @@ from factories import batches
 from factories.derived import drain
 from factories.experiments import Fleet, full_hour, make_fleet
 from factories.installations import enrol, store
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.experiments.reads import ExperimentReads
@@ -46,6 +47,7 @@ def tried(fleet: Fleet, name: str, *, end_later: timedelta = timedelta(0)) -> tu
     return TRIED.validate_json(json.dumps([told]))
 
 
+@long
 def test_an_experiment_that_is_over_is_entered_once_and_gets_its_verdict(database: Database) -> None:
     change_at = full_hour() - AFTER
     fleet = make_fleet(database, 10, hours=HOURS, factor=lambda host, at: 1.2 if host < 5 and at >= change_at else 1.0)

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event, text
 
 from factories.derived import day_before, drain, dump, internal_id, marks, send_counters
 from factories.installations import Enrolled, enrol
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Unavailable
@@ -58,6 +59,7 @@ def rows_per_host(database: Database) -> dict[int, int]:
         return {row.host_id: row.n for row in rows}
 
 
+@long_with_timescaledb
 def test_two_workers_at_once_lose_nothing_and_do_nothing_twice(database: Database) -> None:
     hosts = fill(database, 8)
     waiting = sum(1 for kind, _, _ in marks(database) if kind == COUNTERS.kind)

@@ -18,7 +18,7 @@ from factories import batches
 from factories.derived import day_before, internal_id, leave, marks, to_ns
 from factories.installations import Enrolled, enrol, store
 from fixtures.draws import WHOLE
-from fixtures.elsewhere import long
+from fixtures.elsewhere import long, long_with_timescaledb
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
@@ -345,6 +345,7 @@ def send_day(database: Database, host: Enrolled, start: datetime, minutes: range
     send(database, host, start, story, number)
 
 
+@long_with_timescaledb
 def test_rows_stay_while_their_work_waits_and_it_is_told(database: Database) -> None:
     host, start = enrol(database), day_before()
     send_day(database, host, start, range(60))
@@ -364,6 +365,7 @@ def test_rows_stay_while_their_work_waits_and_it_is_told(database: Database) -> 
         assert waiting_chunks(session, utc_now()) == []
 
 
+@long_with_timescaledb
 def test_a_subject_that_cannot_be_worked_holds_its_chunk_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -393,6 +395,7 @@ def test_a_subject_that_cannot_be_worked_holds_its_chunk_alone(
     assert leave(database)["counters_live"] == 2
 
 
+@long_with_timescaledb
 def test_a_row_that_no_pack_holds_is_packed_before_it_leaves(database: Database) -> None:
     host, start = enrol(database), day_before()
     send_day(database, host, start, range(20))
@@ -405,6 +408,7 @@ def test_a_row_that_no_pack_holds_is_packed_before_it_leaves(database: Database)
     assert leave(database)["counters_live"] == 1
 
 
+@long_with_timescaledb
 def test_a_batch_that_is_stored_meanwhile_keeps_its_chunk(database: Database) -> None:
     host, start = enrol(database), day_before()
     send_day(database, host, start, range(30))
@@ -418,6 +422,7 @@ def test_a_batch_that_is_stored_meanwhile_keeps_its_chunk(database: Database) ->
     assert len(live_times(database)) == 31
 
 
+@long_with_timescaledb
 def test_young_rows_stay_though_they_are_packed(database: Database) -> None:
     host, now = enrol(database), utc_now()
     start = now - timedelta(hours=5)

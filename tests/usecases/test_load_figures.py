@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from factories.derived import day_before, drain, dump, send_counters
 from factories.installations import enrol
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
@@ -21,6 +22,7 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
+@long_with_timescaledb
 def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Database) -> None:
     hour_ago = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
     figures = LoadFigures(database, lambda: hour_ago + timedelta(minutes=32))
@@ -43,6 +45,7 @@ def test_lag_is_there_until_the_ledger_ends_on_the_newest_sample(database: Datab
     assert grown["counters_live"] > 0
 
 
+@long_with_timescaledb
 def test_the_lag_of_a_load_is_that_of_its_hosts_alone(database: Database) -> None:
     hour_ago = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
     figures = LoadFigures(database, lambda: hour_ago + timedelta(minutes=32))
@@ -65,6 +68,7 @@ def test_the_lag_of_a_load_is_that_of_its_hosts_alone(database: Database) -> Non
     assert figures.lag(begun).behind_s == 0.0
 
 
+@long_with_timescaledb
 def test_days_are_packed_on_trial_and_nothing_stays_of_it(database: Database) -> None:
     start = day_before()
     for name in ("one", "two"):

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import day_before, drain, dump, internal_id, marks, to_ns
 from factories.installations import Enrolled, enrol, store
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import HEAT
 from tierscope.domain.heat.classes import Folded
@@ -24,6 +25,7 @@ from tierscope.storage.tiles.rows import StoredTile, read_tiles
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild.heat import rebuild_heat_of_hosts
 
+pytestmark = long_with_timescaledb
 DAY = timedelta(days=1)
 EPOCH_ID = 7
 ROWS = 3

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from factories.ratio_services import now, send_history
+from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
@@ -56,6 +57,7 @@ def test_an_empty_fleet_says_why_there_is_nothing_to_start_from(database: Databa
         read(database, "none")
 
 
+@long
 def test_a_service_starts_from_its_hosts_its_memory_and_its_advice(histories: Histories) -> None:
     database, _ = histories.copy(send_history, days=2, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
     service = service_id(database)
@@ -100,11 +102,11 @@ def test_hosts_of_a_kind_are_one_group_once_a_worker_has_summed_them(histories: 
 
 
 def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histories) -> None:
-    database, _ = histories.copy(send_history, days=1, memory_bytes=(200 * GIB,))
+    database, _ = histories.copy(send_history, days=1, memory_bytes=(64 * GIB,))
     found = read(database, service_id(database), dram_ratio=0.25)
     cxl = next(preset.spec for preset in found.presets if preset.key == "cxl")
     assert cxl is not None
-    assert (found.dram_ratio, cxl.options[0].dram_gb) == (0.25, 50.0)
+    assert (found.dram_ratio, cxl.options[0].dram_gb) == (0.25, 16.0)
     assert "25% of the memory in DRAM as asked" in cxl.description
 
 

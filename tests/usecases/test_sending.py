@@ -12,6 +12,7 @@ from factories import batches
 from factories.derived import drain, send_counters, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.watched import Cells, Watched
+from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Sending, Settings
@@ -192,7 +193,7 @@ def counting(per_minute: list[int]) -> list[Cells]:
     return [[0, total] for total in totals]
 
 
-@pytest.mark.parametrize("minutes", [1, 5])
+@pytest.mark.parametrize("minutes", [pytest.param(1, marks=long), 5])
 def test_a_rule_judges_what_comes_in_batches_of_minutes_as_it_judges_each(database: Database, minutes: int) -> None:
     watched = Watched(database, 40)
     Rules(database).create(Rule("busy", "promoted_pages > 1000/s", for_seconds=180), actor="test")

@@ -8,6 +8,7 @@ import pytest
 
 from factories.scenarios import random_scenario, worked_example
 from factories.spreadsheets import PROGRAM, REASON, Recalculated, recalculate, stored_results, texts
+from fixtures.elsewhere import long
 from tierscope.domain.tco.results import BaselineResult, Evaluation, Fleet, OptionResult, PerHost, evaluate
 from tierscope.domain.tco.scenario import Scenario
 from tierscope.usecases.tco.answers import TcoAnswer
@@ -116,6 +117,7 @@ def compare(book: Recalculated, baseline: BaselineResult, options: tuple[OptionR
     return found
 
 
+@long
 @needs_program
 def test_a_spreadsheet_program_arrives_at_every_number(tmp_path: Path) -> None:
     scenarios = {"example": worked_example(), **{f"seed{seed}": random_scenario(seed) for seed in SEEDS}}
