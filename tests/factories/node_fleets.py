@@ -23,14 +23,17 @@ from tierscope.usecases.operate.retention import KeepPartitions
 
 
 @contextmanager
-def several_servers(template: Template, mode: str, *names: str) -> Iterator[Database]:
+def several_servers(template: Template, mode: str, *names: str, native: Sequence[str] = ()) -> Iterator[Database]:
     """A coordinator with nodes of these names, each in a database of its own, dropped afterwards.
+
+    Nodes that are `native` have partitions, whatever the storage of the others.
 
     To add a server takes seconds, to copy its database tenths of one: fleets of the same names are made once.
     """
-    if names not in template.fleets:
-        template.fleets[names] = _add_servers(template, mode, names)
-    copies = [template.copy_database(name) for name in template.fleets[names]]
+    key = (*names, *(f"{name}: native" for name in native))
+    if key not in template.fleets:
+        template.fleets[key] = _add_servers(template, mode, names, native)
+    copies = [template.copy_database(name) for name in template.fleets[key]]
     try:
         urls = [template.cluster.url(name) for name in copies]
         _lead_to(urls)
@@ -41,13 +44,14 @@ def several_servers(template: Template, mode: str, *names: str) -> Iterator[Data
             template.drop_database(name)
 
 
-def _add_servers(template: Template, mode: str, names: tuple[str, ...]) -> list[str]:
+def _add_servers(template: Template, mode: str, names: tuple[str, ...], native: Sequence[str]) -> list[str]:
     """Names of the databases of a new fleet, to which nobody connects."""
     made = [template.make_database(schema=True, mode=mode)]
     with closing(Database(template.cluster.url(made[0]))) as database:
         for name in names:
             made.append(template.make_database(schema=False, mode=mode))
-            NodeChanges(database).add(name, template.cluster.url(made[-1]), actor="test", storage=mode)  # type: ignore[arg-type]
+            storage = "native" if name in native else mode
+            NodeChanges(database).add(name, template.cluster.url(made[-1]), actor="test", storage=storage)  # type: ignore[arg-type]
     for name in made:
         template.close_database(name)
     return made

@@ -347,7 +347,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
     before = row_counts(fleet)
     for number in range(3):
         enrol(fleet, name=f"lost{number}")
-    databases = _databases(template)
+    there = databases(template)
     for url in urls:  # as a restore leaves them that was killed while it filled them, or before it could mark them
         Beside(url, "0123abcd").make(timescaledb=False)
         with pytest.MonkeyPatch.context() as patch:
@@ -372,7 +372,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
         NodeWatch(Nodes(again)).look()
         assert row_counts(again) == before, "in place, without addresses"
         assert [node.url for node in Nodes(again).listed()] == urls
-    assert _databases(template) == databases, "nothing is left beside"
+    assert databases(template) == there, "nothing is left beside"
 
 
 def _killed(*_: object) -> None:
@@ -391,6 +391,6 @@ def _shown(url: str) -> str:
     return {tuple(kept): "new", (*kept, *(f"lost{number}" for number in range(3))): "old"}[tuple(names)]
 
 
-def _databases(template: Template) -> list[str]:
+def databases(template: Template) -> list[str]:
     with psycopg.connect(libpq_url(template.cluster.url("postgres"))) as connection:
         return [row[0] for row in connection.execute("SELECT datname FROM pg_database ORDER BY 1")]

@@ -50,8 +50,8 @@ def write_archive(path: Path, tools: ClientTools, database: Database) -> float:
             url = database.url if part.node.number == 0 else part.node.url
             with archive.open(member, "w", force_zip64=True) as out:
                 tools.run(url, command, writes=out)
-            told = {"number": part.node.number, "name": part.node.name, "storage": part.storage, "file": member}
-            listed.append(told)
+            told = {"number": part.node.number, "name": part.node.name, "file": member}
+            listed.append(told | {"storage": part.storage, "timescaledb": part.timescaledb})
         with archive.open(_VIEWS, "w") as out:
             command = ["pg_dump", "--format=custom", "--no-owner", "--schema-only", "--schema=tierscope_v1"]
             tools.run(database.url, command, writes=out)
@@ -81,6 +81,9 @@ def restore_archive(path: Path, tools: ClientTools, database: Database, given: l
         check_targets(database, names, urls)
         drop_left(urls)
         parts = {number: Beside(url, token) for number, url in urls.items()}
+        for node in manifest["nodes"]:
+            if node["storage"] == "timescaledb":
+                parts[int(node["number"])].require_timescaledb(node.get("timescaledb"))
         try:
             for node in manifest["nodes"]:  # the coordinator is the first: while it is beside, nothing is decided
                 _fill(tools, archive, node, parts)
@@ -118,7 +121,7 @@ def _fill(tools: ClientTools, archive: zipfile.ZipFile, node: Mapping[str, Any],
     """Fill a server's database beside the one in use."""
     number, storage = int(node["number"]), node["storage"] == "timescaledb"
     beside = parts[number]
-    beside.make(timescaledb=storage)
+    beside.make(timescaledb=storage, version=node.get("timescaledb"))
     command = ["pg_restore", "--no-owner", "--exit-on-error", "--dbname", beside.name]
     with tempfile.NamedTemporaryFile("w+b") as wanted, archive.open(node["file"]) as dump:
         if number == 0:

@@ -58,6 +58,15 @@ def storage_mode(session: ReadSession) -> Mode:
     raise ConfigurationError("the database has no schema yet", next_step="Run `tierscope migrate`.")
 
 
+def timescaledb_version(session: ReadSession) -> str | None:
+    """The version of TimescaleDB whose hypertables the time tables are; None where they are native partitions."""
+    if storage_mode(session) == "native":
+        return None
+    statement = text("SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'")
+    found: str | None = session.execute(statement).scalar_one_or_none()
+    return found
+
+
 def partition_start(at: datetime, length: timedelta) -> datetime:
     """Returns the start of the partition of this length that holds `at`."""
     return at - (at - _EPOCH) % length

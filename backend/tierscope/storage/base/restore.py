@@ -17,7 +17,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from tierscope.core.database import libpq_url, translated
-from tierscope.core.errors import Conflict
+from tierscope.core.errors import ConfigurationError, Conflict
 
 CONNECT_SECONDS = 5
 _MARK = "Made by a restore of Tierscope; nobody uses it."
@@ -62,15 +62,39 @@ class Beside:
         """Its address until it takes its place."""
         return make_url(self.url).set(database=self.name).render_as_string(hide_password=False)
 
-    def make(self, *, timescaledb: bool) -> None:
-        """Makes it, empty and ready for `pg_restore` of a backup."""
+    def require_timescaledb(self, version: str | None) -> None:
+        """Looks whether this server can take a backup with TimescaleDB, of that version where it is known.
+
+        Raises:
+            ConfigurationError: the server lacks the extension, or that version of it, or the role is no superuser.
+            Unavailable: the server cannot be reached.
+        """
+        with translated(), _server(self.url) as server:
+            offered = "SELECT version FROM pg_available_extension_versions WHERE name = 'timescaledb'"
+            versions = {str(row[0]) for row in server.execute(offered)}
+            role = server.execute("SELECT FROM pg_roles WHERE rolname = current_user AND rolsuper").fetchone()
+        if not versions or version not in {None, *versions}:
+            has = f"has {', '.join(sorted(versions))}" if versions else "does not have the extension"
+            raise ConfigurationError(
+                f"the backup has TimescaleDB {version or ''}".rstrip() + f", and the server of {self.old} {has}",
+                next_step=f"Install TimescaleDB {version or ''}".rstrip() + " there; it may be updated afterwards.",
+            )
+        if role is None:
+            raise ConfigurationError(
+                f"TimescaleDB lets only a superuser restore, and the role for {self.old} is none",
+                next_step="Name a superuser in the address for the restore.",
+            )
+
+    def make(self, *, timescaledb: bool, version: str | None = None) -> None:
+        """Makes it, empty and ready for `pg_restore` of a backup, of that version of TimescaleDB where it is known."""
         with translated(), _server(self.url) as server:
             _run(server, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' ALLOW_CONNECTIONS false", self.name)
             _mark(server, self.name)
             _run(server, "ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name)
         if timescaledb:
             with translated(), psycopg.connect(libpq_url(self.filled_url), autocommit=True) as inside:
-                inside.execute("CREATE EXTENSION timescaledb")
+                of = sql.SQL("") if version is None else sql.SQL(" VERSION {}").format(sql.Identifier(version))
+                inside.execute(sql.SQL("CREATE EXTENSION timescaledb{}").format(of))
                 inside.execute("SELECT timescaledb_pre_restore()")
 
     def complete(self) -> None:
@@ -159,10 +183,10 @@ def replaced_database(url: str) -> Iterator[str]:
     """Yields the name of a new database that is ready for `pg_restore` of a backup with TimescaleDB.
 
     When the block ends well, the new database takes the place of the one in `url`, which is dropped, whoever is
-    connected. When it raises, the new one is dropped and nothing has changed. The role must be allowed to make
-    databases.
+    connected. When it raises, the new one is dropped and nothing has changed.
 
     Raises:
+        ConfigurationError: the server lacks TimescaleDB, or the role is no superuser.
         Conflict: somebody restores to it now.
         Unavailable: the server cannot be reached.
     """
@@ -171,6 +195,7 @@ def replaced_database(url: str) -> Iterator[str]:
             Beside(url, left).drop()
             Beside(url, left).drop_replaced()
         beside = Beside(url, token)
+        beside.require_timescaledb(None)
         try:
             beside.make(timescaledb=True)
             yield beside.name

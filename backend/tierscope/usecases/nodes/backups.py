@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, TierscopeError, Unavailable, Unprocessable
 from tierscope.storage.base.facts import find_fact
-from tierscope.storage.base.partitions import Mode, storage_mode
+from tierscope.storage.base.partitions import Mode, storage_mode, timescaledb_version
 from tierscope.storage.nodes.cut import OpenSnapshot, hold_writes, open_snapshot
 from tierscope.storage.nodes.moving import try_move_lock
 from tierscope.storage.nodes.numbers import has_tables, which_database
@@ -27,6 +27,8 @@ class CutPart:
 
     node: DataNode
     storage: Mode
+    timescaledb: str | None
+    """The version of the extension; None where the tables are partitions."""
     snapshot: str
 
 
@@ -68,17 +70,18 @@ def consistent_cut(database: Database) -> Iterator[Cut]:
     nodes = Nodes(database)
     with ExitStack() as opened:
         opened.enter_context(hosts_stay(database))
-        listed, modes = nodes.listed()[::-1], {}
+        listed, modes, versions = nodes.listed()[::-1], {}, {}
         snapshots = {}
         for node in listed:
             try:
                 with nodes.own(node.number).read() as session:
                     modes[node.number] = storage_mode(session)
+                    versions[node.number] = timescaledb_version(session)
                 snapshots[node.number] = opened.enter_context(open_snapshot(nodes.own(node.number).url))
             except TierscopeError as error:
                 raise Unavailable(f"node {node.name}: {error.detail}", retry_after_seconds=5) from error
         taken, held_seconds = until_free(lambda: _take(database, snapshots), tries=TRIES)
-        parts = tuple(CutPart(node, modes[node.number], taken[node.number]) for node in listed)
+        parts = tuple(CutPart(node, modes[node.number], versions[node.number], taken[node.number]) for node in listed)
         yield Cut(parts, held_seconds)
 
 
