@@ -36,7 +36,9 @@ def choose_mode(connection: Connection, wanted: str) -> Mode:
     available = connection.execute(
         text(
             "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'timescaledb')"
-            " AND current_setting('shared_preload_libraries') LIKE '%timescaledb%'"
+            # Its own setting, which every role may read, has a type only once the library is loaded.
+            " AND EXISTS (SELECT FROM pg_settings WHERE name = 'timescaledb.max_background_workers'"
+            " AND vartype = 'integer')"
         )
     ).scalar_one()
     if wanted == "timescaledb" and not available:
