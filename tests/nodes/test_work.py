@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 from sqlalchemy import text
 
 from cli.commands import call
-from factories.derived import day_before, drain, marks, send_counters
-from factories.installations import enrol
+from factories import batches
+from factories.derived import day_before, drain, marks, send_counters, to_ns
+from factories.installations import enrol, store
 from factories.node_fleets import gathered, node_away, several_servers
 from factories.populated import populate
 from factories.services import running
@@ -28,10 +30,14 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.alerts.rules import Rule, Scope
 from tierscope.domain.base.jobs import JOBS, OF_THE_FLEET
+from tierscope.storage.capacity.rows import days_made, read_days
 from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
 from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.retention import KeepPartitions
 from tierscope.usecases.rebuild.by_node import AWAITED
 from tierscope.usecases.rebuild.drain import DrainMarks
@@ -179,6 +185,57 @@ def test_what_is_made_of_all_hosts_waits_for_a_node_that_is_away(template: Templ
     with fleet.read() as session:
         hosts = session.execute(text("SELECT DISTINCT promoted_known FROM fleet_moves")).scalars().all()
     assert hosts == [3], "its own buckets ask for those of the fleet again"
+
+
+def test_points_of_capacity_that_lack_a_node_say_so_and_are_made_again(template: Template, fleet: Database) -> None:
+    day, begun = day_before(), utc_now()
+    for number in range(3):
+        host = enrol(fleet, name=f"h{number}")
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=to_ns(day + timedelta(days=1)))
+        ends = [to_ns(day + timedelta(minutes=minute)) for minute in range(30, 24 * 60, 30)]
+        memory = ("host|meminfo|MemAvailable", "host|meminfo|MemTotal")
+        batches.add_counters(batch, [[1 << 30, 4 << 30]] * len(ends), ends_ns=ends, keys=memory)
+        batches.add_inventory(batch)
+        assert store(fleet, host, [batch])
+    with fleet.write() as transaction:
+        transaction.execute(text("""UPDATE hosts SET labels = '{"rack": "r1"}'"""))
+    drain(fleet)
+    reads = CapacityReads(ReadContext(fleet, utc_now, Settings(_env_file=None)))
+
+    def update(seconds: int) -> tuple[int, float | None, str | None, list[str]]:
+        """What is known after a run: hosts and bytes of the newest point, whether it is left out, and what is said."""
+        UpdateCapacity(fleet, lambda: begun + timedelta(seconds=seconds)).run()
+        with fleet.read() as session:
+            (point,) = read_days(session, "host_group", "rack=r1", day, utc_now())
+        (past,) = reads.forecast("host_group", "rack=r1", "resident", horizon_days=7).history
+        notes = [note for note in reads.list("rack").notes if note.startswith("Points of")]
+        return point.day.n_hosts, past.value, past.excluded, notes
+
+    NodeWatch(Nodes(fleet)).look()  # counts hosts
+    with node_away(template, fleet, 1):
+        hosts, value, excluded, notes = update(0)
+        assert (hosts, value, excluded, len(notes)) == (2, float(6 << 30), "node_away", 1)
+        assert notes[0].startswith(f"Points of {day:%Y-%m-%d} lack the hosts of n1 (1 host, counted {begun:%Y-%m-}")
+        assert update(1) == (hosts, value, excluded, notes), "it is not back"
+    assert update(2) == (3, float(9 << 30), None, [])
+    with fleet.read() as session:
+        made_at = days_made(session, day, utc_now())[day]
+    update(3)
+    with fleet.read() as session:
+        assert days_made(session, day, utc_now())[day] == made_at, "what lacks nothing stays"
+
+
+def test_points_of_capacity_are_made_again_as_late_data_comes_to_any_server(fleet: Database) -> None:
+    hosts = [enrol(fleet, name=f"h{number}") for number in range(3)]
+    begun = utc_now()
+    for number, host in enumerate(hosts):
+        moment = begun + timedelta(seconds=number)
+        send_counters(fleet, host, day_before(), range(1, 31))
+        drain(fleet)
+        UpdateCapacity(fleet, partial(lambda at: at, moment)).run()
+        with fleet.read() as session:
+            made_at = days_made(session, day_before(), utc_now())[day_before()]
+        assert made_at == moment, host.identity.name
 
 
 def test_who_works_for_the_fleet_leaves_open_buckets_to_the_servers_of_their_hosts(fleet: Database) -> None:

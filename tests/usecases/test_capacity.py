@@ -14,7 +14,7 @@ from sqlalchemy import text
 from factories.capacity import DRAM, GIB, NOW, TODAY, TOTAL, CapacityFleet, add_heat, make_fleet
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
-from tierscope.domain.base.jobs import METRICS_1D
+from tierscope.domain.base.jobs import CAPACITY_DAYS, METRICS_1D
 from tierscope.domain.capacity.skus import Sku
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.capacity.rows import try_lock
@@ -25,6 +25,7 @@ from tierscope.usecases.capacity.update import UpdateCapacity
 from tierscope.usecases.fleet.events import EventRequest, Events
 from tierscope.usecases.knobs.swap_tier import SwapTierReads
 from tierscope.usecases.rebuild.counters import rebuild_metrics_1d
+from tierscope.usecases.rebuild.drain import DrainMarks
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SKU = Sku("2s", 16, (32 * GIB,), 8, 8, 4, 128 * GIB, None, None)
@@ -301,5 +302,6 @@ def test_points_of_a_day_whose_data_came_late_are_made_again(database: Database)
     old, open_day = TODAY - timedelta(days=10), TODAY
     with database.write() as transaction:
         rebuild_metrics_1d(transaction, Claim(METRICS_1D.kind, 1, 0, (old, open_day), NOW))
+    DrainMarks(database, lambda: NOW, jobs=(CAPACITY_DAYS,)).run()
     assert UpdateCapacity(database, lambda: NOW).run().days == 1
     assert UpdateCapacity(database, lambda: NOW).run().days == 0

@@ -1502,7 +1502,7 @@ class HistoryDay(TypedDict):
     """A daily point. What is excluded shows, and the forecast does not rest on it."""
 
     day: str
-    excluded: Literal["change_point", "capacity_edit"] | None
+    excluded: Literal["change_point", "capacity_edit", "node_away"] | None
     value: float | None
 
 

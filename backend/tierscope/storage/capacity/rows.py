@@ -1,7 +1,8 @@
 """Capacity as stored: hourly memory of all hosts on the way in; daily points, groups and forecasts on the way out."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,7 +15,9 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.capacity.days import CapacityDay
 from tierscope.domain.capacity.need import Advised
 from tierscope.domain.counters.rollups import Rollup
+from tierscope.domain.fleet.hosts_away import NONE_AWAY, HostsAway
 from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_int, parse_us
+from tierscope.storage.base.facts import find_fact, store_fact
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.counters.rollup_blocks import read_rollup_blocks
 from tierscope.storage.counters.schemas import read_layouts
@@ -23,6 +26,8 @@ from tierscope.storage.tables import TIME_TABLES, capacity_days, capacity_foreca
 Floats = npt.NDArray[np.float64]
 Kind = Literal["service", "host_group"]
 _MADE = "made"
+_LACKING_FACT = "capacity_days_lacking"
+"""Under which a coordinator keeps the days whose points lack hosts, with the nodes that were away."""
 _LOCK_KEY = 0x7469_6572_6361_7061  # "tiercapa": one process at a time makes points
 _DAYS = tuple(entry for entry in TIME_TABLES if entry.table is capacity_days)
 _POINT = tuple(field.name for field in fields(CapacityDay))
@@ -141,9 +146,14 @@ def _read_block(
 
 
 def replace_day(
-    transaction: WriteTransaction, ts: datetime, points: Mapping[tuple[Kind, str], CapacityDay], *, made_at: datetime
+    transaction: WriteTransaction,
+    ts: datetime,
+    points: Mapping[tuple[Kind, str], CapacityDay],
+    *,
+    made_at: datetime,
+    away: HostsAway = NONE_AWAY,
 ) -> None:
-    """Store the points of one day in place of all that was there, and that the day was gone through."""
+    """Store the points of one day in place of all that was there, that it was gone through, and what it lacks."""
     ensure_partitions(transaction, ts, ts, _DAYS)
     transaction.execute(text("DELETE FROM capacity_days WHERE ts = :ts"), {"ts": ts})
     made = {"kind": _MADE, "subject": "", "ts": ts, "made_at": made_at, "n_hosts": 0, "n_hours": 0, "heat_hosts": 0}
@@ -154,6 +164,22 @@ def replace_day(
     ]
     if rows:
         transaction.execute(insert(capacity_days), rows)
+    lacking = days_lacking(transaction)
+    if away.nodes or ts in lacking:
+        kept = {day: told for day, told in lacking.items() if day != ts} | ({ts: away} if away.nodes else {})
+        told = {day.isoformat(): asdict(one) for day, one in sorted(kept.items())}
+        store_fact(transaction, _LACKING_FACT, json.dumps(told, default=datetime.isoformat))
+
+
+def days_lacking(session: ReadSession) -> dict[datetime, HostsAway]:
+    """Starts of the days whose points lack the hosts of nodes that were away as they were made, and which."""
+    kept = json.loads(find_fact(session, _LACKING_FACT) or "{}")
+    return {datetime.fromisoformat(day): _away(told) for day, told in kept.items()}
+
+
+def _away(told: Mapping[str, Any]) -> HostsAway:
+    at = told["counted_at"]
+    return HostsAway(tuple(told["nodes"]), told["hosts_away"], None if at is None else datetime.fromisoformat(at))
 
 
 def reopen_days(transaction: WriteTransaction, days: Sequence[datetime]) -> None:

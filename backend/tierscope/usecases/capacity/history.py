@@ -1,6 +1,6 @@
 """The daily points of a metric as a forecast takes them: whole days, without those before a shift or at an edit."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -50,9 +50,15 @@ def metric_value(stored: StoredDay, metric: Metric, advised: Advised | None) -> 
 
 
 def make_history(
-    stored: Sequence[StoredDay], metric: Metric, advised: Advised | None, events: Sequence[EventItem], *, today: date
+    stored: Sequence[StoredDay],
+    metric: Metric,
+    advised: Advised | None,
+    events: Sequence[EventItem],
+    *,
+    today: date,
+    lacking: Collection[datetime] = (),
 ) -> History:
-    """The points up to yesterday with what is excluded, and why."""
+    """The points up to yesterday with what is excluded, and why: days `lacking` hosts of a node say too little."""
     points = {
         day.ts.astimezone(UTC).date(): metric_value(day, metric, advised)
         for day in stored
@@ -63,8 +69,11 @@ def make_history(
         return History((), (), ())
     dates = [known[0] + n * DAY for n in range((known[-1] - known[0]).days + 1)]
     values = [points.get(day) for day in dates]
-    edits = _edits(stored, events)
-    why: list[Excluded | None] = ["capacity_edit" if day in edits else None for day in dates]
+    edits = _edits([day for day in stored if day.ts not in lacking], events)
+    parts = {day.astimezone(UTC).date() for day in lacking}
+    why: list[Excluded | None] = [
+        "node_away" if day in parts else "capacity_edit" if day in edits else None for day in dates
+    ]
     kept = [value if reason is None else None for value, reason in zip(values, why, strict=True)]
     shifts = _shifts(tuple(kept))
     if shifts:

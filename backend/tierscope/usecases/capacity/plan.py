@@ -12,12 +12,12 @@ from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.plan import Demand, Packed, PackedFleet, PackedHost, plan_fleet
 from tierscope.domain.capacity.skus import Sku
-from tierscope.storage.capacity.rows import StoredDay, newest_days, read_advised
+from tierscope.storage.capacity.rows import StoredDay, days_lacking, newest_days, read_advised
 from tierscope.storage.fleet.services import ServiceRow, list_services
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.forecasts import Outlook
-from tierscope.usecases.capacity.reads import FRESH, note_away, read_outlooks
+from tierscope.usecases.capacity.reads import FRESH, note_away, note_lacking, read_outlooks
 from tierscope.usecases.capacity.swap import (
     LOSS_TARGET,
     MOST_JUDGED,
@@ -104,7 +104,7 @@ class CapacityPlans:
             newest = {row.subject: row for row in newest_days(session, "service", now - FRESH)}
             outlooks = read_outlooks(session, "service")
             advised = read_advised(session)
-            away = note_away(read_hosts_away(session))
+            away = note_away(read_hosts_away(session)) + note_lacking(newest.values(), days_lacking(session))
         known = [
             _know(service, newest[service.public_id], outlooks.get(service.public_id), advised, asked)
             for service in services

@@ -1,6 +1,6 @@
 """Reads of capacity: figures of all services or host groups, and the forecast of one of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -17,6 +17,7 @@ from tierscope.storage.capacity.rows import (
     Kind,
     StoredDay,
     count_days,
+    days_lacking,
     list_groups,
     newest_days,
     read_advised,
@@ -85,12 +86,13 @@ class CapacityReads:
             outlooks = read_outlooks(session, kind)
             advised = read_advised(session) if kind == "service" else {}
             away = read_hosts_away(session)
+            lacking = days_lacking(session)
         subjects = tuple(
             subject_view(ref, newest.get(ref.id), whole.get(ref.id, 0), outlooks.get(ref.id), advised.get(ref.id))
             for ref in refs
             if kind == "service" or ref.id in newest
         )
-        notes = (*note_away(away), *_notes(newest, subjects))
+        notes = (*note_away(away), *note_lacking(newest.values(), lacking), *_notes(newest, subjects))
         return Capacity(_window(newest, now), away, group_by, groupings, subjects, notes)
 
     def forecast(self, kind: str, subject: str, metric: Metric, *, horizon_days: int) -> CapacityForecast:
@@ -108,7 +110,8 @@ class CapacityReads:
             events = read_events(session, found_kind, subject, today - SPAN, now)
             advised = read_advised(session).get(subject) if found_kind == "service" else None
             away = note_away(read_hosts_away(session))
-        history = make_history(stored, metric, advised, events, today=today.date())
+            lacking = days_lacking(session)
+        history = make_history(stored, metric, advised, events, today=today.date(), lacking=lacking)
         made = make_forecast(history, horizon_days)
         days_ahead = reach(history, horizon_days)
         outlook = outline(made, threshold_of(stored, metric), days_ahead)
@@ -128,7 +131,11 @@ class CapacityReads:
             growth_bytes_per_day=growth_figure(outlook, window, NOT_MADE),
             exhaustion=exhaustion_view(outlook, window, NOT_MADE),
             refused=made.why if isinstance(made, Refused) else None,
-            notes=(*away, *_forecast_notes(metric, advised, forecast, horizon_days, days_ahead, stored)),
+            notes=(
+                *away,
+                *note_lacking(stored, lacking),
+                *_forecast_notes(metric, advised, forecast, horizon_days, days_ahead, stored),
+            ),
         )
 
 
@@ -136,6 +143,23 @@ def note_away(away: HostsAway) -> tuple[str, ...]:
     """What days, and what is summed up of them, may lack; nothing where all nodes answer."""
     told = away.tell()
     return () if told is None else (f"{told[:1].upper()}{told[1:]}: days that are made meanwhile lack them.",)
+
+
+def note_lacking(points: Iterable[StoredDay], lacking: Mapping[datetime, HostsAway]) -> tuple[str, ...]:
+    """Which days of these points lack hosts of nodes that were away as they were made."""
+    found: dict[tuple[str, ...], list[datetime]] = {}
+    for day in sorted({point.ts for point in points} & lacking.keys()):
+        found.setdefault(lacking[day].nodes, []).append(day)
+    return tuple(_note_days(days, lacking[days[-1]]) for days in found.values())
+
+
+def _note_days(days: Sequence[datetime], away: HostsAway) -> str:
+    first, last = f"{days[0]:%Y-%m-%d}", f"{days[-1]:%Y-%m-%d}"
+    when = f"Points of {first}" if len(days) == 1 else f"Points of {len(days)} days from {first} to {last}"
+    return (
+        f"{when} lack the hosts of {', '.join(away.nodes)} ({away.amount()}), which did not answer as they were made:"
+        " they are made again once it does."
+    )
 
 
 def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, Outlook]:

@@ -12,12 +12,14 @@ from tierscope.core.database import Database, ReadSession
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.capacity.days import HOURS, SETTLED, CapacityDay, group_day, service_day
 from tierscope.domain.capacity.need import Advised
+from tierscope.domain.fleet.hosts_away import NONE_AWAY, HostsAway
 from tierscope.storage.base.retention import kept
 from tierscope.storage.capacity.rows import (
     ForecastRow,
     GroupRow,
     Kind,
     StoredDay,
+    days_lacking,
     days_made,
     first_hour,
     read_advised,
@@ -29,6 +31,7 @@ from tierscope.storage.capacity.rows import (
     subjects_with_days,
     try_lock,
 )
+from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.capacity.forecasts import HORIZON_DAYS, make_body
 from tierscope.usecases.capacity.history import SPAN, make_history, read_events
 from tierscope.usecases.capacity.hours import DAY, Fleet, join_heat, read_day, read_fleet, read_heat_hours
@@ -73,6 +76,8 @@ class UpdateCapacity:
     def _days(self, now: datetime) -> tuple[int, int]:
         """Makes days that were never gone through, or before all their data had come, the newest first.
 
+        Days that lack hosts of a node are made again once it answers.
+
         Returns how many got points, and how many are left.
         """
         today = day_of(now)
@@ -81,17 +86,22 @@ class UpdateCapacity:
             if first is None:
                 return 0, 0
             made = days_made(session, today - KEPT, today + DAY)
+            lacking = days_lacking(session)
             fleet = read_fleet(session)
+            # After the hosts, whose tables keep nodes from coming and going until the session ends.
+            away = read_hosts_away(session)
         start = day_of(first)
         days = [start + n * DAY for n in range((today - start) // DAY, -1, -1)]
-        due = [day for day in days if _is_due(day, made.get(day), now)]
+        complete = {day: made[day] for day in made if set(lacking.get(day, NONE_AWAY).nodes) <= set(away.nodes)}
+        due = [day for day in days if _is_due(day, complete.get(day), now)]
         done = 0
         at_once = max(AT_ONCE, HOST_DAYS_AT_ONCE // max(len(fleet.hosts), 1))
         for day in due[:at_once]:
             with self._database.read() as session:
                 points, groups = make_points(session, fleet, day)
+                lacks = _either(away, read_hosts_away(session))
             with self._database.write() as transaction:
-                replace_day(transaction, day, points, made_at=now)
+                replace_day(transaction, day, points, made_at=now, away=lacks)
                 store_groups(transaction, groups, now)
             done += bool(points)
         return done, max(len(due) - at_once, 0)
@@ -155,8 +165,9 @@ def _forecast(
 ) -> ForecastRow:
     today = day_of(now)
     stored: list[StoredDay] = read_days(session, kind, subject, today - SPAN, today)
+    lacking = days_lacking(session)
     events = read_events(session, kind, subject, today - SPAN, now)
-    history = make_history(stored, metric, advised, events, today=today.date())
+    history = make_history(stored, metric, advised, events, today=today.date(), lacking=lacking)
     body = make_body(history, stored, metric, HORIZON_DAYS)
     return ForecastRow(kind, subject, metric, stored[-1].ts, now, body)
 
@@ -165,6 +176,11 @@ def _is_due(day: datetime, made_at: datetime | None, now: datetime) -> bool:
     """A day is made again as it goes on, and a last time once late data had its time."""
     final = day + DAY + SETTLED
     return made_at is None or (made_at < final and (now >= final or made_at < now - AGAIN))
+
+
+def _either(first: HostsAway, then: HostsAway) -> HostsAway:
+    """What points lack that are made of hosts read first and of their hours read then."""
+    return then if first.nodes == then.nodes else HostsAway(tuple(sorted({*first.nodes, *then.nodes})), None, None)
 
 
 def _stack(rows: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:

@@ -11,7 +11,8 @@ from tierscope.usecases.capacity.swap import PlanSwap
 
 Metric = Literal["resident", "hot", "dram_need"]
 Kind = Literal["service", "host_group"]
-Excluded = Literal["change_point", "capacity_edit"]
+ChangeKind = Literal["change_point", "capacity_edit"]
+Excluded = Literal["change_point", "capacity_edit", "node_away"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class CapacityChange:
     """A level that moved, or memory that was added or taken away; `event` is what the log says near it."""
 
     at: datetime
-    kind: Excluded
+    kind: ChangeKind
     before: float | None
     after: float | None
     event: str | None

@@ -44,7 +44,7 @@ from tierscope.storage.ledger.days import pack_days
 from tierscope.storage.ledger.rows import HeldLedgers, first_after, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
-from tierscope.usecases.rebuild.late_days import reopen_capacity
+from tierscope.usecases.rebuild.late_days import mark_late_days
 from tierscope.usecases.rebuild.recent import rebuild_recent
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs, not_recorded
 
@@ -232,7 +232,7 @@ def rebuild_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
     host_id = claimed.subject_id
     dirty_buckets.append(transaction, METRICS_PACK.kind, host_id, 0, claimed.buckets)
     dirty_buckets.append(transaction, METRICS_1D_PACK.kind, host_id, 0, coarser(claimed.buckets, THIRTY_DAYS_US))
-    reopen_capacity(transaction, claimed)
+    mark_late_days(transaction, claimed)
 
 
 def _merge(

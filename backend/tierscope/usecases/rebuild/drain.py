@@ -15,6 +15,7 @@ import structlog
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import (
+    CAPACITY_DAYS,
     COUNTERS,
     COUNTERS_CLOSED,
     COUNTERS_PACK,
@@ -63,6 +64,7 @@ from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
 from tierscope.usecases.rebuild.gaps import pack_gap_days
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h, rebuild_heat_of_hosts
 from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
+from tierscope.usecases.rebuild.late_days import reopen_capacity
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
 from tierscope.usecases.rebuild.samples import pack_samples, rebuild_samples
@@ -90,6 +92,7 @@ REBUILDS: Mapping[Job, Rebuild] = {
     HEAT_1D: rebuild_heat_1d,
     SERVICE_HEAT_1H: rebuild_service_heat_1h,
     SERVICE_HEAT_1D: rebuild_service_heat_1d,
+    CAPACITY_DAYS: reopen_capacity,
     FLEET_MOVES: rebuild_fleet_moves,
     SERVICE_MOVES_1H: rebuild_service_moves_1h,
     TILES: rebuild_tiles,

@@ -6269,7 +6269,7 @@ export interface components {
              */
             day: string;
             /** Excluded */
-            excluded: ("change_point" | "capacity_edit") | null;
+            excluded: ("change_point" | "capacity_edit" | "node_away") | null;
             /** Value */
             value: number | null;
         };

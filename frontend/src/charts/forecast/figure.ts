@@ -10,7 +10,7 @@ import { verticalLine } from '../verticalLine'
 export interface PastDay {
   day: string
   value: number | null
-  excluded: 'change_point' | 'capacity_edit' | null
+  excluded: keyof typeof excludedWords | null
 }
 
 /** A day ahead with its intervals. */
@@ -46,6 +46,7 @@ export interface ForecastDays {
 export const excludedWords = {
   change_point: 'before a change point',
   capacity_edit: 'before a capacity change',
+  node_away: 'made while a node was away',
 } as const
 
 /** The colour of a forecast's line and bands. */
