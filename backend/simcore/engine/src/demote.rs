@@ -1,10 +1,13 @@
 //! Demotion: what leaves DRAM, and when.
 
 use crate::kernel_lru::Look;
-use crate::page::{ACTIVE, PROMOTED, Tier};
+use crate::page::{ACTIVE, KINDS, PROMOTED, Tier};
 use crate::params::Policy;
 use crate::state::{Lowered, State};
 use crate::victims::{Victim, VictimFilter, Victims};
+
+/// Victims that are looked for together.
+const MANY: usize = 4096;
 
 impl State<'_> {
     /// Brings DRAM back to what the policy keeps free, after promotions.
@@ -52,10 +55,73 @@ impl State<'_> {
         if self.free(Tier::Dram) >= below as i64 {
             return;
         }
+        self.demote_many(until);
         while self.free(Tier::Dram) < until as i64 {
             if !self.demote_next() {
                 return;
             }
+        }
+    }
+
+    /// Demotes the next victims together, where a move changes nothing else and the slower tier has room for all.
+    fn demote_many(&mut self, until: u64) {
+        if !self.is_plain() || self.params.cache_trim_mode || self.params.kswapd.is_some() {
+            return;
+        }
+        let mut found = std::mem::take(&mut self.victims);
+        loop {
+            let wanted = until as i64 - self.free(Tier::Dram);
+            let room = wanted + self.trace.largest() as i64;
+            if wanted <= 0 || self.free(Tier::Slow) < room {
+                break;
+            }
+            found.clear();
+            let filter = VictimFilter {
+                with_current: true,
+                ..VictimFilter::of_tier(
+                    self.trace,
+                    &self.pages,
+                    &self.inactive,
+                    Tier::Dram,
+                    self.now,
+                )
+            };
+            self.demotable
+                .collect(filter, wanted as u64, MANY, &mut found);
+            self.move_all_down(&found);
+            if found.len() < MANY {
+                break;
+            }
+        }
+        self.victims = found;
+    }
+
+    fn move_all_down(&mut self, victims: &[Victim]) {
+        let mut units = [0; KINDS];
+        let mut before: Option<Victim> = None;
+        for &victim in victims {
+            let state = &mut self.pages[victim.page as usize];
+            state.tier = Tier::Slow;
+            self.lowered.push(Lowered {
+                victim,
+                before: *state,
+            });
+            state.flags &= !ACTIVE;
+            state.demoted = self.now;
+            self.inactive.mark(victim.interval, victim.place as usize);
+            // Victims of an interval come in order: its first one puts the search back far enough.
+            if before.is_none_or(|before| {
+                before.interval != victim.interval || before.place > victim.place
+            }) {
+                self.evictable[Tier::Slow as usize].put_back(victim, self.now);
+            }
+            before = Some(victim);
+            units[self.trace.kind(victim.page)] += self.trace.size(victim.page);
+        }
+        for (kind, units) in units.into_iter().enumerate() {
+            self.used[Tier::Dram as usize][kind] -= units;
+            self.used[Tier::Slow as usize][kind] += units;
+            self.out.demoted[kind] += units;
         }
     }
 

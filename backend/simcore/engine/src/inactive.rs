@@ -22,6 +22,11 @@ impl Inactive {
         self.now = interval;
     }
 
+    /// The bits of the current interval's rows.
+    pub(crate) fn current(&mut self) -> &mut [u64] {
+        &mut self.rows[self.now as usize % REMEMBERED]
+    }
+
     /// Marks a row: its page is inactive after its touch, or turns so when it is demoted. What is long past needs none.
     pub(crate) fn mark(&mut self, interval: u32, place: usize) {
         if self.now - interval < INACTIVE_AFTER {

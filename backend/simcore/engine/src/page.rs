@@ -107,15 +107,17 @@ impl Page {
         scanned != NEVER && scanned > self.last && (self.demoted == NEVER || scanned > self.demoted)
     }
 
+    pub(crate) fn is_in_memory(&self) -> bool {
+        (self.tier as usize) < MEMORY_TIERS
+    }
+
     /// Remembers a touch: a page touched in a later interval than the one before turns active.
+    ///
+    /// A page that idled past the limit starts over as inactive does: this touch activates it again.
     pub(crate) fn touch(&mut self, now: u32) {
         let gap = now - self.last;
-        if gap > 0 {
-            // A page that idled past the limit starts over as inactive does: this touch activates it again.
-            self.flags |= ACTIVE;
-            self.history = if gap >= 8 { 0 } else { self.history << gap };
-            self.last = now;
-        }
-        self.history |= 1;
+        self.flags |= ACTIVE * u8::from(gap > 0);
+        self.history = (u32::from(self.history) << gap.min(8)) as u8 | 1;
+        self.last = now;
     }
 }

@@ -1,7 +1,7 @@
 //! Promotion: which touched pages of the slower tier go up, and in which order.
 
 use crate::hints::{first_access, hint_seconds};
-use crate::page::{NEVER, PROMOTED, Page, Tier};
+use crate::page::{KINDS, NEVER, PROMOTED, Page, Tier};
 use crate::params::{HotPageSelection, Policy};
 use crate::state::State;
 use crate::victims::{Victim, VictimFilter};
@@ -87,17 +87,13 @@ impl State<'_> {
             Policy::HotPageSelection(hot) => return self.promote_hot(faults, hot, left_s),
             Policy::Tpp(tpp) => {
                 if tpp.active_lru_filter {
-                    let all = faults.len();
-                    faults.retain(|fault| fault.is_active());
-                    self.out.activated += (all - faults.len()) as u64;
+                    self.out.activated += keep_active(faults) as u64;
                 }
                 if !tpp.decoupled || self.has_order(faults) {
                     sort(faults);
                 }
                 if tpp.decoupled {
-                    for fault in faults.iter() {
-                        self.move_up(fault.page());
-                    }
+                    self.move_all_up(faults);
                 } else {
                     self.promote_while_free(faults);
                 }
@@ -266,6 +262,32 @@ impl State<'_> {
         self.out.promoted[self.trace.kind(page)] += self.trace.size(page);
     }
 
+    fn move_all_up(&mut self, faults: &[Fault]) {
+        if !self.is_plain() {
+            for fault in faults {
+                self.move_up(fault.page());
+            }
+            return;
+        }
+        let mut units = [0; KINDS];
+        for fault in faults {
+            let state = &mut self.pages[fault.page() as usize];
+            state.tier = Tier::Dram;
+            state.flags |= PROMOTED;
+            units[self.trace.kind(fault.page())] += self.trace.size(fault.page());
+        }
+        for (kind, units) in units.into_iter().enumerate() {
+            self.used[Tier::Slow as usize][kind] -= units;
+            self.used[Tier::Dram as usize][kind] += units;
+            self.out.promoted[kind] += units;
+        }
+        self.promoted
+            .extend(faults.iter().map(|fault| fault.page()));
+        if !faults.is_empty() {
+            self.scanner.note_promotions();
+        }
+    }
+
     /// Counts the round trips that the interval's promotions end: each demotion once.
     pub(crate) fn settle_promotions(&mut self) {
         for &page in &self.promoted {
@@ -291,6 +313,19 @@ impl State<'_> {
         self.promoted.clear();
         self.lowered.clear();
     }
+}
+
+/// Drops the faults of inactive pages, without a branch that could not be foreseen; returns how many.
+fn keep_active(faults: &mut Vec<Fault>) -> usize {
+    let all = faults.len();
+    let mut kept = 0;
+    for at in 0..all {
+        let fault = faults[at];
+        faults[kept] = fault;
+        kept += usize::from(fault.is_active());
+    }
+    faults.truncate(kept);
+    all - kept
 }
 
 fn sort(faults: &mut [Fault]) {

@@ -4,11 +4,11 @@ use thiserror::Error;
 
 use crate::hints::adjusted_threshold;
 use crate::metrics::{Interval, Outcome, Place, SwapEvent};
-use crate::page::{ACTIVE, COPIED, KINDS, MEMORY_TIERS, SLOT, Tier};
+use crate::page::{ACTIVE, COPIED, KINDS, MEMORY_TIERS, Page, SLOT, Tier};
 use crate::params::{Params, ParamsError, Policy};
 use crate::promote::Fault;
 use crate::state::State;
-use crate::trace::{Row, Trace};
+use crate::trace::{Row, RowColumns, Trace};
 
 /// Why a simulation gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -94,6 +94,80 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
     Ok(Outcome { intervals, tenants })
 }
 
+/// Rows that are gone through together, so that what they leave for later stays in the cache.
+const PIECE: usize = 1024;
+
+/// A row whose page may take a hint fault, and what the page was before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hinted {
+    place: u32,
+    last: u32,
+    demoted: u32,
+    flags: u32,
+}
+
+impl Hinted {
+    fn before(self) -> Page {
+        Page {
+            last: self.last,
+            demoted: self.demoted,
+            flags: self.flags as u8,
+            ..Page::UNBORN
+        }
+    }
+}
+
+/// What changes when pages in memory are used, and nothing else is.
+struct Plain<'a> {
+    pages: &'a mut [Page],
+    kinds: &'a [u8],
+    /// Of the rows of the interval: whose pages are inactive.
+    inactive: &'a mut [u64],
+    accesses: [[u64; MEMORY_TIERS]; KINDS],
+}
+
+impl Plain<'_> {
+    /// Touches the pages of a piece of rows, up to the first that asks for more; returns where it stopped, and how many
+    /// rows are in `hinted`.
+    ///
+    /// Whatever differs from row to row is counted and kept without a branch, for none could be foreseen.
+    fn touch<const HINTS: bool>(
+        &mut self,
+        now: u32,
+        rows: RowColumns<'_>,
+        from: usize,
+        hinted: &mut [Hinted],
+    ) -> (usize, usize) {
+        let until = rows.pages.len().min(from + PIECE);
+        let mut count = 0;
+        for place in from..until {
+            let row = rows.at(place);
+            let state = &mut self.pages[row.page as usize];
+            let before = *state;
+            let is_copied = row.written & before.is(SLOT | COPIED);
+            if (row.accesses == 0) | !before.is_in_memory() | is_copied {
+                return (place, count);
+            }
+            state.touch(now);
+            if !state.is(ACTIVE) {
+                self.inactive[place / 64] |= 1 << (place % 64);
+            }
+            let kind = usize::from(self.kinds[row.page as usize]);
+            self.accesses[kind][before.tier as usize % MEMORY_TIERS] += u64::from(row.accesses);
+            if HINTS {
+                hinted[count] = Hinted {
+                    place: place as u32,
+                    last: before.last,
+                    demoted: before.demoted,
+                    flags: u32::from(before.flags),
+                };
+                count += usize::from(before.tier == Tier::Slow) & usize::from(before.last < now);
+            }
+        }
+        (until, count)
+    }
+}
+
 impl State<'_> {
     fn bury(&mut self) {
         for &page in self.trace.deaths(self.now as usize) {
@@ -115,64 +189,93 @@ impl State<'_> {
 
     /// Scores the accesses of each page where it lies, brings it back from swap, and takes its hint fault.
     ///
-    /// Most of a simulation is this loop: it is compiled for each of its uses, without what they do not ask for.
+    /// Most of a simulation is this loop: rows that ask for nothing else go through `touch_plain` in pieces.
     fn access_all(&mut self, faults: &mut Vec<Fault>) {
-        let is_noted = self.kernel_lru.is_some() || !self.groups.is_empty();
-        match (self.has_hints(), is_noted) {
-            (false, false) => self.access_rows::<false, false>(faults),
-            (false, true) => self.access_rows::<false, true>(faults),
-            (true, false) => self.access_rows::<true, false>(faults),
-            (true, true) => self.access_rows::<true, true>(faults),
+        let has_hints = self.has_hints();
+        if self.kernel_lru.is_some() || !self.groups.is_empty() {
+            for (place, row) in self.trace.rows(self.now as usize).enumerate() {
+                self.access_row(place, row, has_hints, faults);
+            }
+        } else if has_hints {
+            self.access_pieces::<true>(faults);
+        } else {
+            self.access_pieces::<false>(faults);
         }
     }
 
-    /// `HINTS`: pages of the slower tier take hint faults. `NOTED`: the kernel's lists or tenants take note of accesses.
-    fn access_rows<const HINTS: bool, const NOTED: bool>(&mut self, faults: &mut Vec<Fault>) {
+    /// `HINTS`: pages of the slower tier take hint faults.
+    fn access_pieces<const HINTS: bool>(&mut self, faults: &mut Vec<Fault>) {
         let (trace, now) = (self.trace, self.now);
-        let mut accesses = [[0_u64; MEMORY_TIERS]; KINDS];
-        for (place, row) in trace.rows(now as usize).enumerate() {
-            let (page, kind) = (row.page, trace.kind(row.page));
-            let before = self.pages[page as usize];
-            if row.accesses == 0 {
-                self.inactive.mark(now, place);
-                continue;
+        let rows = trace.row_columns(now as usize);
+        let mut hinted = vec![Hinted::default(); PIECE];
+        let mut at = 0;
+        while at < rows.pages.len() {
+            let mut plain = Plain {
+                pages: &mut self.pages,
+                kinds: trace.kinds(),
+                inactive: self.inactive.current(),
+                accesses: [[0; MEMORY_TIERS]; KINDS],
+            };
+            let (until, count) = plain.touch::<HINTS>(now, rows, at, &mut hinted);
+            let accesses = plain.accesses;
+            self.out.touched += (until - at) as u64;
+            for (all, own) in self.out.accesses.iter_mut().zip(accesses) {
+                all[Place::Dram as usize] += own[Tier::Dram as usize];
+                all[Place::Slow as usize] += own[Tier::Slow as usize];
             }
-            self.out.touched += 1;
-            if !matches!(before.tier, Tier::Dram | Tier::Slow) {
-                self.access_away(row, kind);
-                self.inactive.mark(now, place);
-                continue;
+            for found in &hinted[..count] {
+                self.take_hint(rows.at(found.place as usize), found.before(), faults);
             }
-            let state = &mut self.pages[page as usize];
-            state.touch(now);
-            if !state.is(ACTIVE) {
-                self.inactive.mark(now, place);
-            }
-            accesses[kind][before.tier as usize] += u64::from(row.accesses);
-            if HINTS
-                && before.tier == Tier::Slow
-                && before.last < now
-                && let Some(fault) = self.hint(page, row.accesses, before)
-            {
-                faults.push(fault);
-                if self.params.kswapd.is_some() {
-                    let part = self.fault_part(page, row.accesses);
-                    self.fault_parts.push(part);
-                }
-            }
-            if NOTED {
-                self.note_accesses(row);
-                if let Some(group) = self.group_of(page) {
-                    group.out.accesses[before.tier as usize] += u64::from(row.accesses);
-                }
-            }
-            if row.written && before.is(SLOT | COPIED) {
-                self.copy_is_stale(page);
+            let is_whole = until - at == PIECE || until == rows.pages.len();
+            at = until;
+            if !is_whole {
+                self.access_row(at, rows.at(at), HINTS, faults);
+                at += 1;
             }
         }
-        for (all, own) in self.out.accesses.iter_mut().zip(accesses) {
-            all[Place::Dram as usize] += own[Tier::Dram as usize];
-            all[Place::Slow as usize] += own[Tier::Slow as usize];
+    }
+
+    fn access_row(&mut self, place: usize, row: Row, has_hints: bool, faults: &mut Vec<Fault>) {
+        let (page, now) = (row.page, self.now);
+        let before = self.pages[page as usize];
+        if row.accesses == 0 {
+            self.inactive.mark(now, place);
+            return;
+        }
+        self.out.touched += 1;
+        let kind = self.trace.kind(page);
+        if !before.is_in_memory() {
+            self.access_away(row, kind);
+            self.inactive.mark(now, place);
+            return;
+        }
+        let state = &mut self.pages[page as usize];
+        state.touch(now);
+        if !state.is(ACTIVE) {
+            self.inactive.mark(now, place);
+        }
+        let at = if before.tier == Tier::Dram {
+            Place::Dram
+        } else {
+            Place::Slow
+        };
+        self.score(page, kind, at, u64::from(row.accesses));
+        if has_hints && before.tier == Tier::Slow && before.last < now {
+            self.take_hint(row, before, faults);
+        }
+        self.note_accesses(row);
+        if row.written && before.is(SLOT | COPIED) {
+            self.copy_is_stale(page);
+        }
+    }
+
+    fn take_hint(&mut self, row: Row, before: Page, faults: &mut Vec<Fault>) {
+        if let Some(fault) = self.hint(row.page, row.accesses, before) {
+            faults.push(fault);
+            if self.params.kswapd.is_some() {
+                let part = self.fault_part(row.page, row.accesses);
+                self.fault_parts.push(part);
+            }
         }
     }
 

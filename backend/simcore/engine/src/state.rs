@@ -86,6 +86,8 @@ pub(crate) struct State<'t> {
     pub fault_parts: Vec<f32>,
     /// Pages promoted in this interval, in order of promotion.
     pub promoted: Vec<u32>,
+    /// Victims that are looked for together; empty between two searches.
+    pub victims: Vec<Victim>,
     /// Demotions of this interval, in order.
     pub lowered: Vec<Lowered>,
     pub out: Interval,
@@ -129,6 +131,7 @@ impl<'t> State<'t> {
             now: 0,
             fault_parts: Vec::new(),
             promoted: Vec::new(),
+            victims: Vec::new(),
             lowered: Vec::new(),
             out: Interval::default(),
             swap_log: None,
@@ -179,6 +182,11 @@ impl<'t> State<'t> {
         if let Some(lru) = &mut self.kernel_lru {
             lru.remove(page, self.trace.size(page));
         }
+    }
+
+    /// Whether a move changes nothing but its page and how full the tiers are.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.groups.is_empty() && self.kernel_lru.is_none() && self.pieces.units == 0
     }
 
     /// Takes a page from one tier of memory to the other.

@@ -80,6 +80,25 @@ pub(crate) struct Row {
     pub written: bool,
 }
 
+/// The rows of an interval by column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowColumns<'a> {
+    /// As `row_page` reads them.
+    pub pages: &'a [u32],
+    pub accesses: &'a [u32],
+}
+
+impl RowColumns<'_> {
+    pub(crate) fn at(self, place: usize) -> Row {
+        let word = self.pages[place];
+        Row {
+            page: row_page(word),
+            accesses: self.accesses[place],
+            written: word & WRITTEN != 0,
+        }
+    }
+}
+
 /// A trace, ready to be replayed. Pages are numbered in order of birth, rows of an interval are in order of page.
 #[derive(Debug, Clone)]
 pub struct Trace {
@@ -98,6 +117,7 @@ pub struct Trace {
     row_accesses: Vec<u32>,
     accesses: u64,
     uniform: bool,
+    largest: u32,
     peak_units: u64,
 }
 
@@ -142,6 +162,7 @@ impl Trace {
             row_accesses: Vec::with_capacity(rows.page.len()),
             accesses: rows.accesses.iter().map(|&count| u64::from(count)).sum(),
             uniform: pages.units.iter().all(|&units| units == pages.units[0]),
+            largest: pages.units.iter().max().copied().unwrap_or(0),
             peak_units: 0,
         };
         trace.fill_rows(intervals, rows, &numbers)?;
@@ -195,7 +216,12 @@ impl Trace {
 
     /// Units of the largest page.
     pub(crate) fn largest(&self) -> u64 {
-        self.units.iter().max().map_or(0, |&units| u64::from(units))
+        u64::from(self.largest)
+    }
+
+    /// Kinds of all pages.
+    pub(crate) fn kinds(&self) -> &[u8] {
+        &self.kinds
     }
 
     pub(crate) fn kind(&self, page: u32) -> usize {
@@ -229,15 +255,16 @@ impl Trace {
     }
 
     pub(crate) fn rows(&self, now: usize) -> impl Iterator<Item = Row> + '_ {
+        let rows = self.row_columns(now);
+        (0..rows.pages.len()).map(move |place| rows.at(place))
+    }
+
+    pub(crate) fn row_columns(&self, now: usize) -> RowColumns<'_> {
         let range = self.row_ends[now]..self.row_ends[now + 1];
-        self.row_pages[range.clone()]
-            .iter()
-            .zip(&self.row_accesses[range])
-            .map(|(&page, &accesses)| Row {
-                page: row_page(page),
-                accesses,
-                written: page & WRITTEN != 0,
-            })
+        RowColumns {
+            pages: &self.row_pages[range.clone()],
+            accesses: &self.row_accesses[range],
+        }
     }
 
     /// Pages of the rows of an interval, by which victims are looked for.

@@ -216,6 +216,56 @@ impl Victims {
         None
     }
 
+    /// Many victims at once, those that `next` would find one after the other: at most `most`, and so many units or all
+    /// that stand before active pages of the current interval. They are taken for gone.
+    ///
+    /// For filters that ask for no kind or tenant.
+    pub(crate) fn collect(
+        &mut self,
+        wanted: VictimFilter<'_>,
+        units: u64,
+        most: usize,
+        found: &mut Vec<Victim>,
+    ) {
+        let mut batch = Batch {
+            found,
+            most,
+            units_left: units,
+        };
+        let recent = (wanted.now + 1).saturating_sub(INACTIVE_AFTER);
+        while self.first < recent {
+            let cursors = &mut self.cursors[self.first as usize];
+            cursors.old = cursors.old.max(cursors.inactive.min(cursors.active));
+            batch.take(&mut cursors.old, self.first, wanted, None);
+            if batch.is_full() {
+                return;
+            }
+            self.first += 1;
+        }
+        for interval in self.first.max(self.first_inactive)..wanted.now {
+            self.first_inactive = interval;
+            let cursor = &mut self.cursors[interval as usize].inactive;
+            batch.take_inactive(cursor, interval, wanted);
+            if batch.is_full() {
+                return;
+            }
+        }
+        self.first_inactive = wanted.now;
+        batch.take_inactive(&mut self.current, wanted.now, wanted);
+        if batch.is_full() {
+            return;
+        }
+        for interval in self.first.max(self.first_active)..wanted.now {
+            self.first_active = interval;
+            let cursor = &mut self.cursors[interval as usize].active;
+            batch.take(cursor, interval, wanted, Some(true));
+            if batch.is_full() {
+                return;
+            }
+        }
+        self.first_active = wanted.now;
+    }
+
     /// The inactive file that was longest untouched.
     fn next_file(&mut self, recent: u32, wanted: VictimFilter<'_>) -> Option<Victim> {
         let files = VictimFilter {
@@ -290,6 +340,70 @@ impl Victims {
             *first = victim.interval.min(*first);
         }
         self.cursors[victim.interval as usize].put_back(victim.place);
+    }
+}
+
+/// Victims that are collected, until there are enough.
+struct Batch<'a> {
+    found: &'a mut Vec<Victim>,
+    most: usize,
+    units_left: u64,
+}
+
+impl Batch<'_> {
+    fn is_full(&self) -> bool {
+        self.units_left == 0 || self.found.len() >= self.most
+    }
+
+    fn add(&mut self, victim: Victim, trace: &Trace) {
+        self.units_left = self.units_left.saturating_sub(trace.size(victim.page));
+        self.found.push(victim);
+    }
+
+    /// Takes suitable rows of an interval from a place on, and moves the place behind what was looked at.
+    fn take(
+        &mut self,
+        place: &mut u32,
+        interval: u32,
+        wanted: VictimFilter<'_>,
+        active: Option<bool>,
+    ) {
+        let rows = wanted.trace.row_words(interval as usize);
+        let marks = wanted.suitable(interval, active);
+        let mut at = *place as usize;
+        while at < rows.len() {
+            let together = &rows[at..rows.len().min(at + TOGETHER)];
+            let mut suit = 0_u32;
+            for (bit, &row) in together.iter().enumerate() {
+                suit |= u32::from(marks.are_on(wanted.pages, row)) << bit;
+            }
+            while suit != 0 {
+                let bit = suit.trailing_zeros() as usize;
+                suit &= suit - 1;
+                let victim = Victim {
+                    page: row_page(together[bit]),
+                    interval,
+                    place: (at + bit) as u32,
+                };
+                self.add(victim, wanted.trace);
+                if self.is_full() {
+                    *place = victim.place + 1;
+                    return;
+                }
+            }
+            at += together.len();
+        }
+        *place = rows.len().max(*place as usize) as u32;
+    }
+
+    /// The same of inactive pages.
+    fn take_inactive(&mut self, place: &mut u32, interval: u32, wanted: VictimFilter<'_>) {
+        while !self.is_full()
+            && let Some(victim) = step_inactive(place, interval, wanted)
+        {
+            self.add(victim, wanted.trace);
+            *place = victim.place + 1;
+        }
     }
 }
 
