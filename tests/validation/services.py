@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate import (
     Service,
@@ -72,12 +75,63 @@ def run(
     return replay(trace, make_policy(policy, settings), machine).totals(STEADY)
 
 
-def anon_share(service: Service) -> float:
-    """Share of a service's accesses, after warm-up, that are to anonymous memory, in 0..1."""
-    trace = workload(service)
-    machine = split_machine(trace.peak_units, 1.0)
-    accesses = replay(trace, make_policy("all_dram"), machine).figures.accesses[STEADY:].sum(axis=(0, 2))
-    return float(accesses[ANON] / accesses.sum())
+@dataclass(frozen=True, slots=True)
+class Divisions:
+    """Cache2 if its accesses divided otherwise between anonymous memory and files, in 0..1.
+
+    `ours`: the share to anonymous memory in the generator. `anon`: the least and most of it at which V08, V09 and V17
+    stay within their tolerance of local share. `local`: V18 over these, and `gain`: the most that it is above V17.
+    """
+
+    ours: float
+    anon: tuple[float, float]
+    local: tuple[float, float]
+    gain: float
+
+
+def divisions() -> Divisions:
+    """V18 over all divisions that the other rows of Cache2 permit.
+
+    Neither first touch nor TPP of pages of one size places them by how often they are used in an interval, so that each
+    kind is served as before whatever its share is.
+    """
+    by_name = {result.name: result for result in RESULTS}
+    served = {name: served_by_kind(by_name[name]) for name in ("V08", "V09", "V17", "V18")}
+    least, most = 0.0, 1.0
+    for name in ("V08", "V09", "V17"):
+        (anon, file), wanted = served[name], by_name[name].local
+        shares = sorted((wanted + off - file) / (anon - file) for off in (-LOCAL_TOLERANCE, LOCAL_TOLERANCE))
+        least, most = max(least, shares[0]), min(most, shares[1])
+    assert least < most
+
+    def local(name: str, share: float) -> float:
+        anon, file = served[name]
+        return share * anon + (1 - share) * file
+
+    ends = (least, most)
+    found = sorted(local("V18", share) for share in ends)
+    accesses = accesses_by_kind(by_name["V18"]).sum(axis=1)
+    return Divisions(
+        ours=float(accesses[ANON] / accesses.sum()),
+        anon=ends,
+        local=(found[0], found[1]),
+        gain=max(local("V18", share) - local("V17", share) for share in ends),
+    )
+
+
+def served_by_kind(result: Result) -> tuple[float, float]:
+    """Share of the accesses to anonymous memory, and of those to files, that DRAM serves."""
+    accesses = accesses_by_kind(result)
+    anon, file = (float(accesses[kind, 0] / accesses[kind].sum()) for kind in (ANON, KINDS.index("file")))
+    return anon, file
+
+
+def accesses_by_kind(result: Result) -> npt.NDArray[np.int64]:
+    """Accesses of a row's replay after warm-up [kinds, places]."""
+    trace = workload(result.service)
+    machine = split_machine(trace.peak_units, result.dram_ratio)
+    accesses = replay(trace, make_policy(result.policy), machine).figures.accesses[STEADY:]
+    return np.asarray(accesses.sum(axis=0), np.int64)
 
 
 def loss_of(totals: Totals) -> float:
