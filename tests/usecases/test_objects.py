@@ -10,9 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import boto3
 import numpy as np
 import pytest
 from pyarrow import parquet
@@ -22,8 +20,7 @@ from factories import batches
 from factories.derived import drain, internal_id, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.loopback import LOOPBACK, free_port
-from factories.prometheus import answers
-from factories.waiting import DEADLINE_SECONDS, until
+from factories.object_stores import empty_bucket, s3_server, s3_settings
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import ObjectMissing, OutgoingRefused, Unavailable
@@ -42,7 +39,6 @@ from tierscope.usecases.operate.retention import KeepPartitions
 
 HOUR = timedelta(hours=1)
 EPOCH = 7
-BUCKET = "tierscope-test"
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
@@ -53,35 +49,8 @@ def start_of_data() -> datetime:
 
 @pytest.fixture(scope="module")
 def s3_address() -> Iterator[str]:
-    """A server that speaks S3, as a process of its own."""
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        until(lambda: answers(address), "the server of S3 answers", alive={"it": process})
+    with s3_server() as address:
         yield address
-    finally:
-        process.kill()
-        process.wait()
-
-
-def s3_settings(address: str) -> Settings:
-    place = address.removeprefix("http://")
-    return Settings(
-        outgoing=Outgoing(allow=(place,)),
-        objects=Objects(
-            store="s3",
-            bucket=BUCKET,
-            prefix="fleet/",
-            endpoint_url=address,
-            access_key_id="key",
-            secret_access_key="secret",
-            attempts=1,
-            connect_seconds=DEADLINE_SECONDS,
-            read_seconds=DEADLINE_SECONDS,
-        ),
-    )
 
 
 @pytest.fixture(params=["directory", "s3"])
@@ -90,13 +59,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     if request.param == "directory":
         return Settings(objects=Objects(store="directory", directory=tmp_path / "objects"))
     address = request.getfixturevalue("s3_address")
-    client: Any = boto3.client(
-        "s3", endpoint_url=address, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
-    )
-    client.create_bucket(Bucket=BUCKET)
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET):
-        for item in page.get("Contents", ()):
-            client.delete_object(Bucket=BUCKET, Key=item["Key"])
+    empty_bucket(address)
     return s3_settings(address)
 
 

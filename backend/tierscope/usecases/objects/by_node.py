@@ -75,6 +75,7 @@ def keep_objects(nodes: Nodes, store: ObjectStore, clock: Clock) -> int:
         if not try_move_lock(holding):
             log.warning("objects that nobody lists stay for now: hosts move")
             return 0
+        nodes.forget()  # hosts may have moved to a server that was added a moment ago
         servers = [nodes.own(number) for number in nodes.numbers()]
         try:
             return sum(sweep(servers, store, kind, day) for kind in KINDS)
