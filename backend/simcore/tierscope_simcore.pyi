@@ -131,6 +131,10 @@ class SimulationTrace:
     def touched(self) -> int: ...
     @property
     def peak_units(self) -> int: ...
+    @property
+    def largest_units(self) -> int: ...
+    def read_once_units(self) -> int:
+        """Base pages of files that were accessed in one interval at most."""
     def oracle(self, dram_units: int) -> Floats:
         """Accesses that the densest pages of each interval take, [intervals]."""
     def simulate(

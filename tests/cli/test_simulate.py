@@ -92,9 +92,37 @@ def test_settings_reach_the_policy_that_has_them_and_series_add_up() -> None:
 
 
 def test_people_get_a_table() -> None:
-    out, _ = simulate(TRACE, "-p", "tpp", "--dram-share", "0.5")
+    out, _ = simulate(TRACE, "-p", "tpp", "-p", "first_touch", "--dram-share", "0.5")
     assert out.startswith("Simulated: 7,881 pages")
-    assert "tpp" in out
+    (tpp,) = (line for line in out.splitlines() if line.startswith("tpp  "))
+    (still,) = (line for line in out.splitlines() if line.startswith("first_touch"))
+    assert "% to " in tpp.split("~")[0], "its local share has an interval"
+    assert tpp.count("~") == 2, "promotions and demotions are not claimed"
+    assert "~" not in still
+    assert "tpp: Moves are not claimed: " in out
+    assert "first_touch: " not in out
+
+
+def test_shares_have_intervals_and_moves_are_claimed_or_not_with_the_reason() -> None:
+    found = document(TRACE, "-p", "all", "--dram-share", "0.4")
+    runs = {run["policy"]: run for run in found["runs"]}
+    for name in ("first_touch", "tpp", "hot_page_selection_auto"):
+        interval = runs[name]["local_interval"]
+        assert interval["level"] == 0.8
+        assert interval["lo"] < runs[name]["local_ratio"] < interval["hi"]
+        assert runs[name]["local_interval_reason"] is None
+    assert runs["autotiering"]["local_interval"] is None
+    assert "no recorded kernel ran AutoTiering" in runs["autotiering"]["local_interval_reason"]
+    still = runs["first_touch"]["moves"]
+    assert still == {
+        "claimed": True,
+        "promoted_pages": {"lo": 0.0, "hi": 0.0, "level": 0.8},
+        "demoted_pages": {"lo": 0.0, "hi": 0.0, "level": 0.8},
+        "reason": None,
+    }
+    moved = runs["hot_page_selection_auto"]["moves"]
+    assert (moved["claimed"], moved["promoted_pages"], moved["demoted_pages"]) == (False, None, None)
+    assert "read once" in moved["reason"], "most files of this trace are"
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,17 @@ impl SimulationTrace {
         self.trace.peak_units()
     }
 
+    /// Base pages in the largest page.
+    #[getter]
+    fn largest_units(&self) -> u64 {
+        self.trace.largest()
+    }
+
+    /// Base pages of files that were accessed in one interval at most.
+    fn read_once_units(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.trace.read_once_units())
+    }
+
     /// Accesses that the densest pages of each interval take, float64 [intervals]: the bound of every policy.
     fn oracle<'py>(&self, py: Python<'py>, dram_units: u64) -> Bound<'py, PyArray1<f64>> {
         py.detach(|| oracle_accesses(&self.trace, dram_units))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ratioName, ratioPresets, runCommand, settingsText } from './simulate'
+import { ratioName, ratioPresets, runCommand, settingsText, unclaimedText } from './simulate'
 
 describe('DRAM shares', () => {
   it('are named by the ratio that they are the share of', () => {
@@ -23,5 +23,14 @@ describe('a run', () => {
       'tierscope simulate TRACE.parquet --policy tpp --dram-share 0.666667 --set demote_scale_factor=400 --seed 7 --json',
     )
     expect(settingsText({ a: 1, b: 0.5 })).toBe('a=1 b=0.5')
+  })
+
+  it('says why its share has no interval and its moves are not claimed, and nothing else that its figures warn of', () => {
+    const run = (local: string[], moves: string[]) =>
+      unclaimedText({ local_ratio: { warnings: local }, promoted_pages_per_s: { warnings: moves } })
+    expect(run(['Simulated: so.'], ['Simulated: so.'])).toBeNull()
+    expect(run(['Simulated: so.', 'No interval: a.'], ['Moves are not claimed: b.'])).toBe(
+      'No interval: a. Moves are not claimed: b.',
+    )
   })
 })

@@ -101,3 +101,13 @@ export function runCommand(
   const share = Number(dramRatio.toPrecision(6))
   return `tierscope simulate TRACE.parquet --policy ${policy} --dram-share ${share}${sets.join('')}${seed === null ? '' : ` --seed ${seed}`} --json`
 }
+
+/** Why a run's local share has no interval and its moves are not claimed, by their warnings; null where both are. */
+export function unclaimedText(
+  run: Record<'local_ratio' | 'promoted_pages_per_s', { warnings: string[] }>,
+): string | null {
+  const reasons = [...run.local_ratio.warnings, ...run.promoted_pages_per_s.warnings].filter((warning) =>
+    /^(No interval|Moves are not claimed):/.test(warning),
+  )
+  return reasons.length === 0 ? null : reasons.join(' ')
+}

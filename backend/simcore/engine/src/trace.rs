@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::page::KINDS;
+use crate::page::{KINDS, Kind};
 
 /// Set in a row's page where the accesses include stores.
 const WRITTEN: u32 = 1 << 31;
@@ -195,6 +195,24 @@ impl Trace {
         self.peak_units
     }
 
+    /// Units of the largest page.
+    pub fn largest(&self) -> u64 {
+        u64::from(self.largest)
+    }
+
+    /// Units of files that were accessed in one interval at most, as those of a flood are.
+    pub fn read_once_units(&self) -> u64 {
+        let mut intervals = vec![0_u8; self.pages()];
+        for (&word, &accesses) in self.row_pages.iter().zip(&self.row_accesses) {
+            let seen = &mut intervals[row_page(word) as usize];
+            *seen = seen.saturating_add(u8::from(accesses > 0));
+        }
+        let once = (0..)
+            .zip(&intervals)
+            .filter(|&(page, &seen)| seen <= 1 && self.kind(page) == Kind::File as usize);
+        once.map(|(page, _)| self.size(page)).sum()
+    }
+
     fn find_peak(&self) -> u64 {
         let (mut resident, mut peak) = (0_u64, 0);
         for now in 0..self.intervals() {
@@ -212,11 +230,6 @@ impl Trace {
     /// Whether all pages are of one size.
     pub(crate) fn is_uniform(&self) -> bool {
         self.uniform
-    }
-
-    /// Units of the largest page.
-    pub(crate) fn largest(&self) -> u64 {
-        u64::from(self.largest)
     }
 
     /// Kinds of all pages.

@@ -56,6 +56,26 @@ fn example_of<const N: usize>(tenants: [u8; N]) -> Trace {
     Trace::new(4, pages, rows).unwrap()
 }
 
+#[test]
+fn files_that_are_accessed_in_one_interval_are_read_once() {
+    let pages = Pages {
+        kinds: &[FILE, FILE, ANON],
+        units: &[3, 1, 1],
+        first: &[0; 3],
+        last: &[1; 3],
+        tenants: &[],
+    };
+    let rows = Rows {
+        interval: &[0, 0, 0, 1],
+        page: &[0, 1, 2, 1],
+        accesses: &[9, 1, 1, 1],
+        written: &[false; 4],
+    };
+    let trace = Trace::new(2, pages, rows).unwrap();
+    assert_eq!((trace.read_once_units(), trace.largest()), (3, 3));
+    assert_eq!(example().read_once_units(), 0);
+}
+
 fn params(policy: Policy) -> Params {
     Params {
         kswapd: None,

@@ -14,6 +14,7 @@ from tierscope.cli.simulate.swap_device import figure_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tierscope.domain.simulate import Ends
     from tierscope.domain.simulate.swap_replay import DeviceUse
     from tierscope.usecases.recordings.replay import Replays, Run, Wanted
 
@@ -164,12 +165,20 @@ def _run(run: Run, found: Replays, *, series: bool) -> dict[str, Any]:
             "watermark_scale_factor": machine.watermark_scale_factor,
         },
         "local_ratio": totals.local_ratio,
+        "local_interval": _ends(_local_ends(run)),
+        "local_interval_reason": run.claim.share_reason,
         "local_ratio_by_kind": dict(totals.local_ratio_by_kind),
         "oracle_local_ratio": found.oracle_ratio,
         "totals": {
             name: getattr(totals, name)
             for name in totals.__dataclass_fields__
             if name not in ("local_ratio", "local_ratio_by_kind")
+        },
+        "moves": {
+            "claimed": run.claim.moves_factor is not None,
+            "promoted_pages": _ends(run.claim.moves_ends(totals.promoted_pages)),
+            "demoted_pages": _ends(run.claim.moves_ends(totals.demoted_pages)),
+            "reason": run.claim.moves_reason,
         },
         "stall_seconds": {
             "slow_accesses": run.stall.slow_accesses_s,
@@ -184,6 +193,15 @@ def _run(run: Run, found: Replays, *, series: bool) -> dict[str, Any]:
     if series:
         document["series"] = _series(run, found)
     return document
+
+
+def _local_ends(run: Run) -> Ends | None:
+    local = run.totals.local_ratio
+    return None if local is None else run.claim.share_ends(local, local)
+
+
+def _ends(ends: Ends | None) -> dict[str, float] | None:
+    return None if ends is None else asdict(ends)
 
 
 def _loss(run: Run) -> dict[str, Any]:
@@ -216,17 +234,18 @@ def _series(run: Run, found: Replays) -> dict[str, Any]:
 
 
 def _describe(found: Replays) -> str:
-    header = ("policy", "local", "promoted", "demoted", "ping-pong", "MB/s", "faults", "loss (90 %)")
+    header = ("policy", "local (80 %)", "promoted", "demoted", "ping-pong", "MB/s", "faults", "loss (90 %)")
     rows = [header]
     for run in sorted(found.runs, key=lambda run: -(run.totals.local_ratio or 0.0)):
-        totals, loss = run.totals, run.loss
+        totals, loss, ends = run.totals, run.loss, _local_ends(run)
+        local = "" if ends is None or ends.lo == ends.hi else f" ({ends.lo:.1%} to {ends.hi:.1%})"
         interval = "" if loss is None or loss.lo is None else f" ({loss.lo:.1%} to {loss.hi:.1%})"
         rows.append(
             (
                 run.outcome.policy.name,
-                "-" if totals.local_ratio is None else f"{totals.local_ratio:.1%}",
-                f"{totals.promoted_pages:,}",
-                f"{totals.demoted_pages:,}",
+                "-" if totals.local_ratio is None else f"{totals.local_ratio:.1%}{local}",
+                _moves_text(run, totals.promoted_pages),
+                _moves_text(run, totals.demoted_pages),
                 "-" if totals.ping_pong_ratio is None else f"{totals.ping_pong_ratio:.1%}",
                 f"{totals.tier_move_mb_per_s:.2f}",
                 f"{totals.major_faults:,}",
@@ -240,7 +259,25 @@ def _describe(found: Replays) -> str:
         f"Simulated: {found.pages:,} pages, {found.accesses:,} accesses over {found.intervals} intervals; "
         f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak."
     )
-    return "\n".join([title, "", *lines, *_swap_lines(found.runs)])
+    return "\n".join([title, "", *lines, *_claim_lines(found.runs), *_swap_lines(found.runs)])
+
+
+def _moves_text(run: Run, pages: int) -> str:
+    """A count of moves with its interval; a tilde where it is not claimed."""
+    ends = run.claim.moves_ends(pages)
+    if ends is None:
+        return f"~{pages:,}"
+    return f"{pages:,}" if ends.lo == ends.hi else f"{pages:,} ({ends.lo:,.0f} to {ends.hi:,.0f})"
+
+
+def _claim_lines(runs: Sequence[Run]) -> list[str]:
+    """Why local shares have no interval, and why moves are not claimed, with the policies of each reason."""
+    policies: dict[str, list[str]] = {}
+    for run in runs:
+        for reason in (run.claim.share_reason, run.claim.moves_reason):
+            if reason is not None:
+                policies.setdefault(reason, []).append(run.outcome.policy.name)
+    return ["", *(f"{', '.join(names)}: {reason}" for reason, names in policies.items())] if policies else []
 
 
 def _swap_lines(runs: Sequence[Run]) -> list[str]:

@@ -1,5 +1,6 @@
 """Placement policies replayed over a page trace: what would happen on other hardware and other kernels."""
 
+from tierscope.domain.simulate.claims import Claim, Ends, claim_replay
 from tierscope.domain.simulate.costs import Costs, Loss, Stall, estimate_loss, stall_time
 from tierscope.domain.simulate.machine import Machine, split_machine
 from tierscope.domain.simulate.policies import (
@@ -41,7 +42,9 @@ __all__ = [
     "WORKLOAD_INTERVALS",
     "WORKLOAD_PAGES",
     "WORKLOAD_SEED",
+    "Claim",
     "Costs",
+    "Ends",
     "Figures",
     "GroupEvent",
     "Loss",
@@ -59,6 +62,7 @@ __all__ = [
     "Totals",
     "TraceColumns",
     "Workload",
+    "claim_replay",
     "compile_trace",
     "estimate_loss",
     "find_workload",

@@ -73,7 +73,10 @@ _LRU_NAMES = {"exact": 0.0, "classic": 1.0, "mglru": 2.0}
 _THRESHOLD_PERIOD = Setting(
     "scan_period_max_ms", 60_000, 1, 1e8, "ms", "kernel; the automatic threshold is looked at once in so long"
 )
-_HOT = (_HOT_THRESHOLD, _LIMIT, _ALLOCATION_DEMOTES, _NEEDS_FREE, _CONTINUOUS_KSWAPD, _CACHE_TRIM_MODE, _LRU)
+_MECHANISMS = (_ALLOCATION_DEMOTES, _NEEDS_FREE, _CONTINUOUS_KSWAPD, _CACHE_TRIM_MODE, _LRU)
+SWITCHES = tuple(setting.name for setting in _MECHANISMS)
+"""Mechanisms of the kernel that are off unless they are set."""
+_HOT = (_HOT_THRESHOLD, _LIMIT, *_MECHANISMS)
 _WEIGHTS = (
     Setting("dram_weight", 1, 1, 255, "pages", "A even interleave"),
     Setting("slow_weight", 1, 1, 255, "pages", "A even interleave"),

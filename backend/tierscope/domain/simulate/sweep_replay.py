@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.curve.page_traces import KINDS
+from tierscope.domain.simulate.claims import Claim, claim_replay, join_claims
 from tierscope.domain.simulate.costs import DEFAULT_BELIEF, Costs, Loss, Stall, estimate_loss, stall_time
 from tierscope.domain.simulate.pooling import HostReplay, pool_totals, share_away
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS, Outcome, Totals, replay
@@ -75,6 +76,7 @@ class Conditions:
 class RunOutcome:
     """Figures of a run: those of the mean host, scaled up to all its pages. `away`: share outside DRAM.
 
+    `claim`: what recorded kernels let one claim of it.
     `swap`: the policy's swap device under the traffic of the host that swaps most; None where nothing swaps.
     """
 
@@ -84,6 +86,7 @@ class RunOutcome:
     stall: Stall
     loss: Loss | None
     seconds: float
+    claim: Claim
     swap: DeviceUse | None = None
 
 
@@ -109,7 +112,8 @@ def replay_run(
     busiest = max(hosts, key=lambda host: host.totals.swapped_out_pages * host.weight)
     swap = play_on_device(busiest.outcome)
     stall = stall_time(totals, conditions.costs)
-    return RunOutcome(tuple(hosts), totals, away, stall, loss, seconds, swap)
+    claim = join_claims([claim_replay(trace.trace, host.outcome) for trace, host in zip(traces, hosts, strict=True)])
+    return RunOutcome(tuple(hosts), totals, away, stall, loss, seconds, claim, swap)
 
 
 def _counted(host: HostReplay) -> int:

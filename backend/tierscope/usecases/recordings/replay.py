@@ -14,6 +14,7 @@ from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
 from tierscope.domain.simulate import (
     POLICY_NAMES,
     WORKLOAD_SEED,
+    Claim,
     Costs,
     Loss,
     Machine,
@@ -22,6 +23,7 @@ from tierscope.domain.simulate import (
     PolicyName,
     Stall,
     Totals,
+    claim_replay,
     estimate_loss,
     make_policy,
     make_workload,
@@ -76,12 +78,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One policy's replay with what it costs, and swap devices under its traffic; none where nothing swaps."""
+    """One policy's replay with what it costs, and swap devices under its traffic; none where nothing swaps.
+
+    `claim`: what recorded kernels let one claim of its local share and its moves.
+    """
 
     outcome: Outcome
     totals: Totals
     stall: Stall
     loss: Loss | None
+    claim: Claim
     swap: tuple[DeviceUse, ...] = ()
 
 
@@ -180,7 +186,7 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
             loss = estimate_loss(totals, costs, cpu_seconds=cpu_seconds)
             uses = (play_on_device(outcome, device, wanted.swap_utilisation) for device in devices)
             swap = tuple(use for use in uses if use is not None)
-            return Run(outcome, totals, stall_time(totals, costs), loss, swap)
+            return Run(outcome, totals, stall_time(totals, costs), loss, claim_replay(trace, outcome), swap)
 
         with ThreadPoolExecutor(max_workers=max(wanted.threads, 1)) as pool:
             runs = tuple(pool.map(run, policies))

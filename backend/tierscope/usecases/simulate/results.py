@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tierscope.domain.base.figures import Figure, Interval
+from tierscope.domain.simulate import Claim, Ends
 from tierscope.domain.simulate.frontier import Point, cost_ratio, find_frontier
 from tierscope.domain.simulate.knob_search import WITHIN_RATIO, Optimum, Tried, find_optimum
 from tierscope.domain.simulate.sweep import SweepRun
@@ -32,7 +33,9 @@ _FACTS = TypeAdapter(Facts)
 _PRIOR = "S slowdown model of 13 published pairs; A exponent"
 _STALL = "A costs of single events"
 _SWAP = "Pages fault in from swap or disk: set cpu_seconds, the processor time of the trace, to say what that costs."
-_ONE_TRACE = "One trace with every page: no interval is claimed; other runs of the service differ."
+_ONE_TRACE = "One trace with every page: other runs of the service differ."
+_OLD = "Replayed before intervals were: replay the sweep again to have them."
+_CLAIM = TypeAdapter(Claim)
 
 
 def read_facts(row: SweepRow) -> Facts | None:
@@ -52,6 +55,11 @@ def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: B
     def make(name: str, unit: str, value: float | None, reason: str = why) -> Figure:
         return basis.figure(f"simulator.{name}/1", unit, value, reason)
 
+    claim = None if body.get("claim") is None else _CLAIM.validate_python(body["claim"])
+
+    def moves(name: str, unit: str, value: float | None) -> Figure:
+        return _moves(claim, make(name, unit, value))
+
     no_moves = error or "No page was promoted."
     return SweepCell(
         run_id=str(run.number),
@@ -59,11 +67,11 @@ def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: B
         label=label_of(run.policy),
         dram_ratio=run.dram_ratio,
         settings=dict(body["settings"]),
-        local_ratio=_local(body, make("local_ratio", "ratio", totals.get("local_ratio"))),
+        local_ratio=_local(body, claim, make("local_ratio", "ratio", totals.get("local_ratio"))),
         loss=_loss(body, basis, why),
-        promoted_pages_per_s=make("promoted_pages_per_s", "pages_per_s", rate("promoted_pages")),
-        demoted_pages_per_s=make("demoted_pages_per_s", "pages_per_s", rate("demoted_pages")),
-        tier_move_mb_per_s=make("tier_move_mb_per_s", "mb_per_s", totals.get("tier_move_mb_per_s")),
+        promoted_pages_per_s=moves("promoted_pages_per_s", "pages_per_s", rate("promoted_pages")),
+        demoted_pages_per_s=moves("demoted_pages_per_s", "pages_per_s", rate("demoted_pages")),
+        tier_move_mb_per_s=moves("tier_move_mb_per_s", "mb_per_s", totals.get("tier_move_mb_per_s")),
         ping_pong_ratio=make("ping_pong_ratio", "ratio", totals.get("ping_pong_ratio"), no_moves),
         major_faults_per_s=make("major_faults_per_s", "events_per_s", rate("major_faults")),
         cost_ratio=cost_ratio(run, spec.prices),
@@ -72,15 +80,32 @@ def view_cell(run: SweepRun, body: Mapping[str, Any], spec: StoredSpec, basis: B
     )
 
 
-def _local(body: Mapping[str, Any], figure: Figure) -> Figure:
-    """The local share with its interval; whole traces have none, and say so."""
+def _local(body: Mapping[str, Any], claim: Claim | None, figure: Figure) -> Figure:
+    """The local share with its interval: what recorded kernels differ from their replay by, and the draw of pages."""
     away = body.get("away")
     if figure.value is None or away is None:
         return figure
-    if away["lo"] >= away["hi"]:
-        return replace(figure, warnings=(*figure.warnings, _ONE_TRACE))
-    interval = Interval(1.0 - away["hi"], 1.0 - away["lo"], away["level"], "confidence")
-    return replace(figure, interval=interval)
+    is_drawn = away["lo"] < away["hi"]
+    warnings = [] if is_drawn else [_ONE_TRACE]
+    if claim is None or claim.share_error is None:
+        warnings.append(_OLD if claim is None else claim.share_reason or "")
+        return replace(figure, warnings=(*figure.warnings, *warnings))
+    ends = claim.share_ends(1.0 - away["hi"], 1.0 - away["lo"])
+    return replace(figure, interval=_interval(ends), warnings=(*figure.warnings, *warnings))
+
+
+def _moves(claim: Claim | None, figure: Figure) -> Figure:
+    """A rate of moves with its interval, or why it is not claimed."""
+    if figure.value is None:
+        return figure
+    if claim is None or claim.moves_reason is not None:
+        return replace(figure, warnings=(*figure.warnings, _OLD if claim is None else claim.moves_reason or ""))
+    return replace(figure, interval=_interval(claim.moves_ends(figure.value)))
+
+
+def _interval(ends: Ends | None) -> Interval | None:
+    """As figures have it; none where both ends are one."""
+    return None if ends is None or ends.lo >= ends.hi else Interval(ends.lo, ends.hi, ends.level, "confidence")
 
 
 def _loss(body: Mapping[str, Any], basis: Basis, why: str) -> Figure:
@@ -118,7 +143,7 @@ def make_results(row: SweepRow, runs: Sequence[RunRow]) -> SweepResults:
         oracle=() if facts is None else tuple(OraclePoint(share, local) for share, local in facts.oracle),
         frontier=_frontier(known, bodies, spec),
         searches=_searches(known, bodies, spec),
-        notes=_notes(facts, spec, len(planned) - len(known)),
+        notes=(*_notes(facts, spec, len(planned) - len(known)), *_not_claimed(known, bodies)),
     )
 
 
@@ -203,6 +228,17 @@ def _search(
 def _best(optimum: Optimum) -> SearchBest:
     best = optimum.best
     return SearchBest(str(best.number), dict(best.settings), best.loss or 0.0)
+
+
+def _not_claimed(known: Sequence[SweepRun], bodies: Mapping[int, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Why local shares have no interval and moves are not claimed, with the policies of each reason."""
+    labels: dict[str, dict[str, None]] = {}
+    for run in known:
+        claim = bodies[run.number].get("claim") or {}
+        for reason in (claim.get("share_reason"), claim.get("moves_reason")):
+            if reason is not None:
+                labels.setdefault(reason, {})[label_of(run.policy)] = None
+    return tuple(f"{', '.join(names)}: {reason}" for reason, names in labels.items())
 
 
 def _notes(facts: Facts | None, spec: StoredSpec, missing: int) -> tuple[str, ...]:

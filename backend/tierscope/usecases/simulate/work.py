@@ -244,6 +244,7 @@ def describe_run(outcome: RunOutcome) -> dict[str, Any]:
         "totals": totals,
         "local_ratio_by_kind": by_kind,
         "away": None if outcome.away is None else asdict(outcome.away),
+        "claim": asdict(outcome.claim),
         "stall": {**asdict(outcome.stall), "total_s": outcome.stall.total_s},
         "loss": None if outcome.loss is None else asdict(outcome.loss),
         "swap": None if outcome.swap is None else asdict(outcome.swap),

@@ -5,7 +5,7 @@ import type { StallSeconds, Sweep, SweepCell, SweepResults } from '../../api/_ge
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { sweepHeatQuery, sweepRunQuery } from '../../api/queries/simulate/sweeps'
 import { ReplayChart } from '../../charts/replay/ReplayChart'
-import { ratioName, runCommand, settingsText } from '../../lib/simulate'
+import { ratioName, runCommand, settingsText, unclaimedText } from '../../lib/simulate'
 import { formatQuantity } from '../../lib/units/units'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -34,6 +34,7 @@ export function RunView({ sweep, results, runId, cell, onClose }: RunViewProps) 
   const run = query.data
   const shown: SweepCell | undefined = run ?? cell
   if (load.problem !== null && run === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
+  const unclaimed = shown === undefined ? null : unclaimedText(shown)
   const name = shown === undefined ? '…' : `${shown.label} at ${ratioName(shown.dram_ratio)}`
   const command = shown === undefined ? '' : runCommand(shown.policy, shown.dram_ratio, shown.settings, sweep.seed)
   return (
@@ -76,6 +77,11 @@ export function RunView({ sweep, results, runId, cell, onClose }: RunViewProps) 
           <Stat label="Major faults" name="Major faults" figure={shown?.major_faults_per_s} />
         </StatStrip>
         {shown?.swap != null && <SwapStrip swap={shown.swap} />}
+        {unclaimed !== null && (
+          <p className={classes.totals} data-testid="run-not-claimed">
+            {unclaimed}
+          </p>
+        )}
         {run !== undefined && run.stall_seconds !== null && (
           <p className={classes.totals}>{stallText(run.stall_seconds)}</p>
         )}
