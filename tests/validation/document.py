@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from validation import left_out, pmbench, presets, services, swap_devices, text_points
+from validation import left_out, pmbench, presets, residuals, services, swap_devices, text_points
 from validation.kernel_lab import REMARKS, Found, compare
 from validation.recordings import HELD_OUT, NAMES, read
 from validation.tables import Row, checks, table
@@ -100,8 +100,25 @@ within a factor of two or 64 pages, shares within 8 points.
 
 """
 
-DEVELOPED_ON = """
-### The half that rules were made on
+INTERVALS = """### Intervals and what is not claimed
+
+Every simulated local share and count of moves has an interval at 80 %, or says why there is none. Half widths are
+split-conformal quantiles of the errors on the half that rules were made on, by regime: the smallest that holds so many
+of it that 80 % of new recordings of the kind should be held. Here they are held against the recordings left out, which
+chose nothing of them. *As a user's trace*: the defaults of hot-page selection or first touch with the knobs and the
+watermarks that were set, intervals of so many seconds, no count of the scanner's work and no cost of demotions. Moves
+are claimed where 80 % are within a factor of two. Longer intervals than 20 s have the widths of 20 s: the load of a
+recording takes 80 s. Regimes with fewer than four recordings have none.
+
+Replayed as a user's trace by 20 s, shares are held about as often as they should be; the intervals of replays with all
+that is known of the kernel are too narrow, and were not widened for it. They would hold 80 % if both halves were alike,
+but the names that the rule splits by put 11 of the 36 recordings of the NVDIMM layout and none of the two of the CXL
+layout into the half that intervals are made on. A user's moves are nowhere claimed where pages move: at best every
+second recording is within a factor of two, for which a trace lacks the scanner's work and the cost of a demotion.
+
+"""
+
+DEVELOPED_ON = """### The half that rules were made on
 
 """
 
@@ -218,11 +235,29 @@ def swap_section() -> str:
     return swap_devices.SECTION + checks(swap_devices.all_checks()) + swap_devices.REMARKS
 
 
+def corpus_section() -> str:
+    """Both halves of the corpus, and how often the intervals hold that come from the second one.
+
+    Writes these residuals, from which the product has its intervals.
+    """
+    developed_on = left_out.replay_all(left_out.names(left_out=False))
+    residuals.keep(developed_on)
+    unseen = left_out.replay_all(left_out.names())
+    coverage = residuals.coverage(residuals.of_half(unseen))
+    halves = (left_out.section(unseen), DEVELOPED_ON + left_out.section(developed_on))
+    return LEFT_OUT + "\n".join((halves[0], INTERVALS + coverage, halves[1]))
+
+
 def render() -> str:
-    """The whole document."""
+    """The whole document. The kept residuals are written anew."""
     seen, unseen = ([compare(read(name)) for name in names] for names in (NAMES, HELD_OUT))
     lab = LAB + lab_section(seen) + tight_fit()
-    halves = [left_out.replay_all(left_out.names(left_out=half)) for half in (True, False)]
-    corpus = LEFT_OUT + left_out.section(halves[0]) + DEVELOPED_ON + left_out.section(halves[1])
-    parts = [INTRODUCTION, *service_sections(), lab, LAB_HELD_OUT + lab_section(unseen), corpus, swap_section()]
+    parts = [
+        INTRODUCTION,
+        *service_sections(),
+        lab,
+        LAB_HELD_OUT + lab_section(unseen),
+        corpus_section(),
+        swap_section(),
+    ]
     return "\n".join(parts)

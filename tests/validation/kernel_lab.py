@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.simulate import Machine, Outcome, TraceColumns, compile_trace, make_policy, parse_settings, replay
+from tierscope.domain.simulate.claims import Regime, find_regime
 from validation.recordings import BALANCING, PAGES_PER_MIB, SCANNER, Load, Reclaim, Recording
 from validation.tables import Row, verdict
+
+if TYPE_CHECKING:
+    from tierscope.domain.simulate.trace import SimulationTrace
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -60,7 +65,7 @@ REMARKS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The kernel's numbers and those of the replay, pages of the whole machine, shares in 0..1."""
+    """The kernel's numbers and those of the replay, pages of the whole machine, shares in 0..1; kernel first."""
 
     name: str
     one_in: int
@@ -69,6 +74,7 @@ class Found:
     local: tuple[float, float]
     hot_on_dram: tuple[float, float] | None
     on_dram: tuple[float, float]
+    regime: Regime
 
     @property
     def moves_pass(self) -> bool:
@@ -116,16 +122,13 @@ def _shares(pair: tuple[float, float]) -> str:
 
 def compare(recording: Recording, one_in: int | None = None, *, seed: int = SEED) -> Found:
     """Replays a recording's load; one page in so many."""
-    size = _size(recording.load) if one_in is None else one_in
+    size = size_of(recording.load) if one_in is None else one_in
     begin = int(np.ceil(recording.load.fill_s))
-    outcome, second = _replay(recording, size, seed), _seconds(recording)
+    (trace, outcome), second = _replay(recording, size, seed), _seconds(recording)
     figures, log = outcome.figures, recording.log
     seen = np.array([row.on_dram is not None for row in log])
-    ops = np.array([row.accesses for row in log])[seen]
-    slow = np.array([row.slow_ratio for row in log])[seen]
-    kinds = [ANON, TMPFS] if recording.load.flooded else [ANON, FILE, TMPFS]
+    kinds = kinds_of(recording.load)
     accesses = figures.accesses[begin:, kinds].sum(axis=1)[second[seen]]
-    count = recording.counters.get
     hot = None
     if _tracks_hot(recording.load):
         hot = (
@@ -136,18 +139,35 @@ def compare(recording: Recording, one_in: int | None = None, *, seed: int = SEED
     return Found(
         name=recording.name,
         one_in=size,
-        promoted=(count("pgpromote_success", 0), totals.promoted_pages * size),
-        demoted=(_demoted(recording), totals.demoted_pages * size),
-        local=(1 - float((ops * slow).sum() / ops.sum()), 1 - float(accesses[:, SLOW].sum() / accesses.sum())),
+        promoted=(promoted_of(recording), totals.promoted_pages * size),
+        demoted=(demoted_of(recording), totals.demoted_pages * size),
+        local=(local_of(recording), 1 - float(accesses[:, SLOW].sum() / accesses.sum())),
         hot_on_dram=hot,
         on_dram=(
             float(np.mean([row.on_dram for row in log[-LAST_ROWS:] if row.on_dram is not None])),
             float(figures.used[-LAST_ROWS:, 0][:, kinds].sum(axis=1).mean()) * size,
         ),
+        regime=find_regime(trace, outcome),
     )
 
 
-def _demoted(recording: Recording) -> int:
+def kinds_of(load: Load) -> list[int]:
+    """Kinds of the load's own pages; files that are read beside are counted apart."""
+    return [ANON, TMPFS] if load.flooded else [ANON, FILE, TMPFS]
+
+
+def local_of(recording: Recording) -> float:
+    """Share of the load's accesses that DRAM served, from the first look at its pages on."""
+    seen = [row for row in recording.log if row.on_dram is not None]
+    return 1 - sum(row.accesses * row.slow_ratio for row in seen) / sum(row.accesses for row in seen)
+
+
+def promoted_of(recording: Recording) -> int:
+    """Promotions that the kernel counted."""
+    return recording.counters.get("pgpromote_success", 0)
+
+
+def demoted_of(recording: Recording) -> int:
     """Demotions of every cause: kswapd, allocations that waited, and the cgroup."""
     names = ("pgdemote_kswapd", "pgdemote_khugepaged", "pgdemote_direct", "pgdemote_proactive")
     return sum(recording.counters.get(name, 0) for name in names)
@@ -158,19 +178,24 @@ def _tracks_hot(load: Load) -> bool:
     return not load.moves_on and load.page_units == 1 and load.pages == load.pages_by_kind[ANON]
 
 
-def _replay(recording: Recording, one_in: int, seed: int) -> Outcome:
+def is_tiered(recording: Recording) -> bool:
+    """Whether the kernel moved pages between tiers both ways."""
+    return recording.balancing == TIERING and recording.demotion and not recording.one_tier
+
+
+def _replay(recording: Recording, one_in: int, seed: int) -> tuple["SimulationTrace", Outcome]:
     trace = compile_trace(columns(recording, one_in, seed))
     policy = make_policy("numa_balancing" if recording.balancing and not recording.one_tier else "first_touch")
-    if recording.balancing == TIERING and recording.demotion and not recording.one_tier:
+    if is_tiered(recording):
         settings = {**KERNEL_SWITCHES, **recording.settings, **_list_settings(recording.reclaim)}
         policy = make_policy("hot_page_selection_auto", settings)
     group = [
         replace(event, reclaim_pages=event.reclaim_pages // one_in, high_pages=_part(event.high_pages, one_in))
         for event in recording.group
     ]
-    machine = _smaller(_lab_machine(recording), one_in)
+    machine = smaller(_lab_machine(recording), one_in)
     armed = armed_pages(recording, one_in) if policy.kind.loop == "hot_page_selection" else []
-    return replay(trace, policy, machine, interval_s=1.0, group=group, armed_pages=armed)
+    return trace, replay(trace, policy, machine, interval_s=1.0, group=group, armed_pages=armed)
 
 
 def _list_settings(reclaim: Reclaim | None) -> dict[str, float]:
@@ -225,7 +250,8 @@ def _scan_period_max_s(recording: Recording) -> float:
     return float(recording.knobs.get(f"{SCANNER}/scan_period_max_ms", SCAN_PERIOD_MAX_MS)) / 1000
 
 
-def _smaller(machine: Machine, one_in: int) -> Machine:
+def smaller(machine: Machine, one_in: int) -> Machine:
+    """The machine on which one page in so many is replayed."""
     marks = machine.zone_watermarks
     assert marks is not None
     return replace(
@@ -239,7 +265,7 @@ def _smaller(machine: Machine, one_in: int) -> Machine:
     )
 
 
-def _size(load: Load) -> int:
+def size_of(load: Load) -> int:
     """One page in so many is replayed, on a machine as much smaller; all where few pages take most accesses."""
     return 1 if load.distribution == "zipf" or load.page_units > 1 else 4
 

@@ -6,11 +6,15 @@ import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 
-from validation import left_out, pmbench, presets, services, swap_devices, text_points
+from tierscope.domain.simulate.claims import Regime, claim_regime, kept_residuals, write_residuals
+from validation import corpus, left_out, pmbench, presets, residuals, services, swap_devices, text_points
 from validation.document import DOCUMENT, service_sections
 from validation.kernel_lab import compare
 from validation.recordings import HELD_OUT, NAMES, read
 
+REGIMES = {regime: regime.replace("_", " ") for regime in ("still", "base_pages", "huge_pages", "read_once")} | {
+    "tpp": "TPP"
+}
 QUICK = ("12-kernel-6.1", "05-ratelimited", "21-phases-slow-scan", "24-balancing-mode-1")
 
 
@@ -71,3 +75,35 @@ def test_a_recording_left_out_is_replayed_as_the_document_says() -> None:
     assert found.moves_pass
     assert found.share_passes
     assert f"| {' | '.join(found.row())} |" in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_kept_residuals_are_of_the_half_that_rules_were_made_on_and_of_the_paper() -> None:
+    kept = kept_residuals()
+    names = {one.recording for one in kept if one.way != "paper"}
+    assert names == set(left_out.names(left_out=False))
+    assert not any(corpus.is_left_out(name) for name in names)
+    paper = [one for one in kept if one.way == "paper"]
+    assert write_residuals(paper) == write_residuals(residuals.of_paper())
+
+
+def test_kept_residuals_are_what_replays_give() -> None:
+    name = "6.12-hmat-small-two-acts-default"
+    found = [residuals.of_kernel(left_out.replay(name)), *residuals.of_defaults(name)]
+    assert write_residuals(found) == write_residuals([one for one in kept_residuals() if one.recording == name])
+
+
+def test_moves_that_differ_by_a_few_pages_are_the_same() -> None:
+    assert residuals.moves_factor([(0, 0), (0, 0)]) is None
+    assert residuals.moves_factor([(1, 0), (0, 0)]) == 1.0
+    assert residuals.moves_factor([(1000, 500), (1000, 1500)]) == 2.0
+    assert residuals.moves_factor([(1000, 0), (1000, 1500)]) == float("inf")
+
+
+@pytest.mark.parametrize("regime", ["still", "base_pages", "huge_pages", "read_once", "tpp"])
+def test_the_method_says_the_intervals_that_replays_have(regime: Regime) -> None:
+    claim = claim_regime("paper" if regime == "tpp" else "defaults", regime, 60.0)
+    assert claim.share_error is not None
+    method = (DOCUMENT.parent / "method" / "simulate.md").read_text(encoding="utf-8")
+    (row,) = (line for line in method.splitlines() if line.startswith(f"| {REGIMES[regime]} |"))
+    assert f"± {100 * claim.share_error:.1f} points, {claim.n_recordings} " in row
+    assert ("not claimed" in row) == (claim.moves_factor is None)
