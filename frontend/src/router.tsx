@@ -45,9 +45,9 @@ const fleetRoute = createRoute({
   path: '/',
   component: FleetPage,
   validateSearch: readFleetSearch,
-  loaderDeps: ({ search }) => ({ range: rangeOf(search), at: search.at }),
+  loaderDeps: ({ search }) => ({ range: rangeOf(search), at: search.at, group: search.group }),
   // The page is drawn beside its questions, not before them; its own queries tell what fails.
-  loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps.range, deps.at),
+  loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps.range, deps.at, deps.group),
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -17,7 +17,7 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
-from tierscope.storage.fleet.grid import read_grid
+from tierscope.storage.fleet.grid import grid_now
 from tierscope.storage.fleet.inventories import newest_inventories, read_parts
 from tierscope.storage.fleet.reporting import Limits
 from tierscope.storage.fleet.services import has_more_pairs
@@ -153,7 +153,7 @@ def test_tiles_of_a_service_are_asked_for_once_whatever_the_number_of_hosts(
         (hours_of, "GROUP BY"),
         (machines_of, "jsonb_path_query_first(body, "),
         (tiles_of, "GROUP BY"),
-        (lambda session: read_grid(session, Limits(utc_now(), utc_now(), utc_now()), limit=50), "JOIN"),
+        (lambda session: grid_now(Limits(utc_now(), utc_now(), utc_now())).rows(session, limit=50), "JOIN"),
     ],
     ids=["minutes of the fleet", "an hour of a service", "machines", "tiles of a service", "the grid"],
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event, text
@@ -16,8 +17,10 @@ from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
 from tierscope.core.settings import Settings
+from tierscope.storage.fleet.hosts import HostCounts
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.grid import GridHost, GridReads
+from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.statistics.reads import FleetStatisticsReads
 from tierscope.usecases.statistics.update import DRIFTS_KEPT, UpdateFleetStatistics
 
@@ -176,3 +179,88 @@ def test_old_drift_is_dropped(context: ReadContext) -> None:
     with context.database.read() as session:
         known = session.execute(text("SELECT min(ts) FROM fleet_sketches WHERE drifts IS NOT NULL")).scalar_one()
     assert known >= fleet.now - timedelta(hours=3)
+
+
+def seed_hosts(context: ReadContext, count: int) -> None:
+    """Hosts h00, h01, ... of 1, 2, ... GiB: every second in rack r1, every third silent, the first one stalled."""
+    statement = text(
+        "WITH h AS (INSERT INTO hosts (public_id, name, origin, credential_hash, labels, enrolled_at, last_seen_at)"
+        " SELECT 'h' || lpad(to_hex(n), 16, '0'), 'h' || lpad(n::text, 2, '0'), 'live', int8send(n),"
+        " jsonb_build_object('rack', 'r' || n % 2), :now, CASE WHEN n % 3 = 0 THEN NULL ELSE :now END"
+        " FROM generate_series(0, :count - 1) AS n RETURNING id, name)"
+        " INSERT INTO host_recent (host_id, built_at, started_at, ended_at, psi_total, psi_seconds, verdict,"
+        " broken, promoted_seconds, promoted_intervals, demoted_seconds, demoted_intervals,"
+        " psi_intervals, one_tier, tier_classes,"
+        " memory_bytes, kernel)"
+        " SELECT id, :now, :now - interval '1 hour', :now, 36e6 * n, 3600,"
+        " CASE n WHEN 1 THEN 'stalled' ELSE 'healthy' END, false, 0, 0, 0, 0, 60, false, ARRAY['dram'],"
+        " (n + 1) * 1073741824::bigint, '6.' || n % 2"
+        " FROM h, LATERAL (SELECT substr(name, 2)::int AS n) AS x"
+    )
+    with context.database.write() as transaction:
+        transaction.execute(statement, {"now": context.clock(), "count": count})
+
+
+def test_a_large_fleet_is_told_by_group_and_loses_no_host(context: ReadContext) -> None:
+    seed_hosts(context, 12)
+    whole, parts = GridReads(context).read(), GridReads(context, most_hosts=11).read(group="label:rack")
+    assert (len(whole.hosts), whole.parts, parts.hosts) == (12, (), ())
+    for grid in (whole, parts):
+        assert (grid.hosts_total, grid.hosts_reporting, grid.label_keys) == (12, 8, ("rack",))
+    found = {(part.group, part.state, part.verdict): part for part in parts.parts}
+    assert {key: part.hosts for key, part in found.items()} == {
+        ("r0", "reporting", "healthy"): 4,
+        ("r0", "silent", "healthy"): 2,
+        ("r1", "reporting", "healthy"): 3,
+        ("r1", "reporting", "stalled"): 1,
+        ("r1", "silent", "healthy"): 2,
+    }
+    assert sum(part.memory_bytes or 0 for part in parts.parts) == sum(host.memory_bytes or 0 for host in whole.hosts)
+    silent = found["r1", "silent", "healthy"]
+    assert (silent.memory_bytes, silent.psi_memory_some_ratio) == (14 << 30, pytest.approx(0.06))
+    assert {part.group for part in GridReads(context, most_hosts=11).read(group="kernel").parts} == {"6.0", "6.1"}
+    assert {part.group for part in GridReads(context, most_hosts=11).read().parts} == {None}
+    with pytest.raises(BadRequest, match="is not `service`"):
+        GridReads(context).read(group="rack")
+
+
+def test_a_large_fleet_of_the_past_is_told_by_group(context: ReadContext) -> None:
+    feed(context, "a")
+    whole, told = GridReads(context).read(at="-40m"), GridReads(context, most_hosts=0).read(at="-40m")
+    (host,), (part,) = whole.hosts, told.parts
+    assert (part.group, part.hosts, part.memory_bytes) == (host.service, 1, host.memory_bytes)
+    assert part.psi_memory_some_ratio == pytest.approx(host.psi_memory_some_ratio) == pytest.approx(0.05)
+    assert (told.hosts_total, told.hosts_reporting) == (1, None)
+
+
+def names_of(context: ReadContext, **asked: object) -> tuple[list[str], int]:
+    """Names of all pages of five hosts, and how many hosts the pages say match."""
+    base: dict[str, Any] = {"limit": 5, "state": None, "service": None, "origin": None, "labels": []} | asked
+    page = HostReads(context).list(cursor=None, **base)
+    names = [line.name for line in page.items]
+    while page.next_cursor is not None:
+        page = HostReads(context).list(cursor=page.next_cursor, **base)
+        names += [line.name for line in page.items]
+    assert page.fleet == HostCounts(12, 8, 0, 4, 0)
+    return names, page.matching
+
+
+def test_hosts_are_put_in_order_and_narrowed_over_all_pages(context: ReadContext) -> None:
+    seed_hosts(context, 12)
+    every = [f"h{n:02}" for n in range(12)]
+    assert names_of(context) == (every, 12)
+    assert names_of(context, sort="memory", descending=True) == (every[::-1], 12)
+    assert names_of(context, sort="psi", descending=True) == (every[::-1], 12)
+    quiet = [f"h{n:02}" for n in (0, 3, 6, 9)]
+    others = [name for name in every if name not in quiet and name != "h01"]
+    assert names_of(context, sort="trouble", descending=True) == ([*sorted([*quiet, "h01"]), *others], 12)
+    assert names_of(context, sort="kernel") == (every[::2] + every[1::2], 12)
+    assert names_of(context, words="RACK=r1 6.1") == (every[1::2], 6)
+    assert names_of(context, words="h0", state="silent") == (quiet, 4)
+    assert names_of(context, cause="state:silent", sort="name", descending=True) == (quiet[::-1], 4)
+    assert names_of(context, cause="verdict:stalled") == (["h01"], 1)
+    assert names_of(context, cause="finding:clock-skew") == ([], 0)
+    assert names_of(context, cause="setting:tiering_off") == ([], 0)
+    assert names_of(context, hosts=["h0000000000000002", "h0000000000000001"]) == (["h01", "h02"], 2)
+    with pytest.raises(BadRequest, match="the cause 'silent' is not"):
+        names_of(context, cause="silent")

@@ -1,3 +1,4 @@
+import { causesOf, writeCause } from '../lib/fleet/causes'
 import { advice } from './advice'
 import { alertDetail, alertMarks, alerts, alertTimeline } from './alerts/alerts'
 import { incident } from './alerts/incident'
@@ -10,7 +11,7 @@ import { experiment, experimentPlan, experiments } from './experiments'
 import { fleet, fleetDrift, fleetGrid, reclaimable } from './fleet/fleet'
 import { fleetStatistics } from './fleet/fleetStatistics'
 import { serviceHeat } from './heat/heat'
-import { hostDetail, hosts, noneAway } from './fleet/hosts'
+import { hostCounts, hostDetail, hosts, hostText, noneAway } from './fleet/hosts'
 import { account, audit, loginMethods, ownTokens, session, teams, tokens, users, views } from './identity'
 import { knobAdvice } from './knobs'
 import { notifications, routing, silences } from './alerts/notifications'
@@ -174,7 +175,27 @@ const routes: [RegExp, Handler][] = [
     /^\/v1\/hosts$/,
     (_, query) => {
       const since = query.get('enrolled_since') ?? ''
-      return json({ items: hosts.filter((host) => host.enrolled_at >= since), next_cursor: null, away: noneAway })
+      const words = (query.get('q') ?? '').toLowerCase().split(/\s+/)
+      const [state, service, cause] = ['state', 'service', 'cause'].map((name) => query.get(name))
+      const ids = query.getAll('host')
+      const found = hosts.filter(
+        (host) =>
+          host.enrolled_at >= since &&
+          words.every((word) => hostText(host).includes(word)) &&
+          (state === null || host.state === state) &&
+          (service === null || service === undefined || host.services.includes(service)) &&
+          (cause === null || causesOf(host).some((own) => writeCause(own) === cause)) &&
+          (ids.length === 0 || ids.includes(host.id)),
+      )
+      const limit = Number(query.get('limit') ?? 100)
+      const start = Number(query.get('cursor') ?? 0)
+      return json({
+        items: found.slice(start, start + limit),
+        next_cursor: start + limit < found.length ? String(start + limit) : null,
+        fleet: hostCounts,
+        matching: found.length,
+        away: noneAway,
+      })
     },
   ],
   [/^\/v1\/hosts\/([^/]+)$/, (id) => json(hostDetail(id) ?? null, hostDetail(id) === undefined ? 404 : 200)],

@@ -111,7 +111,7 @@ describe('the kiosk', () => {
 
   it('says that data have stopped', async () => {
     const grid = fleetGrid()
-    const silent = { ...grid, hosts: grid.hosts.map((host) => ({ ...host, state: 'silent' })) }
+    const silent = { ...grid, hosts_reporting: 0 }
     openApp('/hosts?kiosk=1', (url) => (url.pathname === '/v1/fleet/grid' ? Response.json(silent) : undefined))
     const bar = await screen.findByTestId('kiosk-bar')
     expect((await within(bar).findByRole('alert')).textContent).toContain('Stale: no host reports')

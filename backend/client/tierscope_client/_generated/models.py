@@ -1297,9 +1297,13 @@ class FleetGrid(TypedDict):
     at: str
     away: HostsAway
     hosts: list[GridHost]
+    hosts_reporting: int | None
     hosts_shown: int
+    hosts_total: int
     is_now: bool
     known_since: str
+    label_keys: list[str]
+    parts: list[GridPart]
     simulated: bool
 
 
@@ -1425,6 +1429,21 @@ class GridHost(TypedDict):
     verdict: str
 
 
+class GridPart(TypedDict):
+    """Hosts of one group that are alike in what is known of them. Ratios are means over those with a value."""
+
+    cold_ratio: float | None
+    finding_severity: Literal["info", "warning", "critical"] | None
+    group: str | None
+    hosts: int
+    memory_bytes: int | None
+    origin: Literal["live", "import", "simulated"]
+    psi_memory_some_ratio: float | None
+    state: Literal["reporting", "late", "silent", "retired"] | None
+    tiering_off: bool | None
+    verdict: str
+
+
 class Group(TypedDict):
     """Peer hosts. `n_hosts`: of its newest hour."""
 
@@ -1533,6 +1552,16 @@ class HostCause(TypedDict):
     kind: Literal["state", "verdict", "setting", "finding"]
     n_hosts: int
     severity: Literal["info", "warning", "critical"]
+
+
+class HostCounts(TypedDict):
+    """Hosts by state. `hosts` is all of them, without those of database nodes that are away."""
+
+    hosts: int
+    late: int
+    reporting: int
+    retired: int
+    silent: int
 
 
 class HostDetail(TypedDict):
@@ -2645,7 +2674,9 @@ class Page_HostSummary(TypedDict):
     """One page of hosts, in a stable order. `next_cursor` is null on the last page."""
 
     away: HostsAway
+    fleet: HostCounts
     items: list[HostSummary]
+    matching: int
     next_cursor: str | None
 
 

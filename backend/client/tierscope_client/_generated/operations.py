@@ -808,8 +808,14 @@ class Client(Transport):
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
         enrolled_since: str | None = None,
+        host: list[str] | None = None,
+        q: str | None = None,
+        cause: str | None = None,
+        sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
+        | None = None,
+        order: Literal["ascending", "descending"] | None = None,
     ) -> bytes:
-        """Hosts, with their state and last tier moves. List hosts by name, then id. As a file."""
+        """Hosts, with their state and last tier moves. List hosts by name, then id, or in another order. As a file."""
         return self._bytes(
             "GET",
             "/v1/hosts",
@@ -821,6 +827,11 @@ class Client(Transport):
                 "origin": origin,
                 "label": label,
                 "enrolled_since": enrolled_since,
+                "host": host,
+                "q": q,
+                "cause": cause,
+                "sort": sort,
+                "order": order,
                 "format": format_,
             },
         )
@@ -834,8 +845,16 @@ class Client(Transport):
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
         enrolled_since: str | None = None,
+        host: list[str] | None = None,
+        q: str | None = None,
+        cause: str | None = None,
+        sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
+        | None = None,
+        order: Literal["ascending", "descending"] | None = None,
     ) -> Table:
-        """Hosts, with their state and last tier moves. List hosts by name, then id. As a table, all pages of it."""
+        """Hosts, with their state and last tier moves. List hosts by name, then id, or in another order. As a table,
+        all pages of it.
+        """
         return self._table(
             "/v1/hosts",
             {
@@ -845,6 +864,11 @@ class Client(Transport):
                 "origin": origin,
                 "label": label,
                 "enrolled_since": enrolled_since,
+                "host": host,
+                "q": q,
+                "cause": cause,
+                "sort": sort,
+                "order": order,
             },
         )
 
@@ -858,8 +882,14 @@ class Client(Transport):
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
         enrolled_since: str | None = None,
+        host: list[str] | None = None,
+        q: str | None = None,
+        cause: str | None = None,
+        sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
+        | None = None,
+        order: Literal["ascending", "descending"] | None = None,
     ) -> models.Page_HostSummary:
-        """Hosts, with their state and last tier moves. List hosts by name, then id."""
+        """Hosts, with their state and last tier moves. List hosts by name, then id, or in another order."""
         return cast(
             "models.Page_HostSummary",
             self._json(
@@ -873,6 +903,11 @@ class Client(Transport):
                     "origin": origin,
                     "label": label,
                     "enrolled_since": enrolled_since,
+                    "host": host,
+                    "q": q,
+                    "cause": cause,
+                    "sort": sort,
+                    "order": order,
                 },
             ),
         )
@@ -886,8 +921,16 @@ class Client(Transport):
         origin: Literal["live", "import", "simulated"] | None = None,
         label: list[str] | None = None,
         enrolled_since: str | None = None,
+        host: list[str] | None = None,
+        q: str | None = None,
+        cause: str | None = None,
+        sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
+        | None = None,
+        order: Literal["ascending", "descending"] | None = None,
     ) -> Iterator[models.HostSummary]:
-        """Hosts, with their state and last tier moves. List hosts by name, then id. All pages, one item after another."""
+        """Hosts, with their state and last tier moves. List hosts by name, then id, or in another order. All pages,
+        one item after another.
+        """
         return self._items(
             "/v1/hosts",
             {
@@ -897,6 +940,11 @@ class Client(Transport):
                 "origin": origin,
                 "label": label,
                 "enrolled_since": enrolled_since,
+                "host": host,
+                "q": q,
+                "cause": cause,
+                "sort": sort,
+                "order": order,
             },
         )
 
@@ -2152,23 +2200,32 @@ class Client(Transport):
             ),
         )
 
-    def read_grid_file(self, *, format_: Literal["csv", "parquet", "arrow"], at: str | None = None) -> bytes:
+    def read_grid_file(
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        at: str | None = None,
+        group: str | None = None,
+        table: Literal["hosts", "parts"] | None = None,
+    ) -> bytes:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first. As a file.
         """
-        return self._bytes("GET", "/v1/fleet/grid", query={"at": at, "format": format_})
+        return self._bytes("GET", "/v1/fleet/grid", query={"at": at, "group": group, "table": table, "format": format_})
 
-    def read_grid_table(self, *, at: str | None = None) -> Table:
+    def read_grid_table(
+        self, *, at: str | None = None, group: str | None = None, table: Literal["hosts", "parts"] | None = None
+    ) -> Table:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first. As a table, all pages of it.
         """
-        return self._table("/v1/fleet/grid", {"at": at})
+        return self._table("/v1/fleet/grid", {"at": at, "group": group, "table": table})
 
-    def read_grid(self, *, at: str | None = None) -> models.FleetGrid:
+    def read_grid(self, *, at: str | None = None, group: str | None = None) -> models.FleetGrid:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first.
         """
-        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid", query={"at": at}))
+        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid", query={"at": at, "group": group}))
 
     def read_health(self) -> models.Alive:
         """The process answers. Say that the process is alive; it does not look at the database."""

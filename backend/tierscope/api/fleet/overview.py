@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, At, From, MaxPoints, To, answer
 from tierscope.api.base.permissions import requires
@@ -27,7 +27,15 @@ def read_fleet(
 
 
 @router.get("/grid", summary="Every host in a short row, for views that show them all")
-@tabular("hosts")
-def read_grid(request: Request, reads: Grid, at: At = None) -> Answer[FleetGrid]:
+@tabular("hosts", "parts")
+def read_grid(
+    request: Request,
+    reads: Grid,
+    at: At = None,
+    group: Annotated[
+        str,
+        Query(description="`service`, `kernel` or `label:key`: how more than 10,000 hosts are told.", max_length=200),
+    ] = "service",
+) -> Answer[FleetGrid]:
     """Size, service, labels, verdict, memory pressure and cold share of every host, now or then; the largest first."""
-    return answer(request, FleetGrid, reads.read(at=at))
+    return answer(request, FleetGrid, reads.read(at=at, group=group))

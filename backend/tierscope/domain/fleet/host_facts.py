@@ -11,6 +11,8 @@ from typing import Any, Literal
 from tierscope.domain.ledger.machine import Machine, read_machine
 
 HostState = Literal["reporting", "late", "silent", "retired"]
+HostSort = Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
+"""By what a list of hosts is put in order."""
 
 FAST_CLASSES = ("hbm", "dram")
 NOT_MEMORY = ("zswap", "swap")

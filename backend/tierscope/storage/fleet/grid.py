@@ -1,11 +1,12 @@
 """One short row of every host, for a view that shows them all."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import get_args
 
 import numpy as np
-from sqlalchemy import TextClause, text
+from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession
@@ -23,17 +24,18 @@ from tierscope.storage.tables import rule_days
 
 _WHO = "h.id AS host_id, h.public_id, h.name, h.origin, h.labels, r.kernel, r.memory_bytes"
 _SERVICES = (
-    "ARRAY(SELECT jsonb_build_array(s.id, s.name) FROM host_services hs JOIN services s ON s.id = hs.service_id"
-    " WHERE hs.host_id = h.id ORDER BY s.name, s.id) AS services"
+    " LEFT JOIN (SELECT hs.host_id, array_agg(jsonb_build_array(s.id, s.name) ORDER BY s.name, s.id) AS services"
+    " FROM host_services hs JOIN services s ON s.id = hs.service_id GROUP BY hs.host_id) sv ON sv.host_id = h.id"
 )
-_LARGEST = " ORDER BY r.memory_bytes DESC NULLS LAST, h.name, h.id LIMIT :limit"
+_FOUND = "fd.severity AS finding_severity, coalesce(sv.services, '{}') AS services"
+_LARGEST = " ORDER BY memory_bytes DESC NULLS LAST, name, host_id LIMIT :limit"
 
 
-def _finding(holds: str) -> str:
-    """The gravest severity of a host's findings that hold; notes are none."""
+def _findings(holds: str) -> str:
+    """The gravest severity of each host's findings that hold; notes are none. `critical` is before `warning`."""
     return (
-        f"(SELECT f.severity FROM findings f WHERE f.host_id = h.id AND {holds} AND f.severity <> 'info'"  # noqa: S608
-        " ORDER BY f.severity LIMIT 1) AS finding_severity"
+        f" LEFT JOIN (SELECT host_id, min(severity) AS severity FROM findings WHERE {holds} AND severity <> 'info'"  # noqa: S608
+        " GROUP BY host_id) fd ON fd.host_id = h.id"
     )
 
 
@@ -59,43 +61,113 @@ class GridRow:
     finding_severity: Severity | None
 
 
-def read_grid(session: ReadSession, limits: Limits, *, limit: int) -> list[GridRow]:
-    """Hosts that are neither retired nor revoked, the largest first."""
-    statement = text(
+@dataclass(frozen=True, slots=True)
+class GridPart:
+    """Hosts of one group that are alike in what is known of them. Ratios are means over those with a value."""
+
+    group: str | None
+    origin: Origin
+    state: HostState | None
+    verdict: str
+    tiering_off: bool | None
+    finding_severity: Severity | None
+    hosts: int
+    memory_bytes: int | None
+    psi_memory_some_ratio: float | None
+    cold_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All hosts that are neither retired nor revoked, now or at a moment of the past: a statement and its values."""
+
+    statement: str
+    values: dict[str, object]
+
+    def count(self, session: ReadSession) -> dict[HostState | None, int]:
+        """Hosts by state."""
+        rows = session.execute(text(f"SELECT state, count(*) FROM ({self.statement}) AS g GROUP BY 1"), self.values)  # noqa: S608
+        return {row[0]: int(row[1]) for row in rows}
+
+    def rows(self, session: ReadSession, *, limit: int) -> list[GridRow]:
+        """The largest hosts, the largest first."""
+        found = session.execute(text(self.statement + _LARGEST), self.values | {"limit": limit}).mappings()
+        return [
+            GridRow(**{**row, "services": tuple((number, name) for number, name in row["services"])}) for row in found
+        ]
+
+    def label_keys(self, session: ReadSession) -> list[str]:
+        """Keys of labels that some host has."""
+        statement = f"SELECT DISTINCT jsonb_object_keys(labels) AS key FROM ({self.statement}) AS g ORDER BY 1"  # noqa: S608
+        return [str(row.key) for row in session.execute(text(statement), self.values)]
+
+    def parts(
+        self, session: ReadSession, by: str, largest: Mapping[int, int], cold: Mapping[int, float]
+    ) -> list[GridPart]:
+        """All hosts by group and by what is known of them, largest first.
+
+        `by`: `service`, `kernel` or `label:` and a key. `largest` and `cold` by host: its service, its cold share.
+        """
+        first = "g.services[1]->>1"
+        own = "(SELECT one->>1 FROM unnest(g.services) AS one WHERE (one->>0)::bigint = k.service)"
+        key = {"service": f"coalesce({own}, {first})", "kernel": "g.kernel"}.get(by, "g.labels->>CAST(:label AS text)")
+        hosts = sorted(largest.keys() | cold.keys())
+        known = {
+            "of": hosts,
+            "largest": [largest.get(host) for host in hosts],
+            "cold": [cold.get(host) for host in hosts],
+        }
+        statement = (
+            f"SELECT {key} AS part, g.origin, g.state, g.verdict, g.tiering_off, g.finding_severity, count(*) AS hosts,"  # noqa: S608
+            " sum(g.memory_bytes)::bigint AS memory_bytes, avg(g.psi_memory_some_ratio) AS psi, avg(k.cold) AS cold"
+            f" FROM ({self.statement}) AS g LEFT JOIN"
+            " unnest(CAST(:of AS bigint[]), CAST(:largest AS bigint[]), CAST(:cold AS float8[]))"
+            " AS k (host_id, service, cold) ON k.host_id = g.host_id"
+            " GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY memory_bytes DESC NULLS LAST, 1, 2, 3, 4, 5, 6"
+        )
+        values = self.values | known
+        if by.startswith("label:"):
+            values |= {"label": by.removeprefix("label:")}
+        return [GridPart(*row) for row in session.execute(text(statement), values)]
+
+
+def grid_now(limits: Limits) -> Grid:
+    """Hosts as they are."""
+    statement = (
         f"SELECT {_WHO}, r.tiering_off, {STATE} AS state,"  # noqa: S608
         " CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END AS verdict,"
         " CASE WHEN r.ended_at > :since AND r.psi_seconds > 0"
         " THEN least(greatest(r.psi_total / r.psi_seconds * 1e-6, 0), 1) END AS psi_memory_some_ratio,"
-        f" {_finding('f.until IS NULL')}, {_SERVICES}"
-        f" FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id WHERE {IN_SERVICE}{_LARGEST}"
+        f" {_FOUND} FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id{_findings('until IS NULL')}{_SERVICES}"
+        f" WHERE {IN_SERVICE}"
     )
-    return _rows(session, statement, asdict(limits) | {"limit": limit})
+    return Grid(statement, dict(asdict(limits)))
 
 
-def read_grid_at(session: ReadSession, at: datetime, *, span: timedelta, limit: int) -> list[GridRow]:
+def grid_at(session: ReadSession, at: datetime, *, span: timedelta) -> Grid:
     """The same hosts as they were at a moment of the past, by the rows of rules of (at - span, at].
 
     Hosts that were not enrolled yet and have no rows are left out. Size, kernel and services are those of now;
     `tiering_off` is None.
     """
-    values: dict[str, object] = {"at": at, "words": list(get_args(Word)), "limit": limit}
+    values: dict[str, object] = {"at": at, "words": list(get_args(Word))}
     if at - span < utc_now() - kept("rule_inputs"):
         told = "unnest(CAST(:hosts AS bigint[]), CAST(:verdicts AS float8[]), CAST(:psi AS float8[]))"
         told += " AS m (host_id, verdict, psi_us_per_s)"
         values |= _packed_at(session, at, span)
     else:
         told, values["since"] = f"({_ROWS_AT}) AS m", at - span
-    statement = text(
+    statement = (
         f"SELECT {_WHO}, NULL::boolean AS tiering_off,"  # noqa: S608 - texts of our own
         " CASE WHEN m.host_id IS NOT NULL THEN 'reporting' END AS state,"
         " coalesce((CAST(:words AS text[]))[m.verdict::int + 1], 'not_known') AS verdict,"
         " CASE WHEN m.psi_us_per_s IS NOT NULL THEN least(greatest(m.psi_us_per_s * 1e-6, 0), 1) END"
-        " AS psi_memory_some_ratio,"
-        f" {_finding('f.since <= :at AND (f.until IS NULL OR f.until > :at)')}, {_SERVICES}"
+        f" AS psi_memory_some_ratio, {_FOUND}"
         f" FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id LEFT JOIN {told} ON m.host_id = h.id"
-        f" WHERE {IN_SERVICE} AND (h.enrolled_at <= :at OR m.host_id IS NOT NULL){_LARGEST}"
+        f"{_findings('since <= :at AND (until IS NULL OR until > :at)')}{_SERVICES}"
+        f" WHERE {IN_SERVICE} AND (h.enrolled_at <= :at OR m.host_id IS NOT NULL)"
     )
-    return _rows(session, statement, values)
+    return Grid(statement, values)
 
 
 _ROWS_AT = (
@@ -138,8 +210,3 @@ def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str,
         "verdicts": [None if np.isnan(verdict) else verdict for _, verdict in newest.values()],
         "psi": [total / over if over > 0 else None for total, over in (psi[host] for host in newest)],
     }
-
-
-def _rows(session: ReadSession, statement: TextClause, values: dict[str, object]) -> list[GridRow]:
-    rows = session.execute(statement, values).mappings()
-    return [GridRow(**{**row, "services": tuple((number, name) for number, name in row["services"])}) for row in rows]

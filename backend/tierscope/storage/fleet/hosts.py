@@ -1,33 +1,37 @@
 """Hosts as stored: the list, inventories, services on them, findings, reports of their agents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Select, func, select, text, tuple_
+from sqlalchemy import ColumnElement, Select, TextClause, column, func, select, text, tuple_
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
-from tierscope.domain.ledger.words import Confidence
+from tierscope.domain.fleet.host_facts import HostSort, HostState
+from tierscope.domain.ledger.words import VERDICT_SEVERITY, Confidence
+from tierscope.storage.fleet.causes import CauseKind
+from tierscope.storage.fleet.reporting import STATE, Limits
 from tierscope.storage.tables import host_recent, host_services, hosts, services
 
+_H, _R = hosts.alias("h"), host_recent.alias("r")
 _COLUMNS = (
-    hosts.c.id,
-    hosts.c.public_id,
-    hosts.c.name,
-    hosts.c.origin,
-    hosts.c.labels,
-    hosts.c.enrolled_at,
-    hosts.c.last_seen_at,
-    hosts.c.last_end_at,
-    hosts.c.boot_id,
-    hosts.c.agent_version,
-    hosts.c.clock_skew_seconds,
-    hosts.c.layout_id,
-    hosts.c.retired_at,
-    hosts.c.held_seconds,
+    _H.c.id,
+    _H.c.public_id,
+    _H.c.name,
+    _H.c.origin,
+    _H.c.labels,
+    _H.c.enrolled_at,
+    _H.c.last_seen_at,
+    _H.c.last_end_at,
+    _H.c.boot_id,
+    _H.c.agent_version,
+    _H.c.clock_skew_seconds,
+    _H.c.layout_id,
+    _H.c.retired_at,
+    _H.c.held_seconds,
 )
 
 
@@ -51,6 +55,10 @@ class HostRow:
     held_seconds: int
 
 
+CauseOf = tuple[CauseKind, str]
+"""A verdict, or what else calls for someone: the kind of a cause and its key."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostFilter:
     """Which hosts. `seen_after` and `seen_until` bound when the last sighting is out of date; `retired` None = both."""
@@ -64,6 +72,19 @@ class HostFilter:
     retired: bool | None = None
     without_recent: bool = False
     """Only hosts of which no worker has summed up the newest hour yet."""
+    public_ids: tuple[str, ...] | None = None
+    words: tuple[str, ...] = ()
+    """Lower-case texts, each of which is part of the name, kernel, tiers or a label as `key=value`."""
+    cause: CauseOf | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostOrder:
+    """Another order than by name: what nobody collected comes last, equals by name. `limits` say what is late."""
+
+    by: HostSort
+    descending: bool
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +143,118 @@ def list_hosts(
     session: ReadSession, *, wanted: HostFilter, after: tuple[str, int] | None, limit: int | None
 ) -> list[HostRow]:
     """Hosts by name, then id; `after` is (name, id) of the last one seen. Revoked hosts are left out."""
-    statement: Select[Any] = select(*_COLUMNS).where(hosts.c.revoked_at.is_(None), *_conditions(wanted))
+    statement: Select[Any] = select(*_COLUMNS).where(_H.c.revoked_at.is_(None), *_conditions(wanted))
     if after is not None:
-        statement = statement.where(tuple_(hosts.c.name, hosts.c.id) > after)
-    statement = statement.order_by(hosts.c.name, hosts.c.id)
+        statement = statement.where(tuple_(_H.c.name, _H.c.id) > after)
+    statement = statement.order_by(_H.c.name, _H.c.id)
     if limit is not None:
         statement = statement.limit(limit)
     return [HostRow(*row) for row in session.execute(statement)]
+
+
+def sort_hosts(session: ReadSession, *, wanted: HostFilter, order: HostOrder, offset: int, limit: int) -> list[HostRow]:
+    """Hosts in another order than by name, `offset` of them left out. Revoked hosts are left out."""
+    direction = "DESC" if order.descending else "ASC"
+    statement = _joined(select(*_COLUMNS), wanted, order.limits, findings=order.by in ("trouble", "findings"))
+    statement = statement.order_by(text(f"{_ORDERS[order.by]} {direction} NULLS LAST"), _H.c.name, _H.c.id)
+    rows = session.execute(statement.offset(offset).limit(limit), asdict(order.limits))
+    return [HostRow(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCounts:
+    """Hosts by state. `hosts` is all of them, without those of database nodes that are away."""
+
+    hosts: int
+    reporting: int
+    late: int
+    silent: int
+    retired: int
+
+
+def count_hosts(session: ReadSession, wanted: HostFilter, limits: Limits) -> HostCounts:
+    """How many hosts there are of those that are wanted. Revoked ones are left out."""
+    counted: Any = select(text(f"{_STATE} AS state"), func.count())
+    statement = _joined(counted, wanted, limits).group_by(text("1"))
+    found = {row[0]: int(row[1]) for row in session.execute(statement, asdict(limits))}
+    return HostCounts(sum(found.values()), *(found.get(name, 0) for name in get_args(HostState)))
+
+
+def _joined(statement: Select[Any], wanted: HostFilter, limits: Limits, *, findings: bool = False) -> Select[Any]:
+    source: Any = _H.outerjoin(_R, _R.c.host_id == _H.c.id)
+    if findings:
+        source = source.outerjoin(_WORST, text("f.host_id = h.id"))
+    return statement.select_from(source).where(_H.c.revoked_at.is_(None), *_conditions(wanted), *_texts(wanted, limits))
+
+
+_STATE = f"CASE WHEN h.retired_at IS NOT NULL THEN 'retired' ELSE ({STATE}) END"
+_VERDICT = "CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END"
+_TEXT = (
+    "lower(concat_ws(' ', h.name, r.kernel, array_to_string(r.tier_classes, ' '),"
+    " (SELECT string_agg(key || '=' || value, ' ') FROM jsonb_each_text(h.labels))))"
+)
+_RANKS = {"critical": 3, "warning": 2, "info": 1}
+_WORST = (
+    text(
+        "SELECT host_id, max(CASE severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS worst"
+        " FROM findings WHERE until IS NULL GROUP BY host_id"
+    )
+    .columns(column("host_id"), column("worst"))
+    .subquery("f")
+)
+
+
+def _rank_of_verdict() -> str:
+    graves = " ".join(f"WHEN '{word}' THEN {_RANKS[severity]}" for word, severity in VERDICT_SEVERITY.items())
+    return f"(CASE {_VERDICT} {graves} WHEN 'following_phases' THEN 1 WHEN 'not_known' THEN 0.5 ELSE 0 END)"
+
+
+_TROUBLE = (
+    f"(CASE WHEN h.origin = 'import' THEN 0 ELSE CASE {_STATE} WHEN 'silent' THEN 3 WHEN 'late' THEN 2 ELSE 0 END END)",
+    _rank_of_verdict(),
+    "(CASE WHEN r.tiering_off THEN 2 ELSE 0 END)",
+    "(CASE WHEN f.worst >= 2 THEN f.worst ELSE 0 END)",
+)
+
+
+def _rate(name: str, *, scale: str = "1") -> str:
+    told = f"r.ended_at > :since AND r.{name}_seconds > 0"
+    return f"(CASE WHEN {told} THEN r.{name}_total / r.{name}_seconds * {scale} END)"
+
+
+_ORDERS: dict[HostSort, str] = {
+    "name": "h.name",
+    "state": _STATE,
+    "seen": "h.last_seen_at",
+    "memory": "r.memory_bytes",
+    "promoted": _rate("promoted"),
+    "demoted": _rate("demoted"),
+    "psi": _rate("psi"),
+    # The worst part decides; among equals, how much there is of it.
+    "trouble": f"(greatest({', '.join(_TROUBLE)}) * 100 + {' + '.join(_TROUBLE)})",
+    "findings": "coalesce(f.worst, 0)",
+    "kernel": "r.kernel",
+}
+
+
+def _texts(wanted: HostFilter, limits: Limits) -> list[TextClause]:
+    """Conditions on what a host's row of its newest hour says."""
+    found = [
+        text(f"strpos({_TEXT}, :word_{place}) > 0").bindparams(**{f"word_{place}": word})
+        for place, word in enumerate(wanted.words)
+    ]
+    if wanted.cause is not None:
+        kind, key = wanted.cause
+        condition = {
+            "state": f"h.origin <> 'import' AND {_STATE} = :cause",
+            "verdict": f"{_VERDICT} = :cause",
+            "setting": "r.tiering_off AND :cause = 'tiering_off'",
+            "finding": "h.id IN (SELECT host_id FROM findings WHERE until IS NULL AND severity <> 'info'"
+            " AND finding_id = :cause)",
+        }[kind]
+        found.append(text(condition).bindparams(cause=key))
+    moments = asdict(limits)
+    return [one.bindparams(**{name: moments[name] for name in moments if f":{name}" in one.text}) for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,35 +278,37 @@ def list_labelled(session: ReadSession) -> list[LabelledHost]:
 
 def hosts_with_ids(session: ReadSession, host_ids: Sequence[int]) -> list[HostRow]:
     """These hosts, by name, then id."""
-    statement = select(*_COLUMNS).where(hosts.c.id.in_(host_ids)).order_by(hosts.c.name, hosts.c.id)
+    statement = select(*_COLUMNS).where(_H.c.id.in_(host_ids)).order_by(_H.c.name, _H.c.id)
     return [HostRow(*row) for row in session.execute(statement)]
 
 
 def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.origin is not None:
-        found.append(hosts.c.origin == wanted.origin)
+        found.append(_H.c.origin == wanted.origin)
     if wanted.service is not None:
         inner = select(host_services.c.host_id).join(services, services.c.id == host_services.c.service_id)
-        found.append(hosts.c.id.in_(inner.where(services.c.public_id == wanted.service)))
-    found += [hosts.c.labels[key].astext == value for key, value in wanted.labels]
-    due = hosts.c.last_seen_at + func.make_interval(0, 0, 0, 0, 0, 0, hosts.c.held_seconds)
+        found.append(_H.c.id.in_(inner.where(services.c.public_id == wanted.service)))
+    found += [_H.c.labels[key].astext == value for key, value in wanted.labels]
+    due = _H.c.last_seen_at + func.make_interval(0, 0, 0, 0, 0, 0, _H.c.held_seconds)
     if wanted.seen_after is not None:
         found.append(due > wanted.seen_after)
     if wanted.seen_until is not None:
         found.append((due <= wanted.seen_until) | due.is_(None))
     if wanted.enrolled_since is not None:
-        found.append(hosts.c.enrolled_at >= wanted.enrolled_since)
+        found.append(_H.c.enrolled_at >= wanted.enrolled_since)
     if wanted.without_recent:
-        found.append(hosts.c.id.not_in(select(host_recent.c.host_id)))
+        found.append(_H.c.id.not_in(select(host_recent.c.host_id)))
+    if wanted.public_ids is not None:
+        found.append(_H.c.public_id.in_(wanted.public_ids))
     if wanted.retired is not None:
-        found.append(hosts.c.retired_at.is_not(None) if wanted.retired else hosts.c.retired_at.is_(None))
+        found.append(_H.c.retired_at.is_not(None) if wanted.retired else _H.c.retired_at.is_(None))
     return found
 
 
 def find_host(session: ReadSession, public_id: str) -> HostRow | None:
     """One host by its public id."""
-    statement = select(*_COLUMNS).where(hosts.c.public_id == public_id, hosts.c.revoked_at.is_(None))
+    statement = select(*_COLUMNS).where(_H.c.public_id == public_id, _H.c.revoked_at.is_(None))
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else HostRow(**row)
 

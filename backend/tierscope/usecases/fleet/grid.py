@@ -13,7 +13,7 @@ from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.heat.classes import CLASSES, MOST_UNKNOWN
 from tierscope.domain.heat.joined import JoinedSources
-from tierscope.storage.fleet.grid import GridRow, read_grid, read_grid_at
+from tierscope.storage.fleet.grid import GridPart, GridRow, grid_at, grid_now
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant
@@ -21,6 +21,7 @@ from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_at, read_heat_now
 
 MOST_HOSTS = 10_000
+"""A larger fleet is told by group."""
 SPAN = timedelta(minutes=10)
 """Rows so long before a moment of the past say how a host was then."""
 
@@ -51,42 +52,64 @@ class FleetGrid:
     at: Annotated[datetime, Described("The moment that verdicts, memory pressure, findings and cold shares are of.")]
     is_now: Annotated[bool, Described("False at a moment of the past: sizes, services and labels are those of now.")]
     known_since: Annotated[datetime, Described("Verdicts and memory pressure of before are not kept.")]
-    hosts_shown: Annotated[int, Described("At most 10,000: the largest.")]
+    hosts_shown: Annotated[int, Described("Hosts in `hosts`: all of them, or none where `parts` tell of them.")]
+    hosts_total: Annotated[int, Described("All hosts, whether one by one or in `parts`.")]
+    hosts_reporting: Annotated[int | None, Described("So many of them report; null at a moment of the past.")]
     away: Annotated[HostsAway, Described("Hosts that are left out now.")]
-    hosts: tuple[GridHost, ...]
+    hosts: Annotated[tuple[GridHost, ...], Described("None where there are more than 10,000: `parts` tell of them.")]
+    parts: Annotated[tuple[GridPart, ...], Described("More than 10,000 hosts, by group; empty for a smaller fleet.")]
+    label_keys: Annotated[tuple[str, ...], Described("Labels that some host has, by which hosts can be grouped.")]
     simulated: bool
 
 
 class GridReads:
     """The hosts of the whole installation, a short row each."""
 
-    def __init__(self, context: ReadContext) -> None:
+    def __init__(self, context: ReadContext, *, most_hosts: int = MOST_HOSTS) -> None:
         self._context = context
+        self._most_hosts = most_hosts
 
-    def read(self, *, at: str | None = None) -> FleetGrid:
+    def read(self, *, at: str | None = None, group: str = "service") -> FleetGrid:
         """All hosts that are neither retired nor revoked, as they are now or were at a moment.
 
+        `group`: `service`, `kernel` or `label:` and a key; by it more than `most_hosts` are told.
+
         Raises:
-            BadRequest: the moment is not understood, or still to come.
+            BadRequest: the moment is not understood, or still to come; or there is no such grouping.
         """
+        if group not in ("service", "kernel") and not (group.startswith("label:") and group != "label:"):
+            raise BadRequest(f"{group[:80]!r} is not `service`, `kernel` or `label:` and a key")
         now = self._context.clock()
         moment = now if at is None else parse_instant(at, now=now)
         if moment > now:
             raise BadRequest(f"{at!r} is still to come")
         with self._context.database.read() as session:
-            if moment == now:
-                rows = read_grid(session, limits_at(now), limit=MOST_HOSTS)
-                heats = read_heat_now(session, now=now)
-            else:
-                rows = read_grid_at(session, moment, span=SPAN, limit=MOST_HOSTS)
-                heats = read_heat_at(session, moment)
+            is_now = moment == now
+            grid = grid_now(limits_at(now)) if is_now else grid_at(session, moment, span=SPAN)
+            heats = read_heat_now(session, now=now) if is_now else read_heat_at(session, moment)
+            counts = grid.count(session)
+            total = sum(counts.values())
+            sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
+            cold = _cold_ratios(JoinedSources(sources)) if sources else {}
+            largest = _largest_services(heats)
+            few = total <= self._most_hosts
+            rows = grid.rows(session, limit=self._most_hosts) if few else []
+            parts = () if few else tuple(grid.parts(session, group, largest, cold))
+            keys = grid.label_keys(session)
             away = read_hosts_away(session)
-        sources = tuple(heat.source for heat in heats.values() if heat.source is not None)
-        cold = _cold_ratios(JoinedSources(sources)) if sources else {}
-        largest = _largest_services(heats)
-        hosts = tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows)
-        simulated = any(row.origin == "simulated" for row in rows)
-        return FleetGrid(moment, moment == now, now - LATE, len(hosts), away, hosts, simulated)
+        return FleetGrid(
+            at=moment,
+            is_now=is_now,
+            known_since=now - LATE,
+            hosts_shown=len(rows),
+            hosts_total=total,
+            hosts_reporting=counts.get("reporting", 0) if is_now else None,
+            away=away,
+            hosts=tuple(_host(row, largest.get(row.host_id), cold.get(row.host_id)) for row in rows),
+            parts=parts,
+            label_keys=tuple(keys),
+            simulated="simulated" in {*(row.origin for row in rows), *(part.origin for part in parts)},
+        )
 
 
 def _cold_ratios(joined: JoinedSources) -> dict[int, float]:

@@ -3,19 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
 from tierscope.domain.counters.packing import Block
-from tierscope.domain.fleet.host_facts import late_before, silent_before
+from tierscope.domain.fleet.host_facts import HostSort, late_before, silent_before
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.domain.fleet.pods import PodsState
 from tierscope.storage.counters.rows import read_block
-from tierscope.storage.fleet.hosts import HostFilter, HostRow, HostService, list_hosts, newest_self_report
+from tierscope.storage.fleet.causes import CauseKind
+from tierscope.storage.fleet.hosts import (
+    CauseOf,
+    HostCounts,
+    HostFilter,
+    HostOrder,
+    HostRow,
+    HostService,
+    count_hosts,
+    list_hosts,
+    newest_self_report,
+    sort_hosts,
+)
 from tierscope.storage.fleet.pods import read_pods_state
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
@@ -25,6 +37,7 @@ from tierscope.usecases.fleet.agent_plans import read_pause_state
 from tierscope.usecases.fleet.headlines import describe_host
 from tierscope.usecases.fleet.host_agent import AgentInfo, CollectorInfo, view_agent, view_collectors
 from tierscope.usecases.fleet.host_summaries import HostSummary, Summarised, list_summaries, summarise
+from tierscope.usecases.fleet.limits import limits_at
 
 SELF_REPORT_SPAN = timedelta(days=1)
 NEWEST_SAMPLE_SPAN = timedelta(minutes=10)
@@ -86,6 +99,8 @@ class HostPage:
 
     items: tuple[HostSummary, ...]
     next_cursor: str | None
+    fleet: Annotated[HostCounts, Described("All hosts, whatever was asked for.")]
+    matching: Annotated[int, Described("Hosts that were asked for, on all pages.")]
     away: Annotated[HostsAway, Described("Hosts that no page holds, whatever was asked for.")]
 
 
@@ -105,30 +120,36 @@ class HostReads:
         origin: Origin | None,
         labels: Sequence[str],
         enrolled_since: datetime | None = None,
+        hosts: Sequence[str] | None = None,
+        words: str = "",
+        cause: str | None = None,
+        sort: HostSort = "name",
+        descending: bool = False,
     ) -> HostPage:
-        """Hosts by name, then id.
+        """Hosts by name, then id; or in another order, which may change between two pages, as hosts do.
 
         Raises:
-            BadRequest: a label is not `key=value`, or the cursor is not one of ours.
+            BadRequest: a label is not `key=value`, a cause not `kind:key`, or the cursor is not one of ours.
         """
         now = self._context.clock()
         wanted = replace(
-            _filter(now, state=state, service=service, origin=origin, labels=labels), enrolled_since=enrolled_since
+            _filter(now, state=state, service=service, origin=origin, labels=labels),
+            enrolled_since=enrolled_since,
+            public_ids=None if hosts is None else tuple(hosts),
+            words=tuple(words.lower().split()),
+            cause=None if cause is None else _cause(cause),
         )
-        after = None
-        if cursor is not None:
-            name, host_id = decode_cursor(cursor, (str, int))
-            after = (str(name), int(host_id))
+        limits = limits_at(now)
+        order = HostOrder(sort, descending, limits)
         with self._context.database.read() as session:
-            rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
-            items = list_summaries(session, rows[:limit], now=now)
+            if _by_name(wanted, order):
+                rows, following = _page_by_name(session, wanted, cursor, limit)
+            else:
+                rows, following = _page(session, wanted, order, cursor, limit)
+            items = list_summaries(session, rows, now=now)
+            fleet, matching = count_hosts(session, HostFilter(), limits), count_hosts(session, wanted, limits)
             away = read_hosts_away(session)
-        last = rows[limit - 1] if len(rows) > limit else None
-        return HostPage(
-            items=tuple(items),
-            next_cursor=None if last is None else encode_cursor(last.name, last.id),
-            away=away,
-        )
+        return HostPage(tuple(items), following, fleet, matching.hosts, away)
 
     def detail(self, public_id: str) -> HostDetail:
         """Everything known of one host now.
@@ -166,6 +187,39 @@ class HostReads:
             agent=agent,
             clock_skew_seconds=row.clock_skew_seconds,
         )
+
+
+def _by_name(wanted: HostFilter, order: HostOrder) -> bool:
+    return order.by == "name" and not order.descending and not wanted.words and wanted.cause is None
+
+
+def _page_by_name(
+    session: ReadSession, wanted: HostFilter, cursor: str | None, limit: int
+) -> tuple[list[HostRow], str | None]:
+    """A page, and the cursor of the next: the last host of this one, so that no host is missed where others come."""
+    after = None
+    if cursor is not None:
+        name, host_id = decode_cursor(cursor, (str, int))
+        after = (str(name), int(host_id))
+    rows = list_hosts(session, wanted=wanted, after=after, limit=limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return rows[:limit], None if last is None else encode_cursor(last.name, last.id)
+
+
+def _page(
+    session: ReadSession, wanted: HostFilter, order: HostOrder, cursor: str | None, limit: int
+) -> tuple[list[HostRow], str | None]:
+    """A page, and the cursor of the next: how many hosts were before it."""
+    offset = 0 if cursor is None else max(int(decode_cursor(cursor, (int,))[0]), 0)
+    rows = sort_hosts(session, wanted=wanted, order=order, offset=offset, limit=limit + 1)
+    return rows[:limit], encode_cursor(offset + limit) if len(rows) > limit else None
+
+
+def _cause(named: str) -> CauseOf:
+    kind, colon, key = named.partition(":")
+    if kind not in get_args(CauseKind) or not colon or not key:
+        raise BadRequest(f"the cause {named[:80]!r} is not `state:…`, `verdict:…`, `setting:…` or `finding:…`")
+    return cast("CauseKind", kind), key
 
 
 def _filter(

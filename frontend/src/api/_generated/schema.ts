@@ -1102,7 +1102,7 @@ export interface paths {
         };
         /**
          * Hosts, with their state and last tier moves
-         * @description List hosts by name, then id.
+         * @description List hosts by name, then id, or in another order.
          */
         get: operations["list_hosts_v1_hosts_get"];
         put?: never;
@@ -5884,13 +5884,26 @@ export interface components {
             at: string;
             /** @description Hosts that are left out now. */
             away: components["schemas"]["HostsAway"];
-            /** Hosts */
+            /**
+             * Hosts
+             * @description None where there are more than 10,000: `parts` tell of them.
+             */
             hosts: components["schemas"]["GridHost"][];
             /**
+             * Hosts Reporting
+             * @description So many of them report; null at a moment of the past.
+             */
+            hosts_reporting: number | null;
+            /**
              * Hosts Shown
-             * @description At most 10,000: the largest.
+             * @description Hosts in `hosts`: all of them, or none where `parts` tell of them.
              */
             hosts_shown: number;
+            /**
+             * Hosts Total
+             * @description All hosts, whether one by one or in `parts`.
+             */
+            hosts_total: number;
             /**
              * Is Now
              * @description False at a moment of the past: sizes, services and labels are those of now.
@@ -5902,6 +5915,16 @@ export interface components {
              * @description Verdicts and memory pressure of before are not kept.
              */
             known_since: string;
+            /**
+             * Label Keys
+             * @description Labels that some host has, by which hosts can be grouped.
+             */
+            label_keys: string[];
+            /**
+             * Parts
+             * @description More than 10,000 hosts, by group; empty for a smaller fleet.
+             */
+            parts: components["schemas"]["GridPart"][];
             /** Simulated */
             simulated: boolean;
         };
@@ -6126,6 +6149,35 @@ export interface components {
             verdict: string;
         };
         /**
+         * GridPart
+         * @description Hosts of one group that are alike in what is known of them. Ratios are means over those with a value.
+         */
+        GridPart: {
+            /** Cold Ratio */
+            cold_ratio: number | null;
+            /** Finding Severity */
+            finding_severity: ("info" | "warning" | "critical") | null;
+            /** Group */
+            group: string | null;
+            /** Hosts */
+            hosts: number;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "live" | "import" | "simulated";
+            /** Psi Memory Some Ratio */
+            psi_memory_some_ratio: number | null;
+            /** State */
+            state: ("reporting" | "late" | "silent" | "retired") | null;
+            /** Tiering Off */
+            tiering_off: boolean | null;
+            /** Verdict */
+            verdict: string;
+        };
+        /**
          * Group
          * @description Peer hosts. `n_hosts`: of its newest hour.
          */
@@ -6341,6 +6393,22 @@ export interface components {
              * @enum {string}
              */
             severity: "info" | "warning" | "critical";
+        };
+        /**
+         * HostCounts
+         * @description Hosts by state. `hosts` is all of them, without those of database nodes that are away.
+         */
+        HostCounts: {
+            /** Hosts */
+            hosts: number;
+            /** Late */
+            late: number;
+            /** Reporting */
+            reporting: number;
+            /** Retired */
+            retired: number;
+            /** Silent */
+            silent: number;
         };
         /**
          * HostDetail
@@ -8424,8 +8492,15 @@ export interface components {
         Page_HostSummary_: {
             /** @description Hosts that no page holds, whatever was asked for. */
             away: components["schemas"]["HostsAway"];
+            /** @description All hosts, whatever was asked for. */
+            fleet: components["schemas"]["HostCounts"];
             /** Items */
             items: components["schemas"]["HostSummary"][];
+            /**
+             * Matching
+             * @description Hosts that were asked for, on all pages.
+             */
+            matching: number;
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -14068,6 +14143,7 @@ export type ForecastDay = components['schemas']['ForecastDay'];
 export type FrontierPoint = components['schemas']['FrontierPoint'];
 export type FunctionItem = components['schemas']['FunctionItem'];
 export type GridHost = components['schemas']['GridHost'];
+export type GridPart = components['schemas']['GridPart'];
 export type Group = components['schemas']['Group'];
 export type GroupKey = components['schemas']['GroupKey'];
 export type GroupMetric = components['schemas']['GroupMetric'];
@@ -14079,6 +14155,7 @@ export type HiddenLabel = components['schemas']['HiddenLabel'];
 export type HistoryDay = components['schemas']['HistoryDay'];
 export type HostAgentVersion = components['schemas']['HostAgentVersion'];
 export type HostCause = components['schemas']['HostCause'];
+export type HostCounts = components['schemas']['HostCounts'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDocument = components['schemas']['HostDocument'];
 export type HostDrift = components['schemas']['HostDrift'];
@@ -17370,8 +17447,12 @@ export interface operations {
             query?: {
                 /** @description A moment: RFC 3339 with zone, or such as `-2h`. Default now. */
                 at?: string | null;
+                /** @description `service`, `kernel` or `label:key`: how more than 10,000 hosts are told. */
+                group?: string;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "hosts" | "parts";
             };
             header?: {
                 /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
@@ -17482,6 +17563,16 @@ export interface operations {
                 label?: string[] | null;
                 /** @description Only hosts enrolled then or later. */
                 enrolled_since?: string | null;
+                /** @description Only these host ids; repeat. */
+                host?: string[] | null;
+                /** @description Words, each part of its name, kernel, tiers or a label as `key=value`. */
+                q?: string;
+                /** @description `state:silent`, `verdict:stalled`, `setting:tiering_off`, `finding:…` */
+                cause?: string | null;
+                /** @description By what; `trouble` is how badly a host does. */
+                sort?: "name" | "state" | "seen" | "memory" | "promoted" | "demoted" | "psi" | "trouble" | "findings" | "kernel";
+                /** @description Hosts of which it is not known come last. */
+                order?: "ascending" | "descending";
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
@@ -17508,6 +17599,13 @@ export interface operations {
                      *         "counted_at": null,
                      *         "hosts_away": 0,
                      *         "nodes": []
+                     *       },
+                     *       "fleet": {
+                     *         "hosts": 9,
+                     *         "late": 0,
+                     *         "reporting": 9,
+                     *         "retired": 0,
+                     *         "silent": 0
                      *       },
                      *       "items": [
                      *         {
@@ -17606,6 +17704,7 @@ export interface operations {
                      *           "verdict": "fits"
                      *         }
                      *       ],
+                     *       "matching": 9,
                      *       "next_cursor": "WyJhZHMtMSIsIDRd"
                      *     }
                      */

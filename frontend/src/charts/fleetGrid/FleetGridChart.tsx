@@ -5,9 +5,10 @@ import type { FleetDrift, FleetGrid } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { toneColours } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
+import { formatCount } from '../../lib/units/units'
 import { ChartPanel } from '../ChartPanel'
 import { BrushLayer } from './BrushLayer'
-import { fleetGridFigure, gridGroups, tileTone, type GridColour } from './figure'
+import { fleetGridFigure, gridGroups, tilesOf, tileTone, type GridColour } from './figure'
 
 type Host = FleetGrid['hosts'][number]
 
@@ -58,15 +59,19 @@ export function FleetGridChart(props: FleetGridChartProps) {
     }
   }
   const listed = grid?.hosts.filter((host) => chosen.has(host.id)) ?? []
-  const tones = useMemo(() => new Set(grid?.hosts.map(tileTone)), [grid])
-  const sized = grid?.hosts.some((host) => host.memory_bytes !== null) ?? false
+  const tones = useMemo(() => new Set(grid === undefined ? [] : tilesOf(grid).map(tileTone)), [grid])
+  const sized = grid !== undefined && tilesOf(grid).some((tile) => tile.memory_bytes !== null)
+  const inParts = (grid?.parts.length ?? 0) > 0
   return (
     <ChartPanel
       chart="fleetGrid"
       name="fleet-grid"
       title="Hosts"
       label="Hosts by size and state"
-      hint={grid === undefined || grid.is_now ? 'now, sized by memory' : 'then, sized by memory now'}
+      hint={[
+        grid === undefined || grid.is_now ? 'now, sized by memory' : 'then, sized by memory now',
+        ...(grid !== undefined && inParts ? [`${formatCount(grid.hosts_total)} hosts, those alike as one tile`] : []),
+      ].join('; ')}
       load={load}
       figure={figure}
       height={height}
@@ -106,19 +111,21 @@ export function FleetGridChart(props: FleetGridChartProps) {
             onChange={(value) => onGroup(value ?? 'service')}
             data={grid === undefined ? [{ value: group, label: group }] : gridGroups(grid)}
           />
-          <Tooltip label="Choose hosts: drag over tiles, or click them; Shift adds">
-            <ActionIcon
-              aria-label="Choose hosts"
-              aria-pressed={isChoosing}
-              variant={isChoosing ? 'filled' : 'subtle'}
-              onClick={() => {
-                setIsChoosing(!isChoosing)
-                setChosen(none)
-              }}
-            >
-              <IconMarquee2 size={16} />
-            </ActionIcon>
-          </Tooltip>
+          {!inParts && (
+            <Tooltip label="Choose hosts: drag over tiles, or click them; Shift adds">
+              <ActionIcon
+                aria-label="Choose hosts"
+                aria-pressed={isChoosing}
+                variant={isChoosing ? 'filled' : 'subtle'}
+                onClick={() => {
+                  setIsChoosing(!isChoosing)
+                  setChosen(none)
+                }}
+              >
+                <IconMarquee2 size={16} />
+              </ActionIcon>
+            </Tooltip>
+          )}
         </>
       }
       wrap={(plot) => (
@@ -131,7 +138,7 @@ export function FleetGridChart(props: FleetGridChartProps) {
         </>
       )}
       onPointClick={({ id }) => {
-        if (typeof id === 'string' && !id.startsWith('group:')) onHost(id)
+        if (typeof id === 'string' && !id.includes(':')) onHost(id)
       }}
     />
   )

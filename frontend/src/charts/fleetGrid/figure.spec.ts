@@ -62,6 +62,34 @@ it('leaves the name of the group out of names in it', () => {
   expect(tiles.labels[tiles.ids.indexOf('h-2')]).toBe('redis-1')
 })
 
+it('draws hosts that are alike as one tile where there are more than can be drawn', () => {
+  const part = {
+    group: 'r1',
+    origin: 'live' as const,
+    state: 'reporting' as const,
+    verdict: 'healthy',
+    tiering_off: false,
+    finding_severity: null,
+    hosts: 61_200,
+    memory_bytes: 2 ** 50,
+    psi_memory_some_ratio: 0.01,
+    cold_ratio: 0.4,
+  }
+  const silent = { ...part, group: null, state: 'silent' as const, hosts: 1, memory_bytes: 2 ** 40 }
+  const large = { ...grid, hosts_total: 61_201, hosts: [], parts: [part, silent], label_keys: ['rack'] }
+  const figure = fleetGridFigure(large, 'label:rack', 'verdict', chartThemes.light)
+  const tiles = figure.data[0] as unknown as Tiles
+  expect(tiles.ids).toEqual(['group:not known', 'group:r1', 'part:0', 'part:1'])
+  expect(tiles.labels.slice(2)).toEqual(['61,200 hosts', '1 host'])
+  expect(tiles.parents.slice(2)).toEqual(['group:r1', 'group:not known'])
+  expect(tiles.text.slice(2)).toEqual(['healthy', 'silent'])
+  expect(tiles.values.slice(2)).toEqual([2 ** 50, 2 ** 40])
+  expect(figure.table.rows.map(([name, group]) => [name, group])).toEqual([
+    ['61,200 hosts', 'r1'],
+    ['1 host', 'not known'],
+  ])
+})
+
 it('escapes names', () => {
   const hostile = { ...grid, hosts: grid.hosts.map((host) => ({ ...host, name: '<b>x', service: '<i>s' })) }
   const tiles = fleetGridFigure(hostile, 'service', 'verdict', chartThemes.dark).data[0] as unknown as Tiles

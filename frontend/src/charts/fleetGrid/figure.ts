@@ -3,12 +3,13 @@ import { quietOf } from '../../lib/fleet/causes'
 import { cividis, colourAt, toneColours, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { verdictText } from '../../lib/text/verdicts'
-import { formatBytes, formatQuantity, formatRatio } from '../../lib/units/units'
+import { formatBytes, formatCount, formatQuantity, formatRatio } from '../../lib/units/units'
 import { baseLayout, colourBar } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { percentEnds } from '../percentEnds'
 
 type GridHost = FleetGrid['hosts'][number]
+type GridPart = FleetGrid['parts'][number]
 type HostDrift = FleetDrift['hosts'][number]
 
 /** By what tiles are coloured. */
@@ -26,21 +27,42 @@ const furthestShown = 10
 
 /** By what hosts can be grouped: their service, kernel, or any label that some have. */
 export function gridGroups(grid: FleetGrid): { value: string; label: string }[] {
-  const keys = [...new Set(grid.hosts.flatMap((host) => Object.keys(host.labels)))].sort()
   return [
     { value: 'service', label: 'service' },
     { value: 'kernel', label: 'kernel' },
-    ...keys.map((key) => ({ value: `label:${key}`, label: key })),
+    ...grid.label_keys.map((key) => ({ value: `label:${key}`, label: key })),
   ]
 }
 
-function groupOf(host: GridHost, group: string): string {
+function groupOf(host: Tile, group: string): string {
+  if (host.part !== undefined) return host.part.group ?? 'not known'
   const name = group === 'service' ? host.service : group === 'kernel' ? host.kernel : host.labels[group.slice(6)]
   return name ?? 'not known'
 }
 
+/** A host, or hosts of one group that are alike in what is known of them. */
+interface Tile extends GridHost {
+  part?: GridPart
+}
+
+/** What is drawn: every host, or the parts of a fleet that has more hosts than can be drawn. */
+export function tilesOf(grid: FleetGrid): Tile[] {
+  return [
+    ...grid.hosts,
+    ...grid.parts.map((part, index) => ({
+      ...part,
+      part,
+      id: `part:${index}`,
+      name: part.hosts === 1 ? '1 host' : `${formatCount(part.hosts)} hosts`,
+      service: null,
+      labels: {},
+      kernel: null,
+    })),
+  ]
+}
+
 /** What the colour shows of a host, in the unit of its scale: per cent, or robust standard deviations. */
-function amountOf(host: GridHost, colour: GridColour, drift: HostDrift | undefined): number | null {
+function amountOf(host: Tile, colour: GridColour, drift: HostDrift | undefined): number | null {
   if (colour === 'drift') return drift === undefined ? null : Math.abs(drift.score)
   const ratio = colour === 'cold' ? host.cold_ratio : host.psi_memory_some_ratio
   return ratio === null ? null : ratio * 100
@@ -69,11 +91,12 @@ export function fleetGridFigure(
   { drift, chosen = new Set() }: GridMore = {},
 ): ChartFigure {
   const drifts = new Map(drift?.hosts.map((one) => [one.host_id, one]))
-  const sized = grid.hosts.filter((host) => host.memory_bytes !== null && host.memory_bytes > 0)
+  const tiles = tilesOf(grid)
+  const sized = tiles.filter((host) => host.memory_bytes !== null && host.memory_bytes > 0)
   const groups = [...new Set(sized.map((host) => groupOf(host, group)))].sort()
-  const amount = (host: GridHost) => amountOf(host, colour, drifts.get(host.id))
+  const amount = (host: Tile) => amountOf(host, colour, drifts.get(host.id))
   const end = scaleEnd(colour, sized.map(amount))
-  const colourOf = (host: GridHost): string => {
+  const colourOf = (host: Tile): string => {
     if (colour === 'verdict') return toneColours[theme.name][tileTone(host)]
     const value = amount(host)
     return value === null ? theme.absent : colourAt(cividis, value / end)
@@ -126,7 +149,7 @@ export function fleetGridFigure(
         'PSI some (ratio)',
         ...(drift === undefined ? [] : ['furthest from peers in', 'robust z']),
       ],
-      rows: grid.hosts.map((host) => [
+      rows: tiles.map((host) => [
         host.name,
         groupOf(host, group),
         host.memory_bytes,

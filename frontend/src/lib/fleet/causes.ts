@@ -7,7 +7,7 @@ interface Cause {
   cause: string | null
 }
 
-type NamedCause = Pick<Cause, 'kind' | 'key'>
+export type NamedCause = Pick<Cause, 'kind' | 'key'>
 
 /** What is needed of a host to tell whether a cause holds for it. */
 interface Suspect {
@@ -62,9 +62,10 @@ export function causesOf(host: Suspect): NamedCause[] {
 
 const kinds = ['state', 'verdict', 'setting', 'finding']
 
-/** Whether a cause, as an address names it, holds for a host; an address that names none holds for all. */
-export function hasCause(host: Suspect, cause: string): boolean {
-  return !kinds.includes(cause.split(':')[0] ?? '') || causesOf(host).some((own) => writeCause(own) === cause)
+/** Whether an address names a cause; one that names none holds for all hosts. */
+export function isCause(named: string): boolean {
+  const [kind, key] = named.split(':')
+  return kinds.includes(kind ?? '') && key !== undefined && key !== ''
 }
 
 const tones = { critical: 3, warning: 2, info: 1, neutral: 0.5, good: 0 } as const

@@ -14,8 +14,12 @@ export function fleetGrid(): FleetGrid {
     is_now: true,
     known_since: '2026-11-13T03:00:00Z',
     hosts_shown: hosts.length,
+    hosts_total: hosts.length,
+    hosts_reporting: hosts.filter(({ state }) => state === 'reporting').length,
     away: noneAway,
     simulated: true,
+    parts: [],
+    label_keys: ['rack', 'sku'],
     hosts: hosts.map((host, index) => ({
       id: host.id,
       name: host.name,
@@ -88,6 +92,7 @@ export function fleet(): FleetOverview {
   return {
     headline: '47 % of 5.9 TiB is cold; 61.3 GiB of hot memory lies outside DRAM, and 1 host needs attention.',
     window: mockWindow,
+    moves_missing: null,
     simulated: true,
     hosts_reporting: 16,
     hosts_late: 1,

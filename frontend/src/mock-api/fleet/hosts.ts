@@ -1,4 +1,4 @@
-import type { Finding, HostDetail, HostsAway, HostSummary, NodeInfo } from '../../api/_generated/schema'
+import type { Finding, HostCounts, HostDetail, HostsAway, HostSummary, NodeInfo } from '../../api/_generated/schema'
 import { figure, mockNow, nothing } from '../figures'
 import { mockAgent, mockCollectors, mockHardware } from './hostParts'
 import { podsState } from './pods'
@@ -55,6 +55,21 @@ export const hosts: HostSummary[] = Array.from({ length: 18 }, (_, index): HostS
     agent_version: index === 4 ? '0.0.9' : '0.1.0',
   }
 })
+
+/** How many of them there are by state. */
+export const hostCounts: HostCounts = {
+  hosts: hosts.length,
+  reporting: hosts.filter(({ state }) => state === 'reporting').length,
+  late: hosts.filter(({ state }) => state === 'late').length,
+  silent: hosts.filter(({ state }) => state === 'silent').length,
+  retired: 0,
+}
+
+/** What words of a search are looked for in. */
+export function hostText({ name, kernel, tiers, labels }: HostSummary): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
+  return [name, kernel, ...tiers, ...pairs].join(' ').toLowerCase()
+}
 
 function node(id: number, tierClass: string, total: number, free: number, cpus: string): NodeInfo {
   return {

@@ -23,7 +23,7 @@ interface GridSectionProps {
 export function GridSection({ window, range, height }: GridSectionProps) {
   const { group = 'service', colour = 'verdict', at } = route.useSearch()
   const navigate = useNavigate()
-  const query = useQuery(fleetGridQuery(range.refreshMs, at))
+  const query = useQuery(fleetGridQuery(range.refreshMs, at, group))
   const drift = useQuery({ ...fleetDriftQuery(range.refreshMs, at), enabled: colour === 'drift' })
   const change = (next: Pick<FleetSearch, 'group' | 'colour' | 'at'>) =>
     void navigate({ to: '/', search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false })

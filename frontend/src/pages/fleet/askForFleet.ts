@@ -4,8 +4,8 @@ import { fleetGridQuery, fleetQuery, reclaimableQuery } from '../../api/queries/
 import { loadPlotly } from '../../charts/Plot'
 
 /** Asks for what the first screen of the fleet page shows, and for what draws it. */
-export function askForFleet(client: QueryClient, range: TimeRange, at: string | undefined): void {
-  void client.prefetchQuery(fleetGridQuery(range.refreshMs, at))
+export function askForFleet(client: QueryClient, range: TimeRange, at: string | undefined, group?: string): void {
+  void client.prefetchQuery(fleetGridQuery(range.refreshMs, at, group))
   void client.prefetchQuery(fleetQuery(range))
   void client.prefetchQuery(reclaimableQuery(range.refreshMs))
   loadPlotly().catch(() => undefined)

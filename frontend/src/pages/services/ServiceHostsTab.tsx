@@ -8,6 +8,7 @@ import { servicePodsQuery } from '../../api/queries/fleet/pods'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
+import { formatCount } from '../../lib/units/units'
 import { HostsTable } from '../hosts/HostsTable'
 import { PodsTable } from '../hosts/PodsTable'
 import { PurgePanel } from '../purges/PurgePanel'
@@ -40,7 +41,13 @@ export function ServiceHostsTab({ serviceId, service }: { serviceId: string; ser
       </Panel>
       <Panel
         title="All hosts of this service"
-        hint={hosts.data === undefined ? undefined : `${hosts.data.items.length}`}
+        hint={
+          hosts.data === undefined
+            ? undefined
+            : hosts.data.truncated
+              ? `${formatCount(hosts.data.items.length)} of ${formatCount(hosts.data.matching)}, by name`
+              : `${hosts.data.items.length}`
+        }
         flush
       >
         <HostsTable hosts={hosts.data?.items} sort={sort} onSort={setSort} />

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { InstallationStatus } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
-import { hostsQuery } from '../../api/queries/fleet/hosts'
+import { hostCountsQuery, hostsQuery } from '../../api/queries/fleet/hosts'
 import { statusQuery } from '../../api/queries/operate/status'
 import { formatDuration } from '../../lib/units/time'
 import { formatCount } from '../../lib/units/units'
@@ -31,6 +31,7 @@ function sentenceOf(status: InstallationStatus): string {
 export function StatusPage(): ReactNode {
   const query = useQuery(statusQuery())
   const hosts = useQuery(hostsQuery(60_000))
+  const counts = useQuery(hostCountsQuery(60_000))
   const { may } = useSession()
   const load = loadStateOf(query)
   const hostsLoad = loadStateOf(hosts)
@@ -51,8 +52,8 @@ export function StatusPage(): ReactNode {
         {hostsProblem === null && (
           <CountStat
             label="Hosts reporting"
-            value={hosts.data?.items.filter((host) => host.state === 'reporting').length}
-            of={hosts.data?.items.length}
+            value={counts.data?.reporting}
+            of={counts.data?.hosts}
             note="see Hosts for each"
           />
         )}
@@ -63,7 +64,13 @@ export function StatusPage(): ReactNode {
         </Panel>
         <Panel
           title="Agents"
-          hint={may('read:agents') ? <Link to="/agents">more about releases</Link> : 'versions in use'}
+          hint={
+            <>
+              {may('read:agents') ? <Link to="/agents">more about releases</Link> : 'versions in use'}
+              {hosts.data?.truncated === true &&
+                `, of ${formatCount(hosts.data.items.length)} of ${formatCount(hosts.data.matching)} hosts`}
+            </>
+          }
           flush
         >
           {hostsProblem === null ? (
@@ -95,7 +102,7 @@ export function StatusPage(): ReactNode {
                   : 'needs a login'}
             </dd>
             <dt>Hosts known</dt>
-            <dd>{hosts.data === undefined ? '…' : <Link to="/hosts">{formatCount(hosts.data.items.length)}</Link>}</dd>
+            <dd>{counts.data === undefined ? '…' : <Link to="/hosts">{formatCount(counts.data.hosts)}</Link>}</dd>
           </dl>
         </Panel>
       </div>

@@ -12,11 +12,12 @@ export function fleetQuery(range: TimeRange) {
   })
 }
 
-/** Every host in a short row, now or at a moment. */
-export function fleetGridQuery(refreshMs: number | null, at?: string) {
+/** Every host in a short row, now or at a moment; a fleet of more hosts than can be drawn by its groups. */
+export function fleetGridQuery(refreshMs: number | null, at?: string, group = 'service') {
   return queryOptions({
-    queryKey: ['fleet-grid', at],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/grid', { params: { query: atQuery(at) }, signal })),
+    queryKey: ['fleet-grid', at, group],
+    queryFn: ({ signal }) =>
+      dataOf(client.GET('/v1/fleet/grid', { params: { query: { ...atQuery(at), group } }, signal })),
     placeholderData: keepPreviousData,
     ...atMoment(refreshMs, at),
   })
