@@ -142,7 +142,7 @@ def seed_hosts(database: Database, n_hosts: int, span: Span) -> Ledgers:
         connection.execute("CREATE INDEX ix_tier_moves_host_id_service_id_ts ON tier_moves (host_id, service_id, ts)")
         _copy_heat(database, connection, one, span)
         _copy_counters(database, connection, span)
-        connection.execute("VACUUM ANALYZE")
+        connection.execute("VACUUM (ANALYZE, PROCESS_TOAST false)")
     return ledgers
 
 
@@ -161,7 +161,7 @@ def seed_sums(database: Database, ledgers: Ledgers, span: Span) -> Fleet:
         repeat(connection, "fleet_sketches", DAY, span.days - 1, "hours = 24")
         _sum_fleet_moves(database, span.start, span.now)
         _make_rest(connection, span.end)
-        connection.execute("VACUUM ANALYZE")
+        connection.execute("VACUUM (ANALYZE, PROCESS_TOAST false)")
         return _found(connection, span.end)
 
 

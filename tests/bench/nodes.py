@@ -162,7 +162,7 @@ def _copy_hosts(source: str, target: str, node: int, n_hosts: int) -> None:
         psycopg.connect(libpq_url(target), autocommit=True) as writing,
     ):
         bring_rows(reading, writing, tables)
-        writing.execute("VACUUM ANALYZE")
+        writing.execute("VACUUM (ANALYZE, PROCESS_TOAST false)")
 
 
 def _bytes_below(directory: Path) -> int:
