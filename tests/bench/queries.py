@@ -30,6 +30,7 @@ from tierscope.storage.base.schema import upgrade
 HOSTS, DAYS = 10_000, 7
 MOST_MS = 200
 ROUNDS = 20
+_PATIENCE_SECONDS = 60
 VIEWERS = 4
 _SERVICE, _HOST = "/v1/services/{service}", "/v1/hosts/{host}"
 PAGES: dict[str, dict[str, str]] = {
@@ -152,7 +153,7 @@ def time_running(
 
     `servers`: processes of the service and of its database servers, whose CPU is told.
     """
-    with httpx.Client(base_url=address, timeout=60) as client:
+    with httpx.Client(base_url=address, timeout=_PATIENCE_SECONDS) as client:
         times = {key: _first(client, path) for key, path in _paths(fleet)}
     answered = [(times[key], path) for key, path in _paths(fleet) if times[key].refused is None]
     for found, path in answered:
@@ -180,7 +181,7 @@ def _paths(fleet: Fleet) -> Iterable[tuple[tuple[str, str], str]]:
 
 
 def _view(address: str, paths: Sequence[str], times: Times) -> list[float]:
-    with httpx.Client(base_url=address, timeout=60) as client:
+    with httpx.Client(base_url=address, timeout=_PATIENCE_SECONDS) as client:
         client.get("/healthz")
         return [_call(client, path, times) for path in paths]
 
@@ -188,7 +189,11 @@ def _view(address: str, paths: Sequence[str], times: Times) -> list[float]:
 def _call(client: httpx.Client, path: str, times: Times) -> float:
     """Milliseconds of one call; notes where the service had no answer, and of how many nodes it was."""
     start = time.perf_counter()
-    answer = client.get(path)
+    try:
+        answer = client.get(path)
+    except httpx.ReadTimeout:
+        times.refused = f"none within {_PATIENCE_SECONDS} s"
+        return _PATIENCE_SECONDS * 1e3
     took = (time.perf_counter() - start) * 1e3
     if not answer.is_success:
         times.refused = f"{answer.status_code}: {answer.json().get('detail', '')}"
