@@ -28,7 +28,7 @@ from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
 from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.fleet.overview_hosts import read_hosts_together
-from tierscope.usecases.fleet.overview_moves import move_series, read_fleet_minutes, read_waiting, tell_missing
+from tierscope.usecases.fleet.overview_moves import read_course
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
 from tierscope.usecases.heat.class_lines import class_lines
 from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
@@ -120,12 +120,10 @@ class FleetReads:
             heats = read_heat_now(session, now=now)
             lines = summarise_services(session, services, heats, now=now, columns=columns)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
-            waiting = read_waiting(session, moves_grid, now=now)
-            minutes = read_fleet_minutes(session, moves_grid)
+            course = read_course(session, moves_grid, hosts.ledgers, now=now)
             away = read_hosts_away(session)
         fleet_heat = fleet_figures(list(heats.values()), now=now)
         heat = fleet_heat.weighted
-        moves, psi = move_series(minutes, hosts.ledgers, moves_grid, waiting)
         attention = hosts.attention
         numbers = FleetNumbers(
             heat,
@@ -167,9 +165,9 @@ class FleetReads:
             matrix_axis=matrix_grid.axis(),
             matrix=_matrix(lines, over_time, matrix_grid),
             moves_axis=moves_grid.axis(),
-            moves=moves,
-            psi=psi,
-            moves_missing=tell_missing(minutes, waiting, moves_grid),
+            moves=course.moves,
+            psi=course.psi,
+            moves_missing=course.missing,
         )
 
 

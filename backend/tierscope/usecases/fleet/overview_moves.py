@@ -1,6 +1,7 @@
 """Tier moves and memory pressure of the whole fleet over a window, as series."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -31,6 +32,23 @@ _LEAST_SUMMED_RATIO = 0.95
 """Share of the hosts that sent something from which a total is told [A]."""
 _MOST_MARKS = 200_000
 """More are not counted: reading them would hold up the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCourse:
+    """Moves and pressure over a window; `missing`: why they lack steps for which counters arrived."""
+
+    moves: tuple[Series, ...]
+    psi: tuple[Series, ...]
+    missing: str | None
+
+
+def read_course(session: ReadSession, grid: Grid, ledgers: Sequence[Ledger], *, now: datetime) -> FleetCourse:
+    """The course of all hosts; from these newest `ledgers` alone where no minutes are known."""
+    # Marks before minutes: what a worker stores in between is then only taken for missing.
+    waiting = read_waiting(session, grid, now=now)
+    minutes = read_fleet_minutes(session, grid)
+    return FleetCourse(*move_series(minutes, ledgers, grid, waiting), tell_missing(minutes, waiting, grid))
 
 
 def read_fleet_minutes(session: ReadSession, grid: Grid) -> FleetMinutes:
