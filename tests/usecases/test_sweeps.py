@@ -1,13 +1,10 @@
 """Sweeps from asking to results: what is replayed, what is refused, and what cancelling and dying workers leave."""
 
-import io
 import json
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +12,7 @@ from sqlalchemy import text
 
 from factories.installations import enrol
 from factories.sampled_services import ABIT, now, send_samples
-from fixtures.elsewhere import long
+from factories.sweeps import TRACE, WEB, asked_for, reads, start, upload, work_through
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.core.settings import Settings
@@ -24,20 +21,14 @@ from tierscope.storage.simulate import sweeps as stored
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.operate.retention import SWEEPS_KEPT, KeepPartitions
-from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.sources import SimulatorReads
-from tierscope.usecases.simulate.spec import NewSweep, Prices, SweepSourceRequest
+from tierscope.usecases.simulate.spec import Prices
 from tierscope.usecases.simulate.uploads import TraceUploads
-from tierscope.usecases.simulate.views import Sweep
 from tierscope.usecases.simulate.work import MAX_TAKES, SweepWork
 from tierscope.usecases.simulate.writes import MAX_OPEN, SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-TRACE = Path(__file__).parents[1] / "data" / "page-traces" / "sqlite.parquet"
-NONE: dict[str, Any] = dict.fromkeys(SweepSourceRequest.__slots__)
-WEB = {"kind": "workload", "workload": "web1", "pages": 2000, "intervals": 30}
 
 
 @pytest.fixture
@@ -46,35 +37,8 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-def reads(database: Database) -> SweepReads:
-    return SweepReads(ReadContext(database, now, Settings(_env_file=None)))
-
-
-def asked_for(source: dict[str, Any] | None = None, **options: Any) -> NewSweep:  # noqa: ANN401
-    asked: dict[str, Any] = {
-        "name": "a sweep",
-        "policies": ("first_touch", "tpp"),
-        "dram_ratios": (0.5, 0.8),
-        "settings": {},
-        "search": {},
-        "seed": None,
-        "cpu_seconds": None,
-        "prices": Prices(),
-    }
-    found = SweepSourceRequest(**{**NONE, **(source or WEB)})
-    return NewSweep(source=found, **{**asked, **options})
-
-
-def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> Sweep:  # noqa: ANN401
-    return SweepWrites(database, clock=now).create(asked_for(source, **options), actor="ann")
-
-
 def of_service(database: Database, **options: Any) -> dict[str, Any]:  # noqa: ANN401
     return {"kind": "service", "service_id": service_named(database, "demo/cache"), **options}
-
-
-def work_through(database: Database) -> int:
-    return SweepWork(database, now).run().runs
 
 
 def test_a_workload_is_swept_and_answers_grid_bound_frontier_and_search(database: Database) -> None:
@@ -296,86 +260,6 @@ def test_no_more_than_so_many_sweeps_wait(database: Database) -> None:
         start(database)
     SweepWrites(database, clock=now).cancel(first.id, actor="ann")
     assert start(database).status == "queued"
-
-
-def upload(database: Database, body: bytes, name: str = "sqlite") -> str:
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(body)
-        file.flush()
-        return TraceUploads(database, clock=now).create(name, Path(file.name), actor="ann").id
-
-
-def test_an_uploaded_trace_is_kept_replayed_and_removed(database: Database) -> None:
-    upload_id = upload(database, TRACE.read_bytes())
-    listed = SimulatorReads(ReadContext(database, now, Settings(_env_file=None))).sources().uploads
-    assert [(item.id, item.name, item.bytes) for item in listed] == [(upload_id, "sqlite", TRACE.stat().st_size)]
-    view = start(database, {"kind": "upload", "upload_id": upload_id})
-    work_through(database)
-    found = reads(database).results(view.id)
-    assert (found.pages, found.intervals) == (listed[0].pages, listed[0].intervals)
-    assert reads(database).show(view.id).status == "done"
-    uploads, writes = TraceUploads(database, clock=now), SweepWrites(database, clock=now)
-    with pytest.raises(Conflict, match="'a sweep' replays this trace"):
-        uploads.delete(upload_id, actor="ann")
-    writes.delete(view.id, actor="ann")
-    uploads.delete(upload_id, actor="ann")
-    with pytest.raises(NotFound):
-        uploads.delete(upload_id, actor="ann")
-    with pytest.raises(NotFound):
-        reads(database).results(view.id)
-
-
-def parquet(rows: list[tuple[int, int, int, int, str]]) -> bytes:
-    pa = pytest.importorskip("pyarrow", reason="pyarrow writes the traces of this test")
-    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow writes the traces of this test")
-    interval, page, loads, stores, kind = (list(column) for column in zip(*rows, strict=True))
-    table = pa.table(
-        {
-            "interval": pa.array(interval, pa.int32()),
-            "page": pa.array(page, pa.uint64()),
-            "loads": pa.array(loads, pa.uint32()),
-            "stores": pa.array(stores, pa.uint32()),
-            "kind": kind,
-        }
-    )
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    return sink.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("rows", "cause"),
-    [
-        ([(1, 5, 1, 0, "heap"), (0, 5, 1, 0, "heap")], "row 2"),
-        ([(0, 5, 1, 0, "heap"), (0, 5, 1, 0, "wine")], "row 2"),
-        ([(0, 1 << 60, 1, 0, "heap")], "row 1"),
-        ([(0, 5, 2**32 - 1, 2**32 - 1, "heap")], "row 1"),
-    ],
-)
-def test_bad_traces_are_refused_by_row(
-    database: Database, rows: list[tuple[int, int, int, int, str]], cause: str
-) -> None:
-    with pytest.raises(Unprocessable, match=cause) as raised:
-        upload(database, parquet(rows))
-    assert "/tmp" not in raised.value.detail
-    assert "docs/simulate-json.md" in raised.value.next_step
-
-
-@long
-def test_what_is_no_parquet_and_more_rows_than_the_limit_are_refused(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for body in (b"", b"PAR1 but not really", b"\0" * 1000):
-        with pytest.raises(Unprocessable):
-            upload(database, body)
-    monkeypatch.setattr("tierscope.usecases.simulate.uploads.MAX_UPLOAD_ROWS", 10)
-    with pytest.raises(Unprocessable, match="rows"):
-        upload(database, TRACE.read_bytes())
-    monkeypatch.undo()
-    monkeypatch.setattr("tierscope.usecases.simulate.uploads.MAX_UPLOADS", 1)
-    upload(database, TRACE.read_bytes())
-    with pytest.raises(Conflict, match="the most there may be"):
-        upload(database, TRACE.read_bytes())
 
 
 def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
