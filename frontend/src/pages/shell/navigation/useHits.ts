@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { viewsQuery } from '../../../api/queries/access/views'
 import { rulesQuery } from '../../../api/queries/alerts/rules'
-import { hostsQuery } from '../../../api/queries/fleet/hosts'
+import { hostSearchQuery } from '../../../api/queries/fleet/hosts'
 import { servicesQuery } from '../../../api/queries/fleet/services'
 import { useSession } from '../access/useSession'
 import { openDestinations } from './navigation'
@@ -32,9 +32,14 @@ export function useHits(query: string, enabled: boolean, { onTheme, onViews, onK
   const { history } = useRouter()
   const { may } = useSession()
   const services = useQuery({ ...servicesQuery(null), enabled })
-  const hosts = useQuery({ ...hostsQuery(null), enabled })
   const rules = useQuery({ ...rulesQuery(null), enabled })
   const saved = useQuery({ ...viewsQuery(), enabled })
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  // The fleet may have more hosts than a page holds: the server looks among them.
+  const hosts = useQuery({ ...hostSearchQuery(words.join(' '), mostHits), enabled: enabled && words.length > 0 })
   if (!enabled) return []
   const openers = {
     service: (serviceId: string) => void navigate({ to: '/services/$serviceId', params: { serviceId } }),
@@ -75,10 +80,6 @@ export function useHits(query: string, enabled: boolean, { onTheme, onViews, onK
     detail: shared ? 'shared' : '',
     open: () => history.push(address),
   }))
-  const words = query
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
   if (words.length === 0) {
     const recent = readRecent().map((hit): Hit => ({ ...found(hit), kind: 'recent', detail: hit.kind }))
     return [...recent, ...views.slice(0, mostHits), ...actions, ...pages]
@@ -90,12 +91,15 @@ export function useHits(query: string, enabled: boolean, { onTheme, onViews, onK
     ...(services.data?.items ?? []).map(({ id, name, namespace }) =>
       found({ kind: 'service', id, label: name, detail: namespace }),
     ),
-    ...(hosts.data?.items ?? []).map(({ id, name, state }) => found({ kind: 'host', id, label: name, detail: state })),
     ...(rules.data?.items ?? []).map(({ id, name, severity }) =>
       found({ kind: 'rule', id, label: name, detail: severity }),
     ),
   ]
-  return all
-    .filter((hit) => words.every((word) => `${hit.kind} ${hit.detail} ${hit.label}`.toLowerCase().includes(word)))
-    .slice(0, mostHits)
+  const fitting = all.filter((hit) =>
+    words.every((word) => `${hit.kind} ${hit.detail} ${hit.label}`.toLowerCase().includes(word)),
+  )
+  const foundHosts = (hosts.isPlaceholderData ? [] : (hosts.data?.items ?? [])).map(({ id, name, state }) =>
+    found({ kind: 'host', id, label: name, detail: state }),
+  )
+  return [...fitting, ...foundHosts].slice(0, mostHits)
 }
