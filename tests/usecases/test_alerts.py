@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import delete, insert, text
 
 from factories.derived import drain
 from factories.watched import Cells, Watched, recording
@@ -19,6 +19,8 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.alerts.rules import LabelMatcher, MatchOperator, Rule, Scope
+from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.storage.tables import nodes
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests, LateData
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
@@ -116,6 +118,26 @@ def test_missing_data_can_be_an_alert_or_an_end(database: Database) -> None:
     watched.evaluate(50)
     assert [state for _, state in after(watched, "says")] == ["firing", "no_data", "resolved"]
     assert after(watched, "ends") == [(1, "firing"), (13, "resolved")]
+
+
+@pytest.mark.parametrize(("kind", "resolved"), [("host", 12), ("fleet", 21)])
+def test_an_alert_of_several_hosts_is_not_resolved_by_what_a_node_that_is_away_lacks(
+    database: Database, kind: ScopeKind, resolved: int
+) -> None:
+    watched = watch(database, 30, replace(RULE, scope=Scope(kind), no_data="ok"))
+    host = watched.enrol()
+    watched.send(host, KEYS, counting([QUIET] * 4 + [BUSY] * 6 + [QUIET] * 16))
+    watched.evaluate(13.5)
+    assert after(watched)[-1] == (7, "firing")
+    with database.write() as transaction:
+        away = {"number": 1, "name": "n1", "url": "postgresql://n1.invalid/fleet", "away_since": watched.at(10)}
+        transaction.execute(insert(nodes), away)
+    watched.evaluate(22.5)
+    assert after(watched)[-1] == ((12, "resolved") if kind == "host" else (7, "firing"))
+    with database.write() as transaction:
+        transaction.execute(delete(nodes))
+    watched.evaluate(30)
+    assert after(watched) == [(5, "pending"), (7, "firing"), (resolved, "resolved")]
 
 
 def test_a_restart_goes_on_where_it_stood(database: Database) -> None:

@@ -141,12 +141,17 @@ class Changes:
         return len(self.subjects)
 
 
-def follow(states: States, holds: Truth, recovers: Truth | None, timing: Timing) -> tuple[States, Changes]:
+def follow(
+    states: States, holds: Truth, recovers: Truth | None, timing: Timing, *, frozen: Bools | None = None
+) -> tuple[States, Changes]:
     """Step through all minutes of `holds` and `recovers` [subjects, minutes]; the last states, and every change.
 
+    `frozen` [subjects]: those that stay as they are, whatever the minutes say.
     Subjects whose states no minute can change are left out of the steps, which changes nothing but the time it takes.
     """
     awake = (holds != FALSE).any(axis=1) | ~_idle(states)
+    if frozen is not None:
+        awake &= ~frozen
     places = np.flatnonzero(awake)
     inside, answers = states.take(places), holds[places]
     ends = None if recovers is None else recovers[places]

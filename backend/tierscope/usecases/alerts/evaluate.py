@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
+import numpy.typing as npt
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
@@ -197,7 +198,8 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
         recovery = standing.checked.recovery
         recovers = None if recovery is None else evaluate(recovery, inside)[:, -count:]
         values = measure(standing.checked.condition, inside)[:, -count:]
-        standing.states, changes = follow(standing.states, holds, recovers, standing.checked.timing)
+        frozen = _frozen(standing)
+        standing.states, changes = follow(standing.states, holds, recovers, standing.checked.timing, frozen=frozen)
         minutes = frame.minutes[-count:]
         episodes.apply(changes, standing.subjects, minutes, values)
         at = datetime.fromtimestamp(int(minutes[-1]) * MINUTE_S, UTC)
@@ -208,6 +210,13 @@ def _follow(standing: _Standing, frame: Frame, span: tuple[int, int], episodes: 
     if episodes.open and standing.elsewhere is None:
         episodes.drop_but(standing.subjects, at)
     return found
+
+
+def _frozen(standing: _Standing) -> npt.NDArray[np.bool_] | None:
+    """Subjects of several hosts that fire while a server is away: what they recover by may be what its hosts lack."""
+    if standing.elsewhere is None or standing.checked.rule.scope.kind == "host":
+        return None
+    return np.asarray(standing.states.level == Level.FIRING, np.bool_)
 
 
 def _store(transaction: WriteTransaction, standing: _Standing, reached: int) -> None:
