@@ -94,9 +94,19 @@ def find_columns(
 
 
 def read_columns(
-    session: ReadSession, table: ServiceTable, service_id: int, buckets: Sequence[Bucket], *, counts: bool
+    session: ReadSession,
+    table: ServiceTable,
+    service_id: int,
+    buckets: Sequence[Bucket],
+    *,
+    counts: bool,
+    newest: bool = False,
 ) -> dict[Method, ColumnSource]:
-    """The columns of these buckets by method, reloaded where the worker has stored any of them since."""
+    """The columns of these buckets by method, reloaded where the worker has stored any of them since.
+
+    The `newest` ones, which every list needs, are kept apart: a week of one large service does not push them out.
+    """
+    kept = _newest if newest else _kept
     by_method: dict[Method, list[Bucket]] = {}
     for bucket in buckets:
         by_method.setdefault(bucket.method, []).append(bucket)
@@ -104,23 +114,28 @@ def read_columns(
     for method, some in by_method.items():
         line = (str(session.connection.engine.url), table, service_id, method, counts)
         version = tuple((bucket.start, bucket.built_at) for bucket in some)
-        source = _kept.get(line, version)
+        source = kept.get(line, version)
         if source is None:
-            columns = _assemble(session, table, service_id, some, line)
+            columns = _assemble(session, table, service_id, some, line, kept)
             if columns is None:
                 continue
             source = ColumnSource(columns)
-            _kept.put(line, version, source)
+            kept.put(line, version, source)
         found[method] = source
     return found
 
 
 def _assemble(
-    session: ReadSession, table: ServiceTable, service_id: int, buckets: Sequence[Bucket], line: "_Line"
+    session: ReadSession,
+    table: ServiceTable,
+    service_id: int,
+    buckets: Sequence[Bucket],
+    line: "_Line",
+    kept: "_Sources",
 ) -> HeatColumns | None:
     """Columns of buckets of one method: of those that are kept for another window from memory, the rest is read."""
     wanted = [(bucket.start, bucket.built_at) for bucket in buckets]
-    known, version = _kept.nearest(line, wanted)
+    known, version = kept.nearest(line, wanted)
     place = {} if known is None else {bucket: at for at, bucket in enumerate(version)}
     missing = [bucket for bucket in buckets if (bucket.start, bucket.built_at) not in place]
     method, counts = buckets[0].method, line[-1]
@@ -171,4 +186,4 @@ class _Sources:
         self._kept.put((line, version[0][0]), (version, source))
 
 
-_kept = _Sources(MAX_KEPT_BYTES)
+_kept, _newest = _Sources(MAX_KEPT_BYTES), _Sources(MAX_KEPT_BYTES)

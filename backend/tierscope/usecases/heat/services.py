@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Grade, Window
@@ -19,7 +20,7 @@ from tierscope.storage.fleet.services import service_numbers, services_with_host
 from tierscope.storage.heat.fleet import Found, read_newest_hours, read_newest_intervals
 from tierscope.storage.heat.services import newest_buckets
 from tierscope.storage.nodes.leaving import read_lost
-from tierscope.storage.nodes.placement import Span, is_within
+from tierscope.storage.nodes.placement import Span
 from tierscope.storage.nodes.rows import Away, read_away
 from tierscope.usecases.heat.columns import read_columns
 from tierscope.usecases.heat.figures import Evidence, gather_evidence
@@ -95,9 +96,20 @@ def _without(heat: HeatNow, away: Away, lost: Sequence[Span]) -> HeatNow | None:
     source = heat.source
     if not isinstance(source, ColumnSource):
         return None
-    left_out = frozenset(host for host in source.host_ids if away.has(host))
-    left = source.of_hosts([host for host in source.host_ids if host not in left_out and not is_within(host, lost)])
-    return None if left is None else replace(heat, source=left, away=away.names, left_out=left_out)
+    hosts = source.columns.host_ids
+    silent, gone = _within(hosts, away.spans), _within(hosts, lost)
+    left = source.of_hosts(hosts[~(silent | gone)].tolist())
+    if left is None:
+        return None
+    return replace(heat, source=left, away=away.names, left_out=frozenset(hosts[silent].tolist()))
+
+
+def _within(hosts: npt.NDArray[np.int64], spans: Sequence[Span]) -> npt.NDArray[np.bool_]:
+    """Which hosts have a number in one of these ranges."""
+    found = np.zeros(len(hosts), np.bool_)
+    for first, beyond in spans:
+        found |= (hosts >= first) & (hosts < beyond)
+    return found
 
 
 def read_heat_at(session: ReadSession, at: datetime) -> dict[int, HeatNow]:
@@ -115,7 +127,7 @@ def _read_columns(
     ).items():
         if buckets[-1].start + HOUR < now - FRESH:
             continue
-        sources = read_columns(session, "service_heat_1h", service_id, buckets, counts=False)
+        sources = read_columns(session, "service_heat_1h", service_id, buckets, counts=False, newest=until is None)
         method = choose_source(sources, None)
         if method is not None:
             starts = [bucket.start for bucket in buckets if bucket.method == method]
