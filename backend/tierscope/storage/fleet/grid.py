@@ -19,7 +19,7 @@ from tierscope.storage.base.blocks import Days, Unpacker, read_parts, stored_lay
 from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import IN_SERVICE
 from tierscope.storage.counters.schemas import read_layouts
-from tierscope.storage.fleet.reporting import STATE, Limits
+from tierscope.storage.fleet.reporting import STATE, VERDICT, Limits
 from tierscope.storage.tables import rule_days
 
 _WHO = "h.id AS host_id, h.public_id, h.name, h.origin, h.labels, r.kernel, r.memory_bytes"
@@ -134,8 +134,7 @@ class Grid:
 def grid_now(limits: Limits) -> Grid:
     """Hosts as they are."""
     statement = (
-        f"SELECT {_WHO}, r.tiering_off, {STATE} AS state,"  # noqa: S608
-        " CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END AS verdict,"
+        f"SELECT {_WHO}, r.tiering_off, {STATE} AS state, {VERDICT} AS verdict,"  # noqa: S608
         " CASE WHEN r.ended_at > :since AND r.psi_seconds > 0"
         " THEN least(greatest(r.psi_total / r.psi_seconds * 1e-6, 0), 1) END AS psi_memory_some_ratio,"
         f" {_FOUND} FROM hosts h LEFT JOIN host_recent r ON r.host_id = h.id{_findings('until IS NULL')}{_SERVICES}"

@@ -13,7 +13,7 @@ from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostSort, HostState
 from tierscope.domain.ledger.words import VERDICT_SEVERITY, Confidence
 from tierscope.storage.fleet.causes import CauseKind
-from tierscope.storage.fleet.reporting import STATE, Limits
+from tierscope.storage.fleet.reporting import STATE, VERDICT, Limits
 from tierscope.storage.tables import host_recent, host_services, hosts, services
 
 _H, _R = hosts.alias("h"), host_recent.alias("r")
@@ -188,7 +188,6 @@ def _joined(statement: Select[Any], wanted: HostFilter, limits: Limits, *, findi
 
 
 _STATE = f"CASE WHEN h.retired_at IS NOT NULL THEN 'retired' ELSE ({STATE}) END"
-_VERDICT = "CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END"
 _TEXT = (
     "lower(concat_ws(' ', h.name, r.kernel, array_to_string(r.tier_classes, ' '),"
     " (SELECT string_agg(key || '=' || value, ' ') FROM jsonb_each_text(h.labels))))"
@@ -206,7 +205,7 @@ _WORST = (
 
 def _rank_of_verdict() -> str:
     graves = " ".join(f"WHEN '{word}' THEN {_RANKS[severity]}" for word, severity in VERDICT_SEVERITY.items())
-    return f"(CASE {_VERDICT} {graves} WHEN 'following_phases' THEN 1 WHEN 'not_known' THEN 0.5 ELSE 0 END)"
+    return f"(CASE {VERDICT} {graves} WHEN 'following_phases' THEN 1 WHEN 'not_known' THEN 0.5 ELSE 0 END)"
 
 
 _TROUBLE = (
@@ -247,7 +246,7 @@ def _texts(wanted: HostFilter, limits: Limits) -> list[TextClause]:
         kind, key = wanted.cause
         condition = {
             "state": f"h.origin <> 'import' AND {_STATE} = :cause",
-            "verdict": f"{_VERDICT} = :cause",
+            "verdict": f"{VERDICT} = :cause",
             "setting": "r.tiering_off AND :cause = 'tiering_off'",
             "finding": "h.id IN (SELECT host_id FROM findings WHERE until IS NULL AND severity <> 'info'"
             " AND finding_id = :cause)",

@@ -11,6 +11,9 @@ STATE = (
 )
 """State of a host in service; takes `late` and `silent` of `Limits`. What it holds back does not make it late."""
 
+VERDICT = "CASE WHEN r.ended_at > :since THEN r.verdict ELSE 'not_known' END"
+"""The verdict on the newest hour, `host_recent r`, where that counts as new; takes `since` of `Limits`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
