@@ -5,7 +5,7 @@ other server for it. A host that moves keeps its number: a range is cut, and a p
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Table
@@ -33,11 +33,6 @@ MAX_NODE = (1 << 13) - 1
 
 Span = tuple[int, int]
 """Numbers of hosts: the first one, and the first one beyond."""
-
-
-def is_within(host_id: int, spans: Iterable[Span]) -> bool:
-    """Whether a host's number is in one of these ranges."""
-    return any(first <= host_id < beyond for first, beyond in spans)
 
 
 def numbers_of(node: int) -> Span:

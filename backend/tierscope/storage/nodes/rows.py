@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete, insert, make_url, select, text, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.storage.nodes.placement import Placement, Span, is_within, place_of
+from tierscope.storage.nodes.placement import Placement, Span, place_of
 from tierscope.storage.tables import node_ranges, nodes
 
 _LOCK = 0x7469_6572_6E6F_6465  # "tiernode"
@@ -47,10 +47,6 @@ class Away:
 
     names: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
-
-    def has(self, host_id: int) -> bool:
-        """Whether a host is on one of them."""
-        return is_within(host_id, self.spans)
 
 
 def read_nodes(session: ReadSession) -> tuple[DataNode, ...]:
