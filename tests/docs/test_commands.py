@@ -81,7 +81,8 @@ def service(template: Template, storage_mode: str) -> Iterator[Service]:
     chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
     with closing(Database(url)) as database, running(chosen) as (_, client):
         made = populate(database)
-        make_fleet(database, HOSTS, hours=3)
+        # Of three hours the later half would hold no whole one once the clock has gone into another hour.
+        make_fleet(database, HOSTS, hours=6)
         populate_by_api(client, database, made)
         yield Service(str(client.base_url).rstrip("/"), url, made)
     template.drop_database(name)
