@@ -16,6 +16,7 @@ from tierscope.domain.simulate.sweep import (
     SweepRun,
     expand_sweep,
     full_settings,
+    longest_first,
     split_settings,
 )
 
@@ -46,6 +47,15 @@ def test_a_sweep_is_every_policy_at_every_share_and_every_combination_of_the_sea
     assert (machine.dram_pages, machine.watermark_scale_factor, machine.sampled_ratio) == (800, 20, 0.5)
     assert full_settings(hot[0])["hot_threshold_ms"] == 250
     assert full_settings(hot[0])["numa_balancing_promote_rate_limit_MBps"] == 65_536
+
+
+def test_runs_that_take_longest_begin_first() -> None:
+    runs = expand_sweep(["oracle", "tmo", "first_touch", "tpp", "numa_balancing", "swap_ssd"], [0.8, 0.2], {}, {})
+    assert [(run.policy, run.dram_ratio) for run in longest_first(runs)] == [
+        (policy, share)
+        for policy in ("swap_ssd", "tmo", "numa_balancing", "tpp", "first_touch", "oracle")
+        for share in (0.2, 0.8)
+    ]
 
 
 def test_watermarks_can_be_searched_under_any_policy_that_has_them() -> None:

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +25,7 @@ from tierscope.usecases.operate.retention import SWEEPS_KEPT, KeepPartitions
 from tierscope.usecases.simulate.sources import SimulatorReads
 from tierscope.usecases.simulate.spec import Prices
 from tierscope.usecases.simulate.uploads import TraceUploads
+from tierscope.usecases.simulate.views import Sweep, SweepResults
 from tierscope.usecases.simulate.work import MAX_TAKES, SweepWork
 from tierscope.usecases.simulate.writes import MAX_OPEN, SweepWrites
 
@@ -275,9 +277,9 @@ def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
             assert writes.cancel(view.id, actor="ann").status == "cancelled"
         return replay_run(traces, run, *rest, **named)
 
-    monkeypatch.setattr("tierscope.usecases.simulate.work.replay_run", cancel_at_the_second)
+    monkeypatch.setattr("tierscope.usecases.simulate.runs.replay_run", cancel_at_the_second)
     work_through(database)
-    assert replayed == [0, 1]
+    assert replayed == [3, 2], "of all that wait, those that take longest"
     shown = reads(database).show(view.id)
     assert (shown.status, shown.done) == ("cancelled", 1)
     assert {task.status for task in shown.tasks} == {"cancelled"}
@@ -285,28 +287,71 @@ def test_cancel_takes_effect_between_runs_and_resume_repeats_none(
     assert writes.cancel(view.id, actor="ann").status == "cancelled", "twice is once"
     assert writes.resume(view.id, actor="ann").status in ("queued", "running")
     assert work_through(database) == 3
-    assert replayed == [0, 1, 1, 2, 3], "what was stored is not repeated"
+    assert replayed == [3, 2, 2, 1, 0], "what was stored is not repeated"
     assert reads(database).show(view.id).status == "done"
     with pytest.raises(Conflict, match="the sweep is done"):
         writes.resume(view.id, actor="ann")
 
 
-def test_runs_of_a_task_are_replayed_at_once_and_answer_as_one_after_the_other(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("policies", "dram_ratios"), [(("tpp",), (0.8, 0.5)), (("first_touch", "tpp", "tpp_tmo", "interleave"), (0.5,))]
+)
+def test_runs_are_replayed_at_once_and_answer_as_one_after_the_other(
+    database: Database, monkeypatch: pytest.MonkeyPatch, policies: tuple[str, ...], dram_ratios: tuple[float, ...]
 ) -> None:
-    alone, both = start(database), threading.Barrier(2, timeout=60)
-    assert work_through(database) == 4
+    def sweep() -> Sweep:
+        return start(database, policies=policies, dram_ratios=dram_ratios)
+
+    alone, both = sweep(), threading.Barrier(2, timeout=60)
+    assert work_through(database) == alone.total
 
     def meet(*args: Any, **named: Any) -> Any:  # noqa: ANN401
         both.wait()
         return replay_run(*args, **named)
 
-    monkeypatch.setattr("tierscope.usecases.simulate.work.replay_run", meet)
-    together = start(database)
+    monkeypatch.setattr("tierscope.usecases.simulate.runs.replay_run", meet)
+    together = sweep()
+    done = SweepWork(database, now, threads=2).run()
+    assert (done.tasks, done.runs) == (len(policies), together.total)
+    assert results_of(database, together) == results_of(database, alone)
+
+
+def results_of(database: Database, sweep: Sweep) -> SweepResults:
+    return replace(reads(database).results(sweep.id), sweep_id="")
+
+
+def test_a_task_that_a_worker_died_at_is_worked_on_alone(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = start(database, dram_ratios=(0.5,))
+    assert take(database, "dies", lease_seconds=0.0).policy == "first_touch"
+    seen: list[tuple[str, list[str]]] = []
+
+    def look(traces: Any, run: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+        seen.append((run.policy, [task.status for task in reads(database).show(view.id).tasks]))
+        return replay_run(traces, run, *rest, **named)
+
+    monkeypatch.setattr("tierscope.usecases.simulate.runs.replay_run", look)
     SweepWork(database, now, threads=2).run()
-    for number in "0123":
-        one, other = (reads(database).run(sweep.id, number).local_ratio.value for sweep in (alone, together))
-        assert one == other
+    assert seen == [("tpp", ["running", "running"]), ("first_touch", ["running", "done"])]
+    assert reads(database).show(view.id).status == "done"
+
+
+def test_a_policy_that_fails_leaves_the_others_their_threads(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = start(database)
+
+    def fail_tpp(traces: Any, run: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+        if run.policy == "tpp":
+            raise RuntimeError("the core is not built")
+        return replay_run(traces, run, *rest, **named)
+
+    monkeypatch.setattr("tierscope.usecases.simulate.runs.replay_run", fail_tpp)
+    assert SweepWork(database, now, threads=2).run().runs == 2
+    tasks = reads(database).show(view.id).tasks
+    assert [(task.policy, task.status, task.error) for task in tasks] == [
+        ("first_touch", "done", None),
+        ("tpp", "failed", "the core is not built"),
+    ]
 
 
 def test_time_is_shared_and_the_next_wake_up_goes_on(database: Database) -> None:

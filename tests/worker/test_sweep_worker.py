@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_loses_no_run_and_repeats_none(database: Databas
     assert len(before) < total, "it was killed at its work"
     with database.read() as session:
         running = session.execute(text("SELECT count(*) FROM sweep_tasks WHERE status = 'running'")).scalar_one()
-    assert running == 1, "its task still says that it runs"
+    assert running > 0, "its tasks still say that they run"
     let_lease_run_out(database)
     worker.start()
     worker.wake("sweeps.run")

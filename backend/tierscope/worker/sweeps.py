@@ -1,4 +1,4 @@
-"""The task that works through sweeps of the simulator: one policy of one trace at a time."""
+"""The task that works through sweeps of the simulator, one at a time."""
 
 import os
 from functools import lru_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,7 +62,9 @@ def simulate(
         float | None,
         typer.Option("--swap-utilisation", help="How full the traffic makes that device at most (size of the area)."),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=MAX_THREADS, help="Policies replayed at once (as many as there are cores).")
+    ] = None,
     series: Annotated[bool, typer.Option("--series", help="Print the intervals as well (with --json).")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/simulate-json.md).")] = False,
 ) -> None:
@@ -88,7 +91,8 @@ def simulate(
         values = parse_settings(settings or [])
     except SettingsError as error:
         fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
-    wanted = Wanted(policy, dram_share, dram_pages, values, seed, threads, swap_devices or (), swap_utilisation)
+    at_once = threads or len(os.sched_getaffinity(0))
+    wanted = Wanted(policy, dram_share, dram_pages, values, seed, at_once, swap_devices or (), swap_utilisation)
     try:
         found = _replay(path, wanted, pages, intervals)
     except BadRequest as error:

@@ -2,12 +2,21 @@
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from tierscope.domain.simulate.costs import Costs
 from tierscope.domain.simulate.machine import Machine, split_machine
-from tierscope.domain.simulate.policies import POLICIES, Policy, PolicyName, Setting, SettingsError, make_policy
+from tierscope.domain.simulate.policies import (
+    POLICIES,
+    POLICY_NAMES,
+    Policy,
+    PolicyKind,
+    PolicyName,
+    Setting,
+    SettingsError,
+    make_policy,
+)
 
 MAX_RUNS = 500
 WATERMARK = "watermark_scale_factor"
@@ -35,6 +44,22 @@ COST_SETTINGS = tuple(
 )
 _OF_MACHINE = (WATERMARK, "swap_pages", "scan_pass_s", "scan_size_mb")
 _SHARED = {setting.name: setting for setting in (*MACHINE_SETTINGS, *COST_SETTINGS)}
+
+
+_MOVE_NOTHING = ("all_dram", "first_touch", "interleave", "oracle")
+
+
+def _length_rank(kind: PolicyKind) -> int:
+    """0 takes longest: pages that go to swap are played to its device after the replay; hint faults and moves next."""
+    if kind.swap is not None:
+        return 1 if kind.has_slow_tier else 0
+    return 3 if kind.loop in _MOVE_NOTHING else 2
+
+
+POLICIES_LONGEST_FIRST: tuple[PolicyName, ...] = tuple(
+    sorted(POLICY_NAMES, key=lambda name: _length_rank(POLICIES[name]))
+)
+"""Begun in this order on several cores, so that none is left with a long replay at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +188,11 @@ def expand_sweep(
             f"the sweep has {len(found)} runs; {MAX_RUNS} are the most: ask for fewer policies, shares or values"
         )
     return tuple(found)
+
+
+def longest_first(runs: Iterable[SweepRun]) -> list[SweepRun]:
+    """Runs in the order to begin them in: by policy, and those with the least DRAM, which move the most, first."""
+    return sorted(runs, key=lambda run: (POLICIES_LONGEST_FIRST.index(run.policy), run.dram_ratio, run.number))
 
 
 def full_settings(run: SweepRun) -> dict[str, float]:

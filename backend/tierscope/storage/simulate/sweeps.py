@@ -164,17 +164,37 @@ def delete_sweep(transaction: WriteTransaction, sweep_id: int) -> None:
     transaction.execute(text("DELETE FROM sweeps WHERE id = :id"), {"id": sweep_id})
 
 
-def take_task(transaction: WriteTransaction, *, holder: str, lease_seconds: float, now: datetime) -> TakenTask | None:
-    """Take the task that waits longest, or whose holder has let its lease run out; None where there is none."""
+def take_task(
+    transaction: WriteTransaction,
+    *,
+    holder: str,
+    lease_seconds: float,
+    now: datetime,
+    policies: Sequence[str] = (),
+    beside: TakenTask | None = None,
+) -> TakenTask | None:
+    """Take a task of the sweep that waits longest, or one whose holder has let its lease run out; None without any.
+
+    `policies`: in the order in which tasks of a sweep are taken. `beside`: a task of that sweep alone, and none that a
+    worker has died at.
+    """
     statement = text(
         "UPDATE sweep_tasks t SET status = 'running', holder = :holder, takes = takes + 1,"
         " lease_until = clock_timestamp() + make_interval(secs => :seconds) FROM sweeps s"
-        " WHERE s.id = t.sweep_id AND t.id = (SELECT q.id FROM sweep_tasks q WHERE q.status = 'queued'"
-        "  OR (q.status = 'running' AND q.lease_until < clock_timestamp())"
-        "  ORDER BY q.id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+        " WHERE s.id = t.sweep_id AND t.id = (SELECT q.id FROM sweep_tasks q WHERE (q.status = 'queued'"
+        "  OR (q.status = 'running' AND q.lease_until < clock_timestamp()))"
+        "  AND (CAST(:beside AS bigint) IS NULL OR (q.sweep_id = :beside AND q.takes = 0))"
+        "  ORDER BY q.sweep_id, array_position(CAST(:policies AS text[]), q.policy), q.id"
+        "  LIMIT 1 FOR UPDATE SKIP LOCKED)"
         " RETURNING t.id, t.sweep_id, s.public_id, t.policy, t.holder, t.takes"
     )
-    row = transaction.execute(statement, {"holder": holder, "seconds": lease_seconds}).mappings().one_or_none()
+    values = {
+        "holder": holder,
+        "seconds": lease_seconds,
+        "policies": list(policies),
+        "beside": None if beside is None else beside.sweep_id,
+    }
+    row = transaction.execute(statement, values).mappings().one_or_none()
     if row is None:
         return None
     started = text("UPDATE sweeps SET started_at = coalesce(started_at, :now) WHERE id = :id")

@@ -35,7 +35,7 @@ from tierscope.domain.simulate import (
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.simulate.swap_devices import read_devices
 from tierscope.domain.simulate.swap_replay import DeviceUse, play_on_device
-from tierscope.domain.simulate.sweep import share_settings
+from tierscope.domain.simulate.sweep import POLICIES_LONGEST_FIRST, share_settings
 from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.curve.page_traces import read_page_trace
 
@@ -188,8 +188,11 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
             swap = tuple(use for use in uses if use is not None)
             return Run(outcome, totals, stall_time(totals, costs), loss, claim_replay(trace, outcome), swap)
 
+        # A policy that is named twice is replayed twice, so that places are sorted, not names.
+        places = sorted(range(len(policies)), key=lambda place: POLICIES_LONGEST_FIRST.index(policies[place].name))
         with ThreadPoolExecutor(max_workers=max(wanted.threads, 1)) as pool:
-            runs = tuple(pool.map(run, policies))
+            ended = dict(zip(places, pool.map(run, [policies[place] for place in places]), strict=True))
+        runs = tuple(ended[place] for place in range(len(policies)))
     except ValueError as error:
         raise BadRequest(str(error), next_step="`tierscope simulate --help` lists policies and settings.") from error
     return Replays(

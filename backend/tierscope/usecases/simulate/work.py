@@ -1,36 +1,35 @@
-"""What a worker does for sweeps: take a task, replay its runs on all cores, store each, and leave in good order."""
+"""What a worker does for sweeps: take tasks, replay their runs on all cores, store each, and leave in good order."""
 
 import json
-import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TypeVar
 
 import structlog
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError, Unavailable
-from tierscope.domain.simulate.replay import Totals
-from tierscope.domain.simulate.sweep import SweepRun, full_settings
-from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, RunOutcome, replay_run, run_series
+from tierscope.domain.simulate.sweep import POLICIES_LONGEST_FIRST, SweepRun, longest_first
+from tierscope.domain.simulate.sweep_replay import Conditions
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow, TakenTask
 from tierscope.usecases.simulate.load import Loaded, load_source
-from tierscope.usecases.simulate.packed import pack, pack_bands
+from tierscope.usecases.simulate.packed import pack_bands
+from tierscope.usecases.simulate.runs import replay_to_store, work_at_once
 from tierscope.usecases.simulate.spec import StoredSpec, read_spec
+
+Done = TypeVar("Done")
 
 AT_MOST = timedelta(seconds=60)
 """How long a wake-up works before it lets others to the worker; the next one goes on."""
 LEASE_SECONDS = 15.0
-NICENESS = 10
-"""Of threads that replay: whatever else the host has to do goes first."""
 MAX_TAKES = 5
 """Workers that die at a task before they have stored a run of it: then it fails."""
 log = structlog.get_logger(__name__)
@@ -48,62 +47,29 @@ class Worked:
     runs: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A run as it is stored: its figures, its packed series (None where it failed) and the seconds that it took."""
+@dataclass(slots=True)
+class _Held:
+    """A task that this worker holds. `left`: its runs that are neither stored nor at work, the longest first."""
 
-    run: SweepRun
-    body: dict[str, Any]
-    series: bytes | None
-    seconds: float
+    task: TakenTask
+    lease: "_Lease"
+    loaded: Loaded
+    conditions: Conditions
+    left: deque[SweepRun]
+    at_work: int = 0
+    given_up: bool = False
 
-
-def replay_runs(
-    traces: Sequence[HostTrace],
-    runs: Sequence[SweepRun],
-    conditions: Conditions,
-    *,
-    threads: int,
-    deadline: float = float("inf"),
-    beat: Callable[[], None] = lambda: None,
-) -> Iterator[Replayed]:
-    """Replay runs, so many at once, in the order in which they end. After the deadline none begins, save the first.
-
-    `deadline`: of the monotonic clock, in seconds. `beat` is called between hosts, and may raise to give up.
-    """
-    at_work: set[Future[Replayed]] = set()
-    with ThreadPoolExecutor(threads, initializer=_give_way) as pool:
-        for place, run in enumerate(runs):
-            if place and time.monotonic() >= deadline:
-                break
-            at_work.add(pool.submit(_replay, traces, run, conditions, beat))
-            if len(at_work) == threads:
-                done, at_work = wait(at_work, return_when=FIRST_COMPLETED)
-                yield from (one.result() for one in done)
-        yield from (one.result() for one in at_work)
-
-
-def _give_way() -> None:
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
-
-def _replay(traces: Sequence[HostTrace], run: SweepRun, conditions: Conditions, beat: Callable[[], None]) -> Replayed:
-    start = time.perf_counter()
-    series = None
-    try:
-        outcome = replay_run(traces, run, conditions, beat=beat)
-        body = describe_run(outcome)
-        series = pack(run_series(outcome, conditions))
-    except ValueError as error:
-        body = {"error": str(error)}
-    body = {"searched": run.searched, "dram_ratio": run.dram_ratio, "settings": full_settings(run), **body}
-    return Replayed(run, body, series, time.perf_counter() - start)
+    def give_up(self) -> None:
+        """Begin no more of its runs; what is at work of it comes to nothing."""
+        self.given_up = True
+        self.left.clear()
 
 
 class SweepWork:
-    """Works through tasks. One at a time: what it has read of the last sweep stays in memory for its next task.
+    """Works through the tasks of one sweep after the other; what it has read of the last one stays in memory.
 
-    `threads`: runs of a task that are replayed at once; replays hold no lock of Python.
+    `threads`: runs that are replayed at once; replays hold no lock of Python. Whenever a task has no run left to begin,
+    the next one of its sweep is taken, so that policies of few runs keep all threads busy, too.
     """
 
     def __init__(
@@ -114,34 +80,109 @@ class SweepWork:
         self._clock = clock
         self._lease_seconds = lease_seconds
         self._kept: tuple[int, Loaded] | None = None
+        self._storing = threading.Lock()  # threads are more than connections
 
     def run(self, *, at_most: timedelta = AT_MOST) -> Worked:
         """Work until there is no task, or time is up; a task that is not through then waits for the next wake-up."""
         deadline = time.monotonic() + at_most.total_seconds()
         done = Worked()
         while time.monotonic() < deadline:
-            with self._database.write() as transaction:
-                task = stored.take_task(
-                    transaction,
-                    holder=secrets.token_hex(8),
-                    lease_seconds=self._lease_seconds,
-                    now=self._clock(),
-                )
+            task = self._take()
             if task is None:
                 self._kept = None
                 break
-            done.tasks += 1
-            self._guarded(task, done, deadline)
+            self._work(task, done, deadline)
         return done
 
-    def _guarded(self, task: TakenTask, done: Worked, deadline: float) -> None:
-        """One task; what is wrong with it is stored with it, unless the database is away: then its lease runs out."""
+    def _take(self, *, beside: TakenTask | None = None) -> TakenTask | None:
+        with self._database.write() as transaction:
+            return stored.take_task(
+                transaction,
+                holder=secrets.token_hex(8),
+                lease_seconds=self._lease_seconds,
+                now=self._clock(),
+                policies=POLICIES_LONGEST_FIRST,
+                beside=beside,
+            )
+
+    def _work(self, first: TakenTask, done: Worked, deadline: float) -> None:
+        """A task and others of its sweep. After the deadline no run begins, save the first."""
+        held: list[_Held] = []
+        jobs = self._jobs(first, held, done, deadline)
         try:
-            if task.takes > MAX_TAKES:
-                self._leave(task, "failed", f"{MAX_TAKES} workers stopped at its next run without a result")
+            with closing(work_at_once(jobs, self._replay_and_store, threads=self._threads)) as ended:
+                for (one, _), stored_run in ended:
+                    one.at_work -= 1
+                    if self._guarded(one.task, stored_run.result):
+                        done.runs += 1
+                    else:
+                        one.give_up()
+                    if not (one.left or one.at_work):
+                        self._release(one, "done")
+            for one in held:
+                if one.left:
+                    self._release(one, "queued")
+        finally:
+            for one in held:
+                one.lease.stop()
+
+    def _jobs(
+        self, first: TakenTask, held: list[_Held], done: Worked, deadline: float
+    ) -> Iterator[tuple[_Held, SweepRun]]:
+        """Runs to begin; tasks are taken for them and added to `held`.
+
+        One run at least, however long the trace took to read: else a task could be taken again and again. A task that
+        a worker has died at is worked on alone, so that it takes no other with it.
+        """
+        task: TakenTask | None = first
+        begun = False
+        while task is not None:
+            done.tasks += 1
+            one = self._open(task)
+            if one is not None:
+                held.append(one)
+                while one.left:
+                    if begun and time.monotonic() >= deadline:
+                        return
+                    begun = True
+                    one.at_work += 1
+                    yield one, one.left.popleft()
+            if first.takes > 1 or time.monotonic() >= deadline:
                 return
-            with self._hold(task) as lease:
-                self._work(task, lease, done, deadline)
+            task = self._take(beside=first)
+
+    def _open(self, task: TakenTask) -> _Held | None:
+        """Begin with a task: hold it and read its trace. None where nothing of it can be replayed, which is stored."""
+        if task.takes > MAX_TAKES:
+            self._leave(task, "failed", f"{MAX_TAKES} workers stopped at its next run without a result")
+            return None
+        lease = _Lease(self._database, task, self._lease_seconds)
+        lease.start()
+        one = self._guarded(task, lambda: self._read(task, lease))
+        if one is None:
+            lease.stop()
+        elif not one.left:
+            self._release(one, "done")
+        return one
+
+    def _read(self, task: TakenTask, lease: "_Lease") -> _Held:
+        with self._database.read() as session:
+            row = stored.find_sweep(session, task.public_id)
+            finished = stored.finished_runs(session, task.sweep_id, task.policy)
+        if row is None:
+            raise TaskLost
+        spec = read_spec(row.spec)
+        loaded = self._load(row, spec, lease)
+        left = [run for run in spec.runs() if run.policy == task.policy and run.number not in finished]
+        return _Held(task, lease, loaded, spec.conditions(loaded.facts.interval_s), deque(longest_first(left)))
+
+    def _guarded(self, task: TakenTask, work: Callable[[], Done]) -> Done | None:
+        """What work on a task gives. None where it ended: what is wrong is stored with the task.
+
+        Where the database is away nothing is stored: its lease runs out.
+        """
+        try:
+            return work()
         except TaskLost:
             log.info("a sweep's task was taken back", sweep=task.public_id, policy=task.policy)
         except Unavailable:
@@ -151,32 +192,18 @@ class SweepWork:
         except Exception:
             log.exception("a sweep's task failed", sweep=task.public_id, policy=task.policy)
             self._leave(task, "failed", "something failed inside the service; its log says more")
+        return None
 
-    def _work(self, task: TakenTask, lease: "_Lease", done: Worked, deadline: float) -> None:
-        with self._database.read() as session:
-            row = stored.find_sweep(session, task.public_id)
-            finished = stored.finished_runs(session, task.sweep_id, task.policy)
-        if row is None:
-            raise TaskLost
-        spec = read_spec(row.spec)
-        loaded = self._load(row, spec, lease)
-        conditions = spec.conditions(loaded.facts.interval_s)
-        left = [run for run in spec.runs() if run.policy == task.policy and run.number not in finished]
-        stored_runs = 0
-        # One run at least, however long the trace took to read: else a task could be taken again and again.
-        for replayed in replay_runs(
-            loaded.traces, left, conditions, threads=self._threads, deadline=deadline, beat=lease.check
-        ):
-            self._store(task, replayed)
-            stored_runs += 1
-            done.runs += 1
-        self._leave(task, "done" if stored_runs == len(left) else "queued")
-
-    def _store(self, task: TakenTask, replayed: Replayed) -> None:
-        number, body = replayed.run.number, json.dumps(replayed.body)
-        with self._database.write() as transaction:
-            if not stored.store_run(transaction, task, number, body, replayed.series, seconds=replayed.seconds):
+    def _replay_and_store(self, job: tuple[_Held, SweepRun]) -> bool:
+        """In a thread of its own: no run waits for another one's store. Raises TaskLost where it is held no more."""
+        one, run = job
+        one.lease.check()
+        replayed = replay_to_store(one.loaded.traces, run, one.conditions, beat=one.lease.check)
+        body = json.dumps(replayed.body)
+        with self._storing, self._database.write() as transaction:
+            if not stored.store_run(transaction, one.task, run.number, body, replayed.series, seconds=replayed.seconds):
                 raise TaskLost
+        return True
 
     def _load(self, row: SweepRow, spec: StoredSpec, lease: "_Lease") -> Loaded:
         if self._kept is None or self._kept[0] != row.id:
@@ -187,18 +214,15 @@ class SweepWork:
             self._kept = (row.id, loaded)
         return self._kept[1]
 
+    def _release(self, one: _Held, status: stored.TaskStatus) -> None:
+        """Leave a task, unless it was given up: then it is not held any more, or is left already."""
+        one.lease.stop()
+        if not one.given_up:
+            self._guarded(one.task, lambda: self._leave(one.task, status))
+
     def _leave(self, task: TakenTask, status: stored.TaskStatus, error: str | None = None) -> None:
         with self._database.write() as transaction:
             stored.leave_task(transaction, task, status, now=self._clock(), error=error)
-
-    @contextmanager
-    def _hold(self, task: TakenTask) -> Iterator["_Lease"]:
-        lease = _Lease(self._database, task, self._lease_seconds)
-        lease.start()
-        try:
-            yield lease
-        finally:
-            lease.stop()
 
 
 class _Lease:
@@ -231,25 +255,3 @@ class _Lease:
             if not held:
                 self._lost.set()
                 return
-
-
-def describe_run(outcome: RunOutcome) -> dict[str, Any]:
-    """The figures of a run as they are stored."""
-    by_kind = dict(outcome.totals.local_ratio_by_kind)
-    totals = {
-        name: getattr(outcome.totals, name) for name in Totals.__dataclass_fields__ if name != "local_ratio_by_kind"
-    }
-    return {
-        "error": None,
-        "totals": totals,
-        "local_ratio_by_kind": by_kind,
-        "away": None if outcome.away is None else asdict(outcome.away),
-        "claim": asdict(outcome.claim),
-        "stall": {**asdict(outcome.stall), "total_s": outcome.stall.total_s},
-        "loss": None if outcome.loss is None else asdict(outcome.loss),
-        "swap": None if outcome.swap is None else asdict(outcome.swap),
-        "seconds": outcome.seconds,
-        "n_hosts": len(outcome.hosts),
-        "n_groups": min(len(host.groups) for host in outcome.hosts),
-        "sampled_ratio": min(host.sampled_ratio for host in outcome.hosts),
-    }
