@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,10 +17,16 @@ from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
+from tierscope.storage.base.binary import copy_out
+from tierscope.storage.counters.recent import read_recent
+from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.grid import grid_now
 from tierscope.storage.fleet.inventories import newest_inventories, read_parts
 from tierscope.storage.fleet.reporting import Limits
 from tierscope.storage.fleet.services import has_more_pairs
+from tierscope.storage.heat import fleet as heat
+from tierscope.storage.heat.fleet import read_newest_intervals, read_samples
+from tierscope.storage.heat.rows import read_rows
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.services import sum_hour
 from tierscope.storage.tiles.grids import tile_spans
@@ -144,6 +150,72 @@ def test_tiles_of_a_service_are_asked_for_once_whatever_the_number_of_hosts(
     assert all("GROUP BY" in scan["Remote SQL"] for scan in of_tiles), "no rows of single columns are sent"
     # Each stretch asks each server once for each of the two tables; stretches grow, so that a week has few.
     assert len(of_tiles) <= 3 * 2 * 2 * 7
+
+
+def counters_of(session: ReadSession) -> object:
+    """The newest hour of counters, of hosts whose hour no worker has summed yet."""
+    hosts = session.execute(text("SELECT id, layout_id, last_end_at FROM hosts WHERE layout_id IS NOT NULL")).all()
+    after: dict[int, dict[int, datetime]] = {}
+    for host, layout, at in hosts:
+        after.setdefault(layout, {})[host] = at - timedelta(hours=1)
+    found = read_recent(session, after, {layout: names[:2] for layout, names in read_layouts(session, after).items()})
+    assert len(found) == 3
+    return found
+
+
+def intervals_of(session: ReadSession) -> object:
+    """The newest intervals of services whose hours no worker has summed yet."""
+    now = utc_now()
+    found = read_newest_intervals(session, since=now - timedelta(days=7), until=now, service_ids=range(1, 9))
+    assert found
+    return found
+
+
+def samples_of(session: ReadSession) -> object:
+    """An interval in every ten minutes."""
+    now = utc_now()
+    found = read_samples(session, now - timedelta(hours=6), now, timedelta(minutes=10))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("ask", [counters_of, intervals_of, samples_of])
+def test_wide_rows_are_asked_for_by_host_or_time_and_newer_than_some_time(
+    fleet: tuple[Database, Populated], ask: Callable[[ReadSession], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, _ = fleet
+    with listened() as heard, database.read() as session:
+
+        def hear(session: ReadSession, query: str) -> Iterator[list[bytes | None]]:
+            heard.append((query, None))
+            return copy_out(session, query)
+
+        monkeypatch.setattr(heat, "copy_out", hear)
+        ask(session)
+    asked = [scan["Remote SQL"] for _, plan in plans(database, heard) for scan in scans(plan) if "Remote SQL" in scan]
+    wide = [sql for sql in asked if "_live" in sql and re.search(r"\bvals\b|\bgroups\b", sql)]
+    assert wide
+    for sql in wide:
+        assert re.search(r"ts >", sql), sql
+        assert re.search(r"host_id = |ts = ANY", sql), sql
+
+
+@pytest.mark.parametrize("later", [timedelta(0), timedelta(hours=5), timedelta(days=3)])
+def test_the_newest_intervals_are_found_however_long_ago_they_ended(
+    fleet: tuple[Database, Populated], later: timedelta
+) -> None:
+    now = utc_now()
+    with fleet[0].read() as session:
+        services = session.execute(text("SELECT DISTINCT service_id FROM heat_live")).scalars().all()
+        found = read_newest_intervals(
+            session, since=now - timedelta(days=2), until=now + later, rows=15, service_ids=services
+        )
+        stored = {one: read_rows(session, one, now - timedelta(days=2), now + later) for one in services}
+    assert found.keys() == stored.keys()
+    for service, hosts in stored.items():
+        newest = {host: [row.end_us for row in rows][-15:] for host, rows in hosts.items()}
+        assert {part.host_id: part.ends_us.tolist() for part in found[service]} == newest
+        assert max(map(len, newest.values())) == 15, "an hour has one of them"
 
 
 @pytest.mark.parametrize(

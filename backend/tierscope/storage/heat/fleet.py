@@ -6,12 +6,17 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import SECOND_US
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, Method, fold_rows
-from tierscope.storage.base.binary import copy_out, parse_int
+from tierscope.storage.base.binary import copy_out, from_us, parse_int, parse_us
 from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.heat.rows import LIVE_COLUMNS, ROLLUP_COLUMNS, live_row, read_last_packed, rollup_series
 
 Found = dict[int, list[HeatSeries]]
 """By service, one series per host and method, or several stretches of it."""
+Pair = tuple[int, int]
+"""Numbers of a service and of a host that it runs on."""
+_NEWEST = timedelta(hours=1)
+_GROWTH = 8
+"""Newest rows are first asked of the last hour: ten of them where an interval is six minutes or less."""
 
 
 def read_newest_hours(session: ReadSession, *, since: datetime, hours: int = 2, service_ids: Sequence[int]) -> Found:
@@ -34,18 +39,56 @@ def read_hours(session: ReadSession, start: datetime, end: datetime) -> Found:
 
 
 def read_newest_intervals(
-    session: ReadSession, *, since: datetime, rows: int = 10, service_ids: Sequence[int]
+    session: ReadSession, *, since: datetime, until: datetime, rows: int = 10, service_ids: Sequence[int]
 ) -> Found:
-    """The newest live intervals after `since` of each of these services on each host.
+    """The newest `rows` live intervals in (since, until] of each of these services on each host; the last have no end.
 
-    Rows stay live until their hour is summed up, so that nothing is newer than these and the hours.
+    Rows stay live until their hour is summed up, so that nothing is newer than these and the hours. Other servers send
+    all rows of a stretch of time, however few are kept: older stretches are asked for pairs that lack rows alone.
     """
+    grouped: dict[Pair, list[HeatRow]] = {}
+    pairs: Sequence[Pair] = _pairs(session, service_ids)
+    for start, end in _stretches(since, until):
+        if not pairs:
+            break
+        for pair, row in _newest_live(session, pairs, start, end, rows):
+            grouped.setdefault(pair, []).append(row)
+        pairs = [pair for pair in pairs if len(grouped.get(pair, ())) < rows]
+    return _folded({pair: found[:rows] for pair, found in grouped.items()})
+
+
+def _pairs(session: ReadSession, service_ids: Sequence[int]) -> list[Pair]:
+    query = f"SELECT hs.service_id, hs.host_id FROM host_services hs{_only(service_ids)}"  # noqa: S608 - integers
+    return [_pair(row) for row in copy_out(session, query)]
+
+
+def _pair(row: Sequence[bytes | None]) -> Pair:
+    return parse_int(row[0]) or 0, parse_int(row[1]) or 0
+
+
+def _stretches(since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime | None]]:
+    """The newest stretch, open to rows of fast clocks, then older ones, each longer than the one before."""
+    end, length = None, _NEWEST
+    start = until
+    while start > since:
+        start = max(start - length, since)
+        yield start, end
+        end, length = start, length * _GROWTH
+
+
+def _newest_live(
+    session: ReadSession, pairs: Sequence[Pair], start: datetime, end: datetime | None, rows: int
+) -> Iterator[tuple[Pair, HeatRow]]:
+    services, hosts = (",".join(str(pair[place]) for pair in pairs) for place in (0, 1))
+    before = "" if end is None else f" AND ts <= '{end.isoformat()}'"
     query = (
-        f"SELECT hs.service_id, h.* FROM host_services hs CROSS JOIN LATERAL (SELECT {LIVE_COLUMNS}"  # noqa: S608
+        f"SELECT hs.service_id, h.* FROM unnest('{{{services}}}'::bigint[], '{{{hosts}}}'::bigint[])"  # noqa: S608
+        f" AS hs(service_id, host_id) CROSS JOIN LATERAL (SELECT {LIVE_COLUMNS}"
         " FROM heat_live WHERE host_id = hs.host_id AND service_id = hs.service_id"
-        f" AND ts > '{since.isoformat()}' ORDER BY ts DESC LIMIT {int(rows)}) AS h{_only(service_ids)}"
+        f" AND ts > '{start.isoformat()}'{before} ORDER BY ts DESC LIMIT {int(rows)}) AS h"
     )
-    return _intervals(session, query)
+    for row in copy_out(session, query):
+        yield _pair(row), live_row(row[1:])
 
 
 def read_samples(session: ReadSession, start: datetime, end: datetime, every: timedelta) -> Found:
@@ -62,7 +105,7 @@ def read_samples(session: ReadSession, start: datetime, end: datetime, every: ti
             rows.clear()
         if row.end_us >= known:
             rows[row.method] = row
-    grouped: dict[tuple[int, int], list[HeatRow]] = {}
+    grouped: dict[Pair, list[HeatRow]] = {}
     for service_id, host_id, place in sorted(newest):
         grouped.setdefault((service_id, host_id), []).extend(newest[service_id, host_id, place].values())
     return _folded(grouped)
@@ -72,17 +115,26 @@ def _last_live(
     session: ReadSession, start: datetime, end: datetime, every: timedelta
 ) -> Iterator[tuple[int, int, HeatRow]]:
     width = max(int(every.total_seconds()), 1)
-    first, last = start.isoformat(), end.isoformat()
-    columns = ", ".join(f"h.{name.strip()}" for name in LIVE_COLUMNS.split(","))
+    inside = f"ts > '{start.isoformat()}' AND ts <= '{end.isoformat()}'"
+    wanted = {
+        (*_pair(row), parse_us(row[2]))
+        for row in copy_out(
+            session,
+            f"SELECT service_id, host_id, max(ts) FROM heat_live WHERE {inside}"  # noqa: S608 - times of our own
+            f" GROUP BY service_id, host_id, ceil(extract(epoch FROM ts) / {width})",
+        )
+    }
+    if not wanted:
+        return
+    # A join would have other servers send all rows of the window; hosts sample at few different times.
+    times = ", ".join(f"'{from_us(at_us).isoformat()}'" for at_us in sorted({at_us for *_, at_us in wanted}))
     query = (
-        f"SELECT h.service_id, {columns} FROM (SELECT host_id, service_id, max(ts) AS ts FROM heat_live"  # noqa: S608
-        f" WHERE ts > '{first}' AND ts <= '{last}'"
-        f" GROUP BY host_id, service_id, ceil(extract(epoch FROM ts) / {width})) AS k"
-        " JOIN heat_live h ON h.host_id = k.host_id AND h.service_id = k.service_id AND h.ts = k.ts"
-        f" AND h.ts > '{first}' AND h.ts <= '{last}'"
+        f"SELECT service_id, {LIVE_COLUMNS} FROM heat_live WHERE {inside}"  # noqa: S608 - times of our own
+        f" AND ts = ANY(ARRAY[{times}]::timestamptz[]) ORDER BY host_id, service_id, ts"
     )
     for row in copy_out(session, query):
-        yield parse_int(row[0]) or 0, parse_int(row[1]) or 0, live_row(row[1:])
+        if (*_pair(row), parse_us(row[2])) in wanted:
+            yield *_pair(row), live_row(row[1:])
 
 
 def _only(service_ids: Sequence[int]) -> str:
@@ -96,15 +148,7 @@ def _rollups(session: ReadSession, query: str) -> Found:
     return found
 
 
-def _intervals(session: ReadSession, query: str) -> Found:
-    grouped: dict[tuple[int, int], list[HeatRow]] = {}
-    for row in copy_out(session, query):
-        key = (parse_int(row[0]) or 0, parse_int(row[1]) or 0)
-        grouped.setdefault(key, []).append(live_row(row[1:]))
-    return _folded(grouped)
-
-
-def _folded(grouped: Mapping[tuple[int, int], Sequence[HeatRow]]) -> Found:
+def _folded(grouped: Mapping[Pair, Sequence[HeatRow]]) -> Found:
     found: Found = {}
     for (service_id, host_id), rows in grouped.items():
         found.setdefault(service_id, []).extend(_fold(host_id, rows))

@@ -39,22 +39,36 @@ def read_service_moves(
     if columns is None:
         columns = read_host_columns(session, limits_at(now), RATE_COLUMNS, service_ids=ids)
     members = read_members(session, ids)
-    return {row.id: _moves_of(session, row, columns, members.get(row.id), now) for row in rows}
+    places = {row.id: _places(columns, members.get(row.id)) for row in rows}
+    lacking = [row.public_id for row in rows if not columns.summed[places[row.id]].all()]
+    others = _hosts_not_summed(session, lacking, now)
+    return {row.id: _moves_of(columns, places[row.id], others.get(row.public_id, ())) for row in rows}
 
 
-def _moves_of(
-    session: ReadSession, row: ServiceRow, columns: HostColumns, host_ids: Ints | None, now: datetime
-) -> ServiceMoves:
+def _places(columns: HostColumns, host_ids: Ints | None) -> Ints:
     found = columns.places(np.zeros(0, np.int64) if host_ids is None else host_ids)
-    found = found[found >= 0]
+    return found[found >= 0]
+
+
+def _hosts_not_summed(session: ReadSession, services: Sequence[str], now: datetime) -> dict[str, list[Summarised]]:
+    """By service, each host looked at once whatever the number of its services."""
+    if not services:
+        return {}
+    wanted = HostFilter(service=services[0] if len(services) == 1 else None, without_recent=True)
+    found: dict[str, list[Summarised]] = {}
+    for host in summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now):
+        for service in host.services:
+            found.setdefault(service.id, []).append(host)
+    return found
+
+
+def _moves_of(columns: HostColumns, found: Ints, others: Sequence[Summarised]) -> ServiceMoves:
     n_hosts, places = len(found), found[columns.summed[found]]
     rates = columns.add_up(RATE_COLUMNS, places)
     counts = np.bincount(columns.verdicts[places], minlength=len(columns.words)).tolist()
     words = Counter({word: count for word, count in zip(columns.words, counts, strict=True) if count})
     one_tier = n_hosts > 0 and bool(columns.one_tier[places].all())
     if len(places) < n_hosts:
-        wanted = HostFilter(service=row.public_id, without_recent=True)
-        others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
         rates = [before + after for before, after in zip(rates, rates_of(others), strict=True)]
         words.update(host.verdict.word for host in others)
         one_tier = one_tier and all(host.facts.one_tier for host in others)

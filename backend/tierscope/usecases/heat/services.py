@@ -82,7 +82,7 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     left = services_with_hosts(session, left) if left else []
     if left:
         hours = read_newest_hours(session, since=now - LIVE_KEPT, service_ids=left)
-        intervals = read_newest_intervals(session, since=now - LIVE_KEPT, service_ids=left)
+        intervals = read_newest_intervals(session, since=now - LIVE_KEPT, until=now, service_ids=left)
         parts = {one: _fresher(hours.get(one, []), intervals.get(one, [])) for one in {*hours, *intervals}}
         found |= {one: replace(heat, away=away.names) for one, heat in choose_heat(parts, now=now).items()}
     return found
