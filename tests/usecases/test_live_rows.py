@@ -24,7 +24,8 @@ from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
 from tierscope.domain.base.jobs import COUNTERS_PACK
 from tierscope.domain.counters.packing import Block
-from tierscope.domain.heat.rows import Method
+from tierscope.domain.heat.rows import Method, fold_rows
+from tierscope.domain.heat.sampled_pages import SampledPages
 from tierscope.storage.alerts.rule_sources import read_placed_loads
 from tierscope.storage.base.live_rows import (
     PACKED_TABLES,
@@ -38,6 +39,7 @@ from tierscope.storage.counters.rows import find_after, find_before, layouts_in,
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.heat.fleet import read_samples
 from tierscope.storage.heat.rows import count_rows, read_rows
+from tierscope.storage.heat.sampled_pages import read_sampled_pages
 from tierscope.storage.heat.sums import read_loads, read_loads_by_tier, read_overlaps
 from tierscope.storage.ledger.rows import recorded_seconds
 from tierscope.storage.promql.heat import list_heat_groups
@@ -169,6 +171,8 @@ def add_heat(batch: object, end_ns: int, place: int) -> None:
         block.samples_known, block.period_events, block.duty_ratio = True, 1000.0, 0.5
         block.load_samples.append(place)
         block.store_samples.append(1)
+    if place % 5:
+        block.sampled_pages.append(place)
     if place % 4 < 2:
         block.hot_intersection_bytes = np.array([place, 2, 3], "<i8").tobytes()
         block.hot_union_bytes = np.array([place + 5, 9, 0], "<i8").tobytes()
@@ -255,6 +259,11 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
         found += [find_before(session, [host_id], lo).get(host_id), find_after(session, [host_id], lo).get(host_id)]
         heat = read_rows(session, service_id, lo, hi, [host_id]).get(host_id, [])
         found += [[(row.end_us, row.method, row.resident_bytes.tolist()) for row in heat]]
+        for method in {row.method for row in heat}:
+            folded = fold_rows(host_id, [row for row in heat if row.method == method])
+            assert folded is not None
+            seen = read_sampled_pages(session, service_id, [host_id], method, lo, hi)[host_id]
+            assert seen_text(seen) == seen_text(SampledPages.of_series(folded)), "as the whole rows say"
         if not sums:
             continue
         found += [count_rows(session, service_id, lo, hi, [host_id])]
@@ -272,6 +281,10 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
         groups = [one for one in list_heat_groups(session, [service_id], lo, hi) if one.host_id == host_id]
         found += [sorted((one.method.backend, one.kind, one.tier, one.n_intervals) for one in groups)]
     return [str(one) for one in found]
+
+
+def seen_text(seen: SampledPages) -> str:
+    return str((seen.n_intervals, seen.kinds, seen.pages.tolist(), seen.is_resident.tolist()))
 
 
 def check(database: Database, story: Story) -> int:

@@ -86,6 +86,17 @@ def fold_strata(strata: Strata) -> FoldedStrata:
     return FoldedStrata(groups, folded, Beside(beside), history)
 
 
+def fold_sampled(strata: Strata) -> tuple[tuple[Group, ...], Ints, Ints]:
+    """Resident bytes and sampled pages [t, g] as `fold_strata` has them, of strata that may lack all other columns."""
+    groups, column = _label(strata)
+    shape = (strata.n_intervals, len(groups))
+    cell = strata.interval * len(groups) + column
+    resident = np.zeros(shape[0] * shape[1], np.int64)
+    np.add.at(resident, cell, strata.column("resident_bytes"))
+    pages = combine_sampled(strata.column("resident_bytes"), strata.column("sampled_pages"), cell, shape[0] * shape[1])
+    return groups, resident.reshape(shape), pages.reshape(shape)
+
+
 def _part(strata: Strata, name: str) -> tuple[Ints, Ints]:
     """The column where a stratum has it, and the resident bytes there."""
     values, resident = strata.column(name), strata.column("resident_bytes")

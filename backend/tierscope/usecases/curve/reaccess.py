@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent, gaps_to_none
 from tierscope.domain.base.vocabulary import PageKind
@@ -13,21 +14,22 @@ from tierscope.domain.curve import reaccess
 from tierscope.domain.curve.reaccess import LENGTHS, Band, Curve
 from tierscope.domain.heat import judge_enough
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS, HeatSeries, Method
+from tierscope.domain.heat.sampled_pages import SampledPages, count_pages
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
+from tierscope.storage.heat.sampled_pages import read_sampled_pages
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.curve.reuse_intervals import (
     choose_gaps,
-    count_pages,
     curve_of_hosts,
     gaps_by_host,
     name_others,
 )
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.figures import Evidence
-from tierscope.usecases.heat.sources import read_heat
+from tierscope.usecases.heat.sources import plan_intervals, read_heat
 
 Clock = Literal["last_access", "turned_cold"]
 Kind = Literal["all"] | PageKind
@@ -93,8 +95,9 @@ class RevisitReads:
         method: str | None,
         from_: str | None,
         to: str | None,
+        by_kind: bool = True,
     ) -> Revisit:
-        """Curves of all memory and of each page kind, by one method.
+        """Curves of all memory and, `by_kind`, of each page kind, by one method.
 
         Raises:
             NotFound: no such service, or it never ran on that host.
@@ -106,16 +109,26 @@ class RevisitReads:
             ids = [found.id for found in hosts]
             blocks = read_gaps(session, service.id, window.start, window.end, ids)
             chosen = choose_gaps(blocks, method)
-            by_method = (
-                {}
-                if chosen is None
-                else read_heat(session, service.id, spread_hosts(ids), window, now=self._context.clock())
-            )
-        heat = {} if chosen is None else by_method.get(chosen, {})
-        chance = _detection(heat.values()) if chosen is not None and chosen.is_sampler else 1.0
+            chance: float | None = 1.0
+            pages: Mapping[str, float] = {}
+            if chosen is not None:
+                chance, pages = self._read_seen(session, service.id, spread_hosts(ids), chosen, window)
         some = [block for block in blocks if block.method == chosen]
-        shown = _Shown(clock, idle_intervals, chance, count_pages(heat.values()))
+        shown = _Shown(clock, idle_intervals, by_kind, chance, pages)
         return _view(service, some, chosen, window, shown, name_others(blocks, chosen))
+
+    def _read_seen(
+        self, session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, window: Window
+    ) -> tuple[float | None, Mapping[str, float]]:
+        """The chance that an active page is seen in an interval (None: not known), and sampled pages by kind."""
+        now = self._context.clock()
+        if not method.is_sampler and plan_intervals(session, service_id, host_ids, window, now=now).enough:
+            # Of single intervals all other columns are many times as much.
+            found = read_sampled_pages(session, service_id, host_ids, method, window.start, window.end)
+            return 1.0, count_pages(found.values())
+        heat = read_heat(session, service_id, host_ids, window, now=now).get(method, {})
+        chance = _detection(heat.values()) if method.is_sampler else 1.0
+        return chance, count_pages(map(SampledPages.of_series, heat.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,7 @@ class _Shown:
 
     clock: Clock
     idle_intervals: int
+    by_kind: bool
     chance: float | None
     """None where it is not known."""
     pages: Mapping[str, float]
@@ -156,7 +170,9 @@ def _view(
     if method is not None and missing is None:
         evidence = _gather(blocks, method, window)
         kinds: list[Kind] = [kind for kind in PAGE_KINDS if any(kind in block.kinds for block in blocks)]
-        curves = tuple(_curve(blocks, kind, shown, evidence) for kind in (["all", *kinds] if len(kinds) > 1 else kinds))
+        if len(kinds) > 1:
+            kinds = ["all", *kinds] if shown.by_kind else ["all"]
+        curves = tuple(_curve(blocks, kind, shown, evidence) for kind in kinds)
     return Revisit(
         service_id=service.public_id,
         origin=service.origin,

@@ -1,12 +1,12 @@
 """Reuse gaps of a window: the method that is shown, the gaps of each host, and the curve of all of them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tierscope.domain.curve import reaccess
 from tierscope.domain.curve.reaccess import Band, Curve, Gaps
-from tierscope.domain.heat.rows import BACKENDS, HeatSeries, Method
+from tierscope.domain.heat.rows import BACKENDS, Method
 from tierscope.storage.curve.reuse_intervals import GapBlock
 
 
@@ -40,26 +40,6 @@ def gaps_by_host(blocks: Sequence[GapBlock], kind: str) -> dict[int, Gaps]:
         gaps = Gaps(closed, freed, censored + open_ if is_last else censored)
         found[block.host_id] = found[block.host_id] + gaps if block.host_id in found else gaps
     return found
-
-
-def count_pages(heat: Collection[HeatSeries]) -> Mapping[str, float]:
-    """Pages of a mean interval through which each kind was seen, summed over hosts; `all` of all kinds together.
-
-    A kind of which any host shows all pages is left out.
-    """
-    found: dict[str, float] = {}
-    whole: set[str] = set()
-    for series in heat:
-        n = max(int(series.n_intervals.sum()), 1)
-        pages = series.beside["sampled_pages"].sum(axis=0) / n
-        for kind in set(series.kinds):
-            mine = np.array([kind == name for name in series.kinds], bool)
-            seen = float(pages[mine].sum())
-            if series.folded.resident[:, mine].any() and seen == 0:
-                whole |= {kind, "all"}
-            found[kind] = found.get(kind, 0.0) + seen
-    found["all"] = sum(found.values())
-    return {kind: pages for kind, pages in found.items() if kind not in whole}
 
 
 def curve_of_hosts(

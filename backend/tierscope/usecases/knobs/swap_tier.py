@@ -182,6 +182,7 @@ class SwapTierReads:
             method=None,
             from_=from_,
             to=to,
+            by_kind=False,
         )
         latency = latency_of(
             ServiceMetricReads(self._context).read(

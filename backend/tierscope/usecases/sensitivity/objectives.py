@@ -14,6 +14,7 @@ from tierscope.domain.base.figures import Figure, Interval, Series, TimeAxis, Wi
 from tierscope.domain.curve.reaccess import PROMOTION_TARGET_PER_MINUTE
 from tierscope.domain.heat import judge_enough, make_rule
 from tierscope.domain.heat.rows import HeatSeries, Method
+from tierscope.domain.heat.sampled_pages import SampledPages, count_pages
 from tierscope.domain.heat.summary import observed_share
 from tierscope.domain.heat.unseen import MIN_SAMPLES
 from tierscope.domain.sensitivity import objectives
@@ -24,7 +25,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.curve.published_points import Comparison, compare
-from tierscope.usecases.curve.reuse_intervals import choose_gaps, count_pages
+from tierscope.usecases.curve.reuse_intervals import choose_gaps
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.figures import Evidence
@@ -119,7 +120,8 @@ class ObjectiveReads:
 
 
 def _sampled_pages(known: _Known) -> Mapping[str, float]:
-    return {} if known.gap_method is None else count_pages(known.heat.get(known.gap_method, {}).values())
+    heat = {} if known.gap_method is None else known.heat.get(known.gap_method, {})
+    return {} if known.gap_method is None else count_pages(map(SampledPages.of_series, heat.values()))
 
 
 def _step_s(blocks: Sequence[GapBlock]) -> float:
