@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from architecture.tree import ROOT
+from architecture.tree import ROOT, tracked
 
 WORKSPACE = ROOT / "collector-agent"
 PREFIX = "tierscope-"
@@ -46,20 +49,29 @@ HOMES = {
 }
 
 
-def read_graph() -> dict[str, set[str]]:
-    """Return the direct dependencies of each workspace crate, dev-dependencies left out."""
+_DOC_EXAMPLE = re.compile(r"^\s*//[/!]\s*```", re.MULTILINE)
+
+
+def read_packages() -> list[dict[str, Any]]:
+    """Return the crates of the workspace as cargo describes them."""
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("cargo is not installed")
     command = [cargo, "metadata", "--no-deps", "--offline", "--format-version", "1"]
     done = subprocess.run(command, cwd=WORKSPACE, capture_output=True, text=True, check=True)
+    packages: list[dict[str, Any]] = json.loads(done.stdout)["packages"]
+    return packages
+
+
+def read_graph() -> dict[str, set[str]]:
+    """Return the direct dependencies of each workspace crate, dev-dependencies left out."""
     return {
         package["name"].removeprefix(PREFIX): {
             dependency["name"].removeprefix(PREFIX)
             for dependency in package["dependencies"]
             if dependency["kind"] != "dev"
         }
-        for package in json.loads(done.stdout)["packages"]
+        for package in read_packages()
     }
 
 
@@ -88,3 +100,13 @@ def test_each_outside_concern_has_one_home() -> None:
     for dependency, homes in HOMES.items():
         users = {name for name, uses in graph.items() if dependency in uses}
         assert users == homes, dependency
+
+
+def test_every_example_in_documentation_runs_and_no_crate_is_searched_for_them_in_vain() -> None:
+    holders = {ROOT / path for path in tracked(".rs") if _DOC_EXAMPLE.search((ROOT / path).read_text(encoding="utf-8"))}
+    for package in read_packages():
+        for target in package["targets"]:
+            if "lib" in target["kind"]:
+                crate = Path(target["src_path"]).parent
+                has_examples = any(crate in path.parents for path in holders)
+                assert target["doctest"] == has_examples, f"{package['name']}: `doctest` in [lib] of its Cargo.toml"
