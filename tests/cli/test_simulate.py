@@ -254,6 +254,26 @@ def test_a_good_trace_of_the_same_shape_is_replayed(tmp_path: Path) -> None:
     assert found["runs"][0]["local_ratio"] == 1
 
 
+def test_intervals_are_as_long_as_the_recording_says_unless_they_are_set(tmp_path: Path) -> None:
+    silent = write_trace(tmp_path / "silent.parquet", {})
+    table = pq.read_table(silent)
+    told = tmp_path / "told.parquet"
+    pq.write_table(table.replace_schema_metadata({"page_size": "4096", "interval_seconds": "2.5"}), told)
+    words = ("-p", "interleave", "--dram-share", "0.5")
+    set_ = ("--set", "interval_s=5")
+    for path, more, seconds, source in (
+        (silent, (), 60, "default"),
+        (told, (), 2.5, "recording"),
+        (told, set_, 5, "set"),
+        (silent, set_, 5, "set"),
+    ):
+        found = document(path, *words, *more)
+        assert (found["trace"]["interval_seconds"], found["trace"]["interval_from"]) == (seconds, source)
+    assert document(told, *words)["runs"] == document(silent, *words, "--set", "interval_s=2.5")["runs"]
+    assert "Intervals of 2.5 s, as the recording says." in simulate(told, *words)[0]
+    assert "Intervals of 60 s, by default" in simulate(silent, *words)[0]
+
+
 def test_workloads_are_listed_with_their_sources_and_replayed_by_name() -> None:
     listed = json.loads(simulate("--workload", "list", "--json")[0])
     assert set(listed["workloads"]) == set(WORKLOADS)

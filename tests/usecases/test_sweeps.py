@@ -1,5 +1,6 @@
 """Sweeps from asking to results: what is replayed, what is refused, and what cancelling and dying workers leave."""
 
+import io
 import json
 import threading
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import text
 
@@ -194,6 +196,24 @@ def test_accessed_bits_are_replayed_with_a_word_on_what_they_cannot_tell(databas
     assert found.intervals == 116
     assert any("Accessed bits" in note for note in found.notes)
     assert any("not observed are cut out" in note for note in found.notes)
+
+
+def test_an_uploaded_trace_says_how_long_its_intervals_are(database: Database) -> None:
+    told = io.BytesIO()
+    pq.write_table(pq.read_table(TRACE).replace_schema_metadata({"interval_seconds": "5"}), told)
+    asked: tuple[dict[str, float], ...] = ({}, {}, {"interval_s": 5.0})
+    found = []
+    for body, settings in zip((TRACE.read_bytes(), told.getvalue(), TRACE.read_bytes()), asked, strict=True):
+        source = {"kind": "upload", "upload_id": upload(database, body)}
+        view = start(database, source, policies=("tpp",), dram_ratios=(0.5,), settings=settings)
+        work_through(database)
+        found.append(reads(database).results(view.id))
+    silent, said = found[:2]
+    assert (silent.interval_seconds, said.interval_seconds) == (60, 5)
+    assert any("does not say how long its intervals are" in note for note in silent.notes)
+    assert "Intervals of 5 s, as the trace says." in said.notes
+    rates = [one.cells[0].promoted_pages_per_s.value for one in found]
+    assert rates[1] == rates[2] != rates[0]
 
 
 def test_too_little_is_refused_with_what_is_missing(database: Database) -> None:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 SCHEMA = "tierscope.simulate/1"
 MAX_THREADS = 64
 WORKLOAD = "workload:"
+INTERVAL_FROM = {
+    "set": "as set",
+    "recording": "as the recording says",
+    "default": "by default (--set interval_s=S)",
+}
 KEEPS_UP = 0.99
 """Below it a device is said not to keep up with the traffic."""
 
@@ -142,6 +147,7 @@ def _document(path: str, found: Replays, *, series: bool) -> dict[str, Any]:
         "trace": {
             "intervals": found.intervals,
             "interval_seconds": found.interval_s,
+            "interval_from": found.interval_from,
             "page_size_bytes": found.page_bytes,
             "pages": found.pages,
             "peak_resident_pages": found.peak_pages,
@@ -261,7 +267,8 @@ def _describe(found: Replays) -> str:
     machine = found.runs[0].outcome.machine
     title = (
         f"Simulated: {found.pages:,} pages, {found.accesses:,} accesses over {found.intervals} intervals; "
-        f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak."
+        f"DRAM {machine.dram_pages:,} of {found.peak_pages:,} pages resident at the peak.\n"
+        f"Intervals of {found.interval_s:g} s, {INTERVAL_FROM[found.interval_from]}."
     )
     return "\n".join([title, "", *lines, *_claim_lines(found.runs), *_swap_lines(found.runs)])
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from tierscope.domain.simulate.trace import SimulationTrace
 
 Floats = npt.NDArray[np.float64]
+IntervalFrom = Literal["set", "recording", "default"]
+"""Where the length of an interval is known from."""
 
 ALL = "all"
 WATERMARK_SETTINGS = ("watermark_low_pages", "watermark_high_pages", "watermark_promo_pages")
@@ -102,6 +104,7 @@ class Replays:
     peak_pages: int
     page_bytes: int
     interval_s: float
+    interval_from: IntervalFrom
     cpu_seconds: float | None
     costs: Costs
     oracle_accesses: Floats
@@ -138,7 +141,7 @@ def simulate_recording(path: Path, wanted: Wanted) -> Replays:
     with reading_page_traces():
         recording = read_page_trace(path)
         trace = of_recording(recording)
-    return replay_all(trace, recording.page_size_bytes, wanted)
+    return replay_all(trace, recording.page_size_bytes, wanted, recorded_interval_s=recording.interval_seconds)
 
 
 def simulate_workload(name: str, wanted: Wanted, *, pages: int, intervals: int) -> Replays:
@@ -158,8 +161,12 @@ def simulate_workload(name: str, wanted: Wanted, *, pages: int, intervals: int) 
     return replay_all(trace, BASE_PAGE_BYTES, wanted)
 
 
-def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Replays:
+def replay_all(
+    trace: "SimulationTrace", page_bytes: int, wanted: Wanted, *, recorded_interval_s: float | None = None
+) -> Replays:
     """Replay a trace under every policy asked for.
+
+    `recorded_interval_s`: what the recording says of its intervals, which holds unless `interval_s` is set.
 
     Raises:
         BadRequest: a policy, a setting or the size of DRAM cannot be.
@@ -170,7 +177,8 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
         machine = _machine(wanted, shared, trace.peak_units, page_bytes)
         policies = [make_policy(name, own[name]) for name in _names(wanted)]
         devices = read_devices(wanted.swap_devices) or (None,)
-        interval_s, cpu_seconds = shared.get("interval_s", INTERVAL_SECONDS), shared.get("cpu_seconds")
+        interval_s, interval_from = _interval(shared, recorded_interval_s)
+        cpu_seconds = shared.get("cpu_seconds")
 
         def run(policy: Policy) -> Run:
             outcome = replay(
@@ -203,11 +211,18 @@ def replay_all(trace: "SimulationTrace", page_bytes: int, wanted: Wanted) -> Rep
         peak_pages=trace.peak_units,
         page_bytes=page_bytes,
         interval_s=interval_s,
+        interval_from=interval_from,
         cpu_seconds=cpu_seconds,
         costs=costs,
         oracle_accesses=trace.oracle(machine.dram_pages),
         runs=runs,
     )
+
+
+def _interval(shared: Mapping[str, float], recorded_s: float | None) -> tuple[float, IntervalFrom]:
+    if "interval_s" in shared:
+        return shared["interval_s"], "set"
+    return (INTERVAL_SECONDS, "default") if recorded_s is None else (recorded_s, "recording")
 
 
 def _names(wanted: Wanted) -> list[PolicyName]:

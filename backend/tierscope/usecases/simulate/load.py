@@ -24,6 +24,7 @@ from tierscope.usecases.simulate.samples import ChosenSamples, choose_samples, r
 from tierscope.usecases.simulate.spec import StoredSpec
 
 MAX_UPLOAD_ROWS = 10_000_000
+NO_INTERVAL = f"The trace does not say how long its intervals are: {INTERVAL_SECONDS:g} s unless interval_s is set."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,13 @@ def _load_upload(body: bytes, spec: StoredSpec) -> Loaded:
             accesses=loads + stores,
         )
     )
-    notes = ("Every page and access of the trace counts; a page is resident from its first access to the end.",)
-    return Loaded((trace,), _whole_facts(trace, spec, "trace", notes), cut_bands(columns))
+    interval_s = recording.interval_seconds
+    notes = (
+        "Every page and access of the trace counts; a page is resident from its first access to the end.",
+        NO_INTERVAL if interval_s is None else f"Intervals of {interval_s:g} s, as the trace says.",
+    )
+    facts = _whole_facts(trace, spec, "trace", notes, interval_s=interval_s or INTERVAL_SECONDS)
+    return Loaded((trace,), facts, cut_bands(columns))
 
 
 def _load_workload(spec: StoredSpec) -> Loaded:
@@ -169,12 +175,19 @@ def _load_workload(spec: StoredSpec) -> Loaded:
     return Loaded((trace,), _whole_facts(trace, spec, None, notes), cut_bands(columns))
 
 
-def _whole_facts(trace: HostTrace, spec: StoredSpec, method: str | None, notes: tuple[str, ...]) -> Facts:
+def _whole_facts(
+    trace: HostTrace,
+    spec: StoredSpec,
+    method: str | None,
+    notes: tuple[str, ...],
+    *,
+    interval_s: float = INTERVAL_SECONDS,
+) -> Facts:
     return Facts(
         peak_bytes=float(trace.trace.peak_units * trace.page_bytes),
         pages=trace.trace.pages,
         intervals=trace.trace.intervals,
-        interval_s=INTERVAL_SECONDS,
+        interval_s=interval_s,
         sampled_ratio=None,
         n_hosts=1,
         n_samples=trace.trace.accesses,
