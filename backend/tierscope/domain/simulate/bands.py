@@ -52,8 +52,8 @@ def cut_bands(
         kinds += [KINDS[kind]] * n
     shape = (len(kinds), n_columns)
     at = np.maximum(columns.row_interval - lead_intervals, 0) // width
-    accesses = np.zeros(shape)
-    np.add.at(accesses, (band[columns.row_page], at), columns.row_accesses)
+    cell = band[columns.row_page] * n_columns + at
+    accesses = np.bincount(cell, weights=columns.row_accesses, minlength=shape[0] * shape[1]).reshape(shape)
     return Bands(
         tuple(kinds),
         tuple(sizes),
