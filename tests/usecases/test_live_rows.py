@@ -263,7 +263,7 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
             folded = fold_rows(host_id, [row for row in heat if row.method == method])
             assert folded is not None
             seen = read_sampled_pages(session, service_id, [host_id], method, lo, hi)[host_id]
-            assert seen_text(seen) == seen_text(SampledPages.of_series(folded)), "as the whole rows say"
+            assert repr(seen) == repr(SampledPages.of_series(folded)), "as the whole rows say"
         if not sums:
             continue
         found += [count_rows(session, service_id, lo, hi, [host_id])]
@@ -281,10 +281,6 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
         groups = [one for one in list_heat_groups(session, [service_id], lo, hi) if one.host_id == host_id]
         found += [sorted((one.method.backend, one.kind, one.tier, one.n_intervals) for one in groups)]
     return [str(one) for one in found]
-
-
-def seen_text(seen: SampledPages) -> str:
-    return str((seen.n_intervals, seen.kinds, seen.pages.tolist(), seen.is_resident.tolist()))
 
 
 def check(database: Database, story: Story) -> int:

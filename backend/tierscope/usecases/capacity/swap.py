@@ -13,7 +13,7 @@ PlanDevice = Literal["as_found", "block", "zns", "zram"]
 LOSS_TARGET = 0.01
 """Of advice on swap where a plan names none."""
 MOST_JUDGED = 20
-"""Services that a plan asks advice for, the largest ones: each takes most of a second."""
+"""Services that a plan asks advice for, the largest ones: each takes tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)

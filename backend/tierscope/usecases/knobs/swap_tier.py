@@ -199,9 +199,8 @@ class SwapTierReads:
             prices = [_price(session, item) for item in ("dram", "ssd")]
             behind = [_media_price(session), _price(session, "cxl_controller")]
             device, why_device = (device, "as asked for") if device else _drive(session, hosts, window)
-        curve = next(iter(revisit.curves), None)
         missing = None if revisit.missing is None else revisit.missing.reason
-        memory, reason = _cold_memory(cold, curve, revisit.interval_seconds, missing)
+        memory, reason = _cold_memory(cold, next(iter(revisit.curves), None), revisit.interval_seconds, missing)
         busy = float(max(len(hosts), 1)) if cores is None else cores
         prices += behind
         assumptions = _assumptions(device, why_device, cores, busy, prices)
