@@ -113,8 +113,8 @@ recording takes 80 s. Regimes with fewer than four recordings have none.
 Replayed as a user's trace by 20 s, shares are held about as often as they should be; the intervals of replays with all
 that is known of the kernel are too narrow, and were not widened for it. They would hold 80 % if both halves were alike,
 but the names that the rule splits by put 11 of the 36 recordings of the NVDIMM layout and none of the two of the CXL
-layout into the half that intervals are made on. A user's moves are nowhere claimed where pages move: at best every
-second recording is within a factor of two, for which a trace lacks the scanner's work and the cost of a demotion.
+layout into the half that intervals are made on. A user's moves are nowhere claimed where pages move: at best 12
+of 21 recordings are within a factor of two, for which a trace lacks the scanner's work and the cost of a demotion.
 
 """
 

@@ -10,6 +10,10 @@ SLACK_RATIO = 0.05
 WATERMARK_SCALE_FACTOR = 10
 """Kernel default of `vm.watermark_scale_factor`, in ten-thousandths of a zone."""
 FAST_PATH_BYTES = 1 << 30
+SCAN_PERIOD_MIN_S, SCAN_PERIOD_MAX_S = 1.0, 60.0
+"""Kernel defaults of `scan_period_min_ms` and `scan_period_max_ms`: the least and most that a pass takes."""
+SCAN_MOST_MIB_PER_S = 2560
+"""`MAX_SCAN_WINDOW`: `task_scan_min` lets no pass be faster."""
 SCAN_PASS_GROWTH = 2.0
 """`update_task_scan_period` doubles the period where no fault was counted, and in tiering mode those on the slower tier
 are not (`task_numa_fault`). Where all that were are local, it adds three tenths."""
@@ -23,9 +27,9 @@ class Machine:
     `sampled_ratio`: share of a machine's pages that the trace has. What the kernel holds in absolute numbers (rates and
     sizes of a whole machine) is as much smaller. `zone_watermarks`: low, high and promo in pages as the host's
     /proc/zoneinfo has them; None takes them from the scale factor. `scan_pass_s`: seconds in which the kernel's scanner
-    comes to every page once, in pieces of `scan_size_mb` (of 2^20 bytes); None is once in every interval. Up to
-    `scan_pass_max_s` it takes `scan_pass_growth` times as long after each pass in which pages were promoted; None keeps
-    its pace.
+    comes to every page once, in pieces of `scan_size_mb` (of 2^20 bytes); None is as the kernel begins and adapts it.
+    Up to `scan_pass_max_s` it takes `scan_pass_growth` times as long after each pass in which pages were promoted; None
+    keeps the pace that was said.
     `demotion_page_s`, `demotion_unit_s`: what a demotion takes of kswapd's time, for the page and for each base page.
     `look_s`: what a look at a page takes, where the policy's `lru` looks at pages. `slow_zone_watermarks`: low and high
     of the slower tier; where no more than low is free, files there are dropped up to high. `kernel_page_ratio`: pages
@@ -92,6 +96,18 @@ class Machine:
             return self.zone_watermarks
         step = self.dram_pages * self.watermark_scale_factor / 10_000
         return int(2 * step), int(3 * step), int(4 * step)
+
+    def scan_passes_s(self, period_max_s: float = SCAN_PERIOD_MAX_S) -> tuple[float, float]:
+        """Seconds of the scanner's first pass and of its longest: as said, or as for one process with all this memory.
+
+        `task_scan_min` and `task_scan_max` (kernel/sched/fair.c): all of a process in `scan_period_min_ms` to
+        `scan_period_max_ms`, and no more than 2,560 MiB a second.
+        """
+        if self.scan_pass_s is not None:
+            return self.scan_pass_s, max(self.scan_pass_max_s or self.scan_pass_s, self.scan_pass_s)
+        memory_mib = (self.dram_pages + self.slow_pages) * self.page_bytes / self.sampled_ratio / MIB
+        first_s = max(SCAN_PERIOD_MIN_S, memory_mib / SCAN_MOST_MIB_PER_S)
+        return first_s, max(self.scan_pass_max_s or period_max_s, first_s)
 
     @property
     def scan_size_pages(self) -> int:

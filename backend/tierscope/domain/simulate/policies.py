@@ -172,6 +172,11 @@ class Policy:
         """What the compiled loop needs, in its own units: pages and seconds."""
         of = self.settings.get
         low, high, promo = machine.watermarks
+        period_max_s = of(_THRESHOLD_PERIOD.name, _THRESHOLD_PERIOD.default) / 1000
+        first_pass, longest_pass = (one / interval_s for one in machine.scan_passes_s(period_max_s))
+        if machine.scan_pass_s is None:
+            # Accesses are known by intervals: what is armed twice in one tells no more.
+            first_pass, longest_pass = max(first_pass, 1.0), max(longest_pass, 1.0)
         return {
             "interval_s": interval_s,
             "dram_units": machine.dram_pages,
@@ -190,9 +195,9 @@ class Policy:
             "free_fast_path_units": machine.fast_path_pages,
             "allocation_demotes": of("allocation_demotes", 0),
             "promotion_needs_free": of("promotion_needs_free", 0),
-            "threshold_intervals": max(round(of(_THRESHOLD_PERIOD.name, 60_000) / 1000 / interval_s), 1),
-            "scan_pass_intervals": (machine.scan_pass_s or interval_s) / interval_s,
-            "scan_longest_pass_intervals": (machine.scan_pass_max_s or machine.scan_pass_s or interval_s) / interval_s,
+            "threshold_intervals": max(round(period_max_s / interval_s), 1),
+            "scan_pass_intervals": first_pass,
+            "scan_longest_pass_intervals": longest_pass,
             "scan_pass_growth": machine.scan_pass_growth,
             "scan_size_pages": machine.scan_size_pages,
             "continuous_kswapd": of("continuous_kswapd", 0),

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint32]
 
 INTERVAL_SECONDS = 60.0
-"""Every page is scanned once an interval, which is what the kernel's default period does in a minute."""
+"""The kernel's scanner comes to every page once in such an interval at least."""
 SWAP_FAULT_SECONDS = 80e-6
 DRAM, SLOW, AWAY = 0, 1, 2
 

@@ -25,9 +25,9 @@ WARM_UP = "warm_up_intervals"
 MACHINE_SETTINGS = (
     Setting(WATERMARK, 10, 0, 2500, "ten-thousandths of DRAM", "kernel"),
     Setting("swap_pages", 0, 0, 1e12, "base pages", "A no swap unless the policy is about it"),
-    Setting("scan_pass_s", 60, 0.001, 86_400, "s", "A all pages once in an interval, unless set"),
+    Setting("scan_pass_s", 60, 0.001, 86_400, "s", "kernel: from 1 s up to scan_period_max_ms, unless set"),
     Setting("scan_size_mb", 256, 1, 1e6, "MiB", "kernel; pages that the scanner comes to at once"),
-    Setting("interval_s", 60, 0.001, 86_400, "s", "kernel: one scan of all pages in each interval"),
+    Setting("interval_s", 60, 0.001, 86_400, "s", "A of the trace; at most one pass of the scanner, unless set"),
     Setting(WARM_UP, 0, 0, 100_000, "intervals", "A not counted in totals; 10 for page samples of services"),
 )
 _COST_RANGES = {"exposed_ratio": (1.0, "ratio")}
