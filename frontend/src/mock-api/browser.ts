@@ -1,6 +1,5 @@
 /** What jsdom lacks of a browser and the components need. */
 import { cleanup, configure, prettyDOM } from '@testing-library/react'
-import * as React from 'react'
 import { afterEach, vi } from 'vitest'
 
 // Files share the modules of the app, so that what stands in for one is the same for all of them.
@@ -17,13 +16,6 @@ afterEach(() => {
 
 // Long enough for a busy machine: a spec fails on what it sees, not on how fast it sees it.
 configure({ asyncUtilTimeout: 20_000, getElementError: describeWhenRead })
-// React would note for each element the stack that made it, up to 10,000 a second: a seventh of what specs take. Without
-// that its warnings still name the components.
-Object.defineProperty(
-  Reflect.get(React, '__CLIENT_INTERNALS_DO_NOT_USE_OR_WARN_USERS_THEY_CANNOT_UPGRADE') as object,
-  'recentlyCreatedOwnerStacks',
-  { get: () => 10_000, set: () => undefined, configurable: true },
-)
 window.matchMedia = (query: string) => ({
   matches: false,
   media: query,
