@@ -21,6 +21,7 @@ from e2e.page_visits import Visits, chart_types, look_at, watched_context
 from e2e.test_demo_pages import service_id
 from e2e.test_headlines import newest_hour
 from e2e.told import Said, Told, contradictions
+from fixtures.elsewhere import long
 
 # A link as the page makes it when a price is confirmed: without one it draws no cost.
 PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
@@ -110,31 +111,38 @@ def look_at_mocked(page: Page, demo_url: str, directory: Path, found: Visits) ->
         page.unroute_all(behavior="ignoreErrors")
 
 
+@long
 def test_all_pages_come_to_rest(visits: Visits) -> None:
     assert visits.unsettled == []
 
 
+@long
 def test_every_type_of_chart_is_drawn(visits: Visits) -> None:
     assert chart_types() - visits.drawn == set()
 
 
+@long
 def test_the_policy_refuses_nothing_that_a_page_does(visits: Visits) -> None:
     assert visits.refused == []
 
 
+@long
 def test_no_page_logs_an_error(visits: Visits) -> None:
     assert visits.logged == []
 
 
+@long
 def test_no_page_is_unreadable_in_its_theme(visits: Visits) -> None:
     assert visits.unreadable == [], "\n".join(visits.unreadable)
 
 
+@long
 def test_no_two_pages_tell_one_thing_differently(visits: Visits) -> None:
     apart = contradictions(visits.told, visits.told_again)
     assert not apart, "\n".join(apart[:20])
 
 
+@long
 @pytest.mark.parametrize("kind", LEAST_SHARED)
 def test_pages_share_enough_to_be_held_against_each_other(visits: Visits, kind: str) -> None:
     shared = [said for said in visits.told.shared() if said[0] == kind]

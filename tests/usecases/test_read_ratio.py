@@ -188,6 +188,7 @@ def test_memory_stalls_and_latencies_of_other_hosts_narrow_the_range(histories: 
     assert "ab_test" in {step.what for step in after.next_steps}
 
 
+@long
 def test_inventories_are_taken_apart_once_and_new_ones_change_the_answer(histories: Histories) -> None:
     database, hosts = histories.copy(send_history, days=2, memory_bytes=(64 * GIB, 128 * GIB, 128 * GIB))
     memory = KnownMemory()
@@ -279,7 +280,7 @@ def test_ratio_objectives_and_interleave_say_the_same_of_what_limits_memory(
     [
         ({"hosts": 2}, "provisional", {"hosts"}),
         ({"hosts": 1, "days": 1}, "provisional", {"hosts", "time"}),
-        ({"days": 6}, "provisional", {"time"}),
+        pytest.param({"days": 6}, "provisional", {"time"}, marks=long),
         ({"intervals": 12, "hosts": 1, "days": 1}, "early", {"hosts", "time"}),
     ],
 )
@@ -309,6 +310,7 @@ def test_ten_minutes_of_one_host_are_answered_for_this_host(histories: Histories
     assert view.scope.startswith("10 minutes")
 
 
+@long
 def test_each_kind_of_host_has_its_own_answer(histories: Histories) -> None:
     database, _ = histories.copy(send_history, hosts=5, memory_bytes=(64 * GIB, 128 * GIB))
     view = read(database)

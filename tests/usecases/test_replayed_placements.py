@@ -44,6 +44,7 @@ def shares(view: Ratio) -> list[float]:
     return [candidate.share_on_slow.value or 0.0 for candidate in view.candidates]
 
 
+@long
 def test_the_share_is_that_of_the_hosts_own_policy_with_the_best_static_one_beside(histories: Histories) -> None:
     database, _ = histories.copy(send_history, knobs=TPP)
     before = read(database)

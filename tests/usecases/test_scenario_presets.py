@@ -101,6 +101,7 @@ def test_hosts_of_a_kind_are_one_group_once_a_worker_has_summed_them(histories: 
     assert together == alone
 
 
+@long
 def test_another_share_than_the_advised_one_is_taken_as_asked(histories: Histories) -> None:
     database, _ = histories.copy(send_history, days=1, memory_bytes=(64 * GIB,))
     found = read(database, service_id(database), dram_ratio=0.25)
