@@ -292,8 +292,9 @@ def test_an_export_without_a_node_says_so_and_is_not_complete(
     template: Template, fleet: Database, tmp_path: Path
 ) -> None:
     made = populate(fleet, n_hosts=2)
-    yesterday = str((utc_now() - timedelta(days=1)).date())
-    words = ("--from", yesterday, "--to", yesterday, "--json")
+    # Complete at any hour, which yesterday is not in the first hours of a day.
+    earlier = str((utc_now() - timedelta(days=2)).date())
+    words = ("--from", earlier, "--to", earlier, "--json")
     env = {**os.environ, "TIERSCOPE_TOKEN": made.token}
 
     def export(*addressed: str) -> tuple[dict[str, Any], set[tuple[str, bool]], str]:
