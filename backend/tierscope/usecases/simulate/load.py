@@ -161,7 +161,7 @@ def _load_upload(body: bytes, spec: StoredSpec) -> Loaded:
     interval_s = recording.interval_seconds
     notes = (
         "Every page and access of the trace counts; a page is resident from its first access to the end.",
-        NO_INTERVAL if interval_s is None else f"Intervals of {interval_s:g} s, as the trace says.",
+        NO_INTERVAL if interval_s is None else f"The trace says that its intervals take {interval_s:g} s.",
     )
     facts = _whole_facts(trace, spec, "trace", notes, interval_s=interval_s or INTERVAL_SECONDS)
     return Loaded((trace,), facts, cut_bands(columns))

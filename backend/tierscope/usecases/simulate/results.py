@@ -135,7 +135,7 @@ def make_results(row: SweepRow, runs: Sequence[RunRow]) -> SweepResults:
         peak_bytes=facts.peak_bytes if facts else None,
         pages=facts.pages if facts else None,
         intervals=facts.intervals if facts else None,
-        interval_seconds=facts.interval_s if facts else None,
+        interval_seconds=spec.conditions(facts.interval_s).interval_s if facts else None,
         sampled_ratio=facts.sampled_ratio if facts else None,
         n_hosts=facts.n_hosts if facts else None,
         window=spec.source.window,
