@@ -79,7 +79,7 @@ export function frontierFigure(results: Shown, chosenRun: string | undefined, th
         x: line.map((point) => point.cost_ratio * 100),
         y: line.map((point) => point.loss * 100),
         hoverinfo: 'skip',
-        line: { color: theme.accent, width: 1.5, shape: 'hv' },
+        line: { color: theme.dimmed, width: 1.5, shape: 'hv' },
       },
       ...points,
     ],
