@@ -90,9 +90,10 @@ A replay is as above, by the second, with these differences. *Taken from the rec
 armed between two snapshots (`numa_pte_updates`, a count of its work, not of moves or faults), the lists of the kernel
 (`lru_gen/enabled`), the watermarks of the slower node, whether all of it is `ZONE_MOVABLE`, so that page tables
 need DRAM, and in place of which huge pages base pages came (`thp_fault_fallback`). *Chosen on the first half*: of five
-pairs, 350 us for the emulated kswapd to demote 4 KiB, and 80 us for a look at a page; of three ways, that a scanner
-which rests for longer than a step of the recording arms its pages in the last second of the step, and one that does not
-arms them evenly. Both stayed as they were when faults came to be timed one by one. A kernel that took both nodes for
+pairs, 350 us for the emulated kswapd to demote 4 KiB, and 80 us for a look at a page; of five ways, that a scanner
+which rests for longer than a step of the recording arms its pages in that second of the step in which the load did
+least, for their faults hold it up, and one that does not arms them evenly. The pair stayed as it was when faults came
+to be timed one by one. A kernel that took both nodes for
 one tier is replayed as first touch.
 
 Replayed / kernel, mean and half the range of seeds 1 to 3, each with the order of hot pages drawn anew. Moves pass
@@ -110,10 +111,10 @@ watermarks that were set, intervals of so many seconds, no count of the scanner'
 are claimed where 80 % are within a factor of two. Longer intervals than 20 s have the widths of 20 s: the load of a
 recording takes 80 s. Regimes with fewer than four recordings have none.
 
-Replayed as a user's trace by 20 s, shares are held about as often as they should be; the intervals of replays with all
-that is known of the kernel are too narrow, and were not widened for it. They would hold 80 % if both halves were alike,
-but the names that the rule splits by put 11 of the 36 recordings of the NVDIMM layout and none of the two of the CXL
-layout into the half that intervals are made on. A user's moves are nowhere claimed where pages move: at best 12
+Shares are held about as often as they should be, but by the second as a user's trace less often, and so are claimed
+moves: these intervals were not widened for it. They would hold 80 % if both halves were alike, but the names that the
+rule splits by put 11 of the 36 recordings of the NVDIMM layout and none of the two of the CXL layout into the half that
+intervals are made on. A user's moves are nowhere claimed where pages move: at best 12
 of 21 recordings are within a factor of two, for which a trace lacks the scanner's work and the cost of a demotion.
 
 """

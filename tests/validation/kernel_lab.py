@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -209,8 +210,8 @@ def _list_settings(reclaim: Reclaim | None) -> dict[str, float]:
 def armed_pages(recording: Recording, one_in: int) -> list[int]:
     """Pages that the scanner armed in each second of the replay.
 
-    One that rests longer than the time between two snapshots armed its pages at once: in the second before the later
-    one. One that does not armed them evenly between the two.
+    One that rests longer than the time between two snapshots armed its pages at once: in that second between them in
+    which the load did least, for the faults of these pages hold it up. One that does not armed them evenly.
     """
     if recording.reclaim is None:
         return []
@@ -218,12 +219,28 @@ def armed_pages(recording: Recording, one_in: int) -> list[int]:
     seconds = begin + int(_seconds(recording)[-1]) + 1
     edges = recording.log[0].at - 1 - begin + np.arange(seconds + 1)
     times, counts = (np.array(column) for column in zip(*recording.reclaim.armed, strict=True))
+    total = np.interp(edges, times, counts)
     if _scan_period_max_s(recording) > np.diff(times).max(initial=0):
-        times, counts = np.repeat(times, 2)[1:], np.repeat(counts, 2)[:-1]
-        times[1::2] -= 1
-    total = np.rint(np.interp(edges, times, counts) / one_in).astype(np.int64)
-    found: list[int] = np.diff(total, prepend=0)[1:].tolist()
+        places = _slowest_seconds(recording, times - edges[0], begin, seconds)
+        total = np.concatenate([[0.0], np.cumsum(np.bincount(places, weights=np.diff(counts), minlength=seconds))])
+        total = total[: seconds + 1]
+    found: list[int] = np.diff(np.rint(total / one_in).astype(np.int64)).tolist()
     return found
+
+
+def _slowest_seconds(recording: Recording, times: Floats, begin: int, seconds: int) -> Ints:
+    """The second of the replay with the fewest accesses of the load, for each stretch between two of these times.
+
+    Those of the fill are not counted: it takes the last of such a stretch.
+    """
+    accesses = np.full(seconds, np.inf)
+    accesses[begin + _seconds(recording)] = [row.accesses for row in recording.log]
+    ends = np.clip(np.floor(times), 0, seconds - 1).astype(np.int64)
+    found = []
+    for first, last in pairwise(ends.tolist()):
+        inside = accesses[first : last + 1]
+        found.append(first + int(np.argmin(inside)) if np.isfinite(inside).any() else last)
+    return np.array(found, np.int64)
 
 
 def _part(pages: int | None, one_in: int) -> int | None:
