@@ -56,45 +56,52 @@ class FoldedStrata:
     history: int
 
 
+class _Cells:
+    """Places of strata in t intervals of g groups, and sums over those of one place."""
+
+    def __init__(self, strata: Strata) -> None:
+        self._strata = strata
+        self.groups, column = _label(strata)
+        self._shape = (strata.n_intervals, len(self.groups))
+        self._cell = strata.interval * len(self.groups) + column
+        self._alone = bool(np.bincount(self._cell, minlength=1).max(initial=0) <= 1)
+
+    def sum(self, values: Ints) -> Ints:
+        """Values of strata [n] or [n, width] as [t, g] or [t, g, width]."""
+        out = np.zeros((self._shape[0] * self._shape[1], *values.shape[1:]), np.int64)
+        if self._alone:
+            out[self._cell] = values
+        else:
+            np.add.at(out, self._cell, values)
+        return out.reshape(*self._shape, *values.shape[1:])
+
+    def sample(self, name: str) -> Ints:
+        """A column of sampled pages as [t, g]: a stratum that shows all pages makes those of its place all pages."""
+        resident, pages = self._strata.column("resident_bytes"), self._strata.column(name)
+        return combine_sampled(resident, pages, self._cell, self._shape[0] * self._shape[1]).reshape(self._shape)
+
+
 def fold_strata(strata: Strata) -> FoldedStrata:
     """Fold by group, with memory behind a missing interval filed as unknown."""
-    groups, column = _label(strata)
-    shape = (strata.n_intervals, len(groups))
-    cell = strata.interval * len(groups) + column
-    alone = bool(np.bincount(cell, minlength=1).max(initial=0) <= 1)
-
-    def place_sum(values: Ints) -> Ints:
-        out = np.zeros((shape[0] * shape[1], *values.shape[1:]), np.int64)
-        if alone:
-            out[cell] = values
-        else:
-            np.add.at(out, cell, values)
-        return out.reshape(*shape, *values.shape[1:])
-
+    cells = _Cells(strata)
     validity = strata.column("validity").view(np.uint64)
     age, never = file_partial(strata.column("age_bytes"), strata.column("never_bytes"), validity)
     summed = {name: strata.column(name) for name in FOLDED_COLUMNS} | {"age_bytes": age, "never_bytes": never}
-    folded = Folded(**{field: place_sum(summed[name]) for name, (field, _) in FOLDED_COLUMNS.items()})
+    folded = Folded(**{field: cells.sum(summed[name]) for name, (field, _) in FOLDED_COLUMNS.items()})
     beside: dict[str, Ints] = {}
     for name, told in BESIDE_COLUMNS.items():
         if told.rule == "sample":
-            pages = combine_sampled(strata.column("resident_bytes"), strata.column(name), cell, shape[0] * shape[1])
-            beside[told.sums[0]] = pages.reshape(shape)
+            beside[told.sums[0]] = cells.sample(name)
         else:
-            beside |= zip(told.sums, map(place_sum, _RULES[told.rule](strata, name)), strict=True)
+            beside |= zip(told.sums, map(cells.sum, _RULES[told.rule](strata, name)), strict=True)
     history = min(int(valid_run(validity).max(initial=0)), HISTORY_BITS // strata.bits_per_interval)
-    return FoldedStrata(groups, folded, Beside(beside), history)
+    return FoldedStrata(cells.groups, folded, Beside(beside), history)
 
 
-def fold_sampled(strata: Strata) -> tuple[tuple[Group, ...], Ints, Ints]:
+def fold_sampled_pages(strata: Strata) -> tuple[tuple[Group, ...], Ints, Ints]:
     """Resident bytes and sampled pages [t, g] as `fold_strata` has them, of strata that may lack all other columns."""
-    groups, column = _label(strata)
-    shape = (strata.n_intervals, len(groups))
-    cell = strata.interval * len(groups) + column
-    resident = np.zeros(shape[0] * shape[1], np.int64)
-    np.add.at(resident, cell, strata.column("resident_bytes"))
-    pages = combine_sampled(strata.column("resident_bytes"), strata.column("sampled_pages"), cell, shape[0] * shape[1])
-    return groups, resident.reshape(shape), pages.reshape(shape)
+    cells = _Cells(strata)
+    return cells.groups, cells.sum(strata.column("resident_bytes")), cells.sample("sampled_pages")
 
 
 def _part(strata: Strata, name: str) -> tuple[Ints, Ints]:

@@ -6,24 +6,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.folding import MISSING, Strata, fold_sampled
-from tierscope.domain.heat.rows import KINDS, HeatSeries
+from tierscope.domain.heat.folding import fold_sampled_pages
+from tierscope.domain.heat.rows import KINDS, HeatSeries, join_strata
 
 Ints = npt.NDArray[np.int64]
+
+COLUMNS = ("kinds", "page_sizes", "resident_bytes", "sampled_pages")
+"""Columns of stored intervals that tell it, beside tiers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledRow:
-    """One interval of a service on a host, n strata: page kinds, page sizes, tiers, resident bytes and sampled pages.
+    """One interval of a service on a host, n strata: page kinds, page sizes, tiers, resident bytes, sampled pages.
 
-    `pages` None where every resident page was looked at.
+    `sampled_pages` None where every resident page was looked at.
     """
 
     kinds: Ints
     page_sizes: Ints
     tiers: tuple[str, ...]
     resident_bytes: Ints
-    pages: Ints | None
+    sampled_pages: Ints | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +55,7 @@ class SampledPages:
     def of_rows(cls, rows: Mapping[int, SampledRow]) -> "SampledPages":
         """Of single intervals by their end, one at least: what `fold_rows` makes of them."""
         some = [rows[end_us] for end_us in sorted(rows)]
-        pages = [np.full(len(row.kinds), MISSING["sampled_pages"]) if row.pages is None else row.pages for row in some]
-        strata = Strata(
-            n_intervals=len(some),
-            interval=np.repeat(np.arange(len(some)), [len(row.kinds) for row in some]),
-            tiers=[tier for row in some for tier in row.tiers],
-            columns={
-                "kinds": np.concatenate([row.kinds for row in some]),
-                "page_sizes": np.concatenate([row.page_sizes for row in some]),
-                "resident_bytes": np.concatenate([row.resident_bytes for row in some]),
-                "sampled_pages": np.concatenate(pages),
-            },
-            bits_per_interval=1,
-        )
-        groups, resident, sampled = fold_sampled(strata)
+        groups, resident, sampled = fold_sampled_pages(join_strata(some, COLUMNS, bits_per_interval=1))
         kinds = tuple(KINDS[kind] for kind, _, _ in groups)
         return cls(len(some), kinds, sampled.sum(axis=0), np.asarray(resident.any(axis=0)))
 

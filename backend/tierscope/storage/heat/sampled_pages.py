@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.heat.rows import Method
-from tierscope.domain.heat.sampled_pages import SampledPages, SampledRow
+from tierscope.domain.heat.sampled_pages import COLUMNS, SampledPages, SampledRow
 from tierscope.storage.base.binary import (
     copy_out,
     parse_int,
@@ -20,8 +20,6 @@ from tierscope.storage.base.binary import (
 from tierscope.storage.heat.rows import Stretch, read_older_columns, split_rows
 
 Ints = npt.NDArray[np.int64]
-
-_COLUMNS = ("kinds", "page_sizes", "resident_bytes", "sampled_pages")
 
 
 def read_sampled_pages(
@@ -42,9 +40,9 @@ def read_sampled_pages(
 def _older(
     session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, stretch: Stretch
 ) -> Iterator[tuple[int, int, SampledRow]]:
-    packed = read_older_columns(session, host_ids, stretch, _COLUMNS, service_id=service_id, backends=[method.backend])
+    packed = read_older_columns(session, host_ids, stretch, COLUMNS, service_id=service_id, backends=[method.backend])
     for host_id, measured, columns in packed:
-        kinds, sizes, resident, pages = (columns.values[name] for name in _COLUMNS)
+        kinds, sizes, resident, pages = (columns.values[name] for name in COLUMNS)
         if measured != method or kinds is None or sizes is None or resident is None:
             continue
         tiers = tuple(columns.tiers)

@@ -120,8 +120,9 @@ class ObjectiveReads:
 
 
 def _sampled_pages(known: _Known) -> Mapping[str, float]:
-    heat = {} if known.gap_method is None else known.heat.get(known.gap_method, {})
-    return {} if known.gap_method is None else count_pages(map(SampledPages.of_series, heat.values()))
+    if known.gap_method is None:
+        return {}
+    return count_pages(map(SampledPages.of_series, known.heat.get(known.gap_method, {}).values()))
 
 
 def _step_s(blocks: Sequence[GapBlock]) -> float:
