@@ -223,7 +223,6 @@ def armed_pages(recording: Recording, one_in: int) -> list[int]:
     if _scan_period_max_s(recording) > np.diff(times).max(initial=0):
         places = _slowest_seconds(recording, times - edges[0], begin, seconds)
         total = np.concatenate([[0.0], np.cumsum(np.bincount(places, weights=np.diff(counts), minlength=seconds))])
-        total = total[: seconds + 1]
     found: list[int] = np.diff(np.rint(total / one_in).astype(np.int64)).tolist()
     return found
 

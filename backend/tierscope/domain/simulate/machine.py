@@ -10,8 +10,8 @@ SLACK_RATIO = 0.05
 WATERMARK_SCALE_FACTOR = 10
 """Kernel default of `vm.watermark_scale_factor`, in ten-thousandths of a zone."""
 FAST_PATH_BYTES = 1 << 30
-SCAN_PERIOD_MIN_S, SCAN_PERIOD_MAX_S = 1.0, 60.0
-"""Kernel defaults of `scan_period_min_ms` and `scan_period_max_ms`: the least and most that a pass takes."""
+SCAN_PERIOD_MIN_S = 1.0
+"""Kernel default of `scan_period_min_ms`: the least that a pass takes."""
 SCAN_MOST_MIB_PER_S = 2560
 """`MAX_SCAN_WINDOW`: `task_scan_min` lets no pass be faster."""
 SCAN_PASS_GROWTH = 2.0
@@ -97,16 +97,17 @@ class Machine:
         step = self.dram_pages * self.watermark_scale_factor / 10_000
         return int(2 * step), int(3 * step), int(4 * step)
 
-    def scan_passes_s(self, period_max_s: float = SCAN_PERIOD_MAX_S) -> tuple[float, float]:
+    def scan_passes_s(self, interval_s: float, period_max_s: float) -> tuple[float, float]:
         """Seconds of the scanner's first pass and of its longest: as said, or as for one process with all this memory.
 
         `task_scan_min` and `task_scan_max` (kernel/sched/fair.c): all of a process in `scan_period_min_ms` to
-        `scan_period_max_ms`, and no more than 2,560 MiB a second.
+        `scan_period_max_ms`, and no more than 2,560 MiB a second. An interval at least: accesses are known by
+        intervals, and what is armed twice in one tells no more.
         """
         if self.scan_pass_s is not None:
-            return self.scan_pass_s, max(self.scan_pass_max_s or self.scan_pass_s, self.scan_pass_s)
+            return self.scan_pass_s, self.scan_pass_max_s or self.scan_pass_s
         memory_mib = (self.dram_pages + self.slow_pages) * self.page_bytes / self.sampled_ratio / MIB
-        first_s = max(SCAN_PERIOD_MIN_S, memory_mib / SCAN_MOST_MIB_PER_S)
+        first_s = max(SCAN_PERIOD_MIN_S, memory_mib / SCAN_MOST_MIB_PER_S, interval_s)
         return first_s, max(self.scan_pass_max_s or period_max_s, first_s)
 
     @property

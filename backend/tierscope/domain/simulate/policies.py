@@ -173,10 +173,7 @@ class Policy:
         of = self.settings.get
         low, high, promo = machine.watermarks
         period_max_s = of(_THRESHOLD_PERIOD.name, _THRESHOLD_PERIOD.default) / 1000
-        first_pass, longest_pass = (one / interval_s for one in machine.scan_passes_s(period_max_s))
-        if machine.scan_pass_s is None:
-            # Accesses are known by intervals: what is armed twice in one tells no more.
-            first_pass, longest_pass = max(first_pass, 1.0), max(longest_pass, 1.0)
+        first_pass, longest_pass = (one / interval_s for one in machine.scan_passes_s(interval_s, period_max_s))
         return {
             "interval_s": interval_s,
             "dram_units": machine.dram_pages,
