@@ -1,8 +1,9 @@
 """Run the Python tests at the times of a day and a year at which programs err, in random order, on a busy machine.
 
-python tests/soak.py [ROUND...] [--seed N] [--pytest ARGUMENTS]
+python tests/soak.py [ROUND...] [--seed N] [--no-burners] [--pytest ARGUMENTS]
 
-All programs of a round tell its time by libfaketime; downloads are over before. Two processes keep both cores busy.
+All programs of a round tell its time by libfaketime; downloads are over before. Two processes keep both cores busy;
+where rounds run beside each other, each in a clone of its own, `--no-burners` leaves that to them.
 Clocks that stand still for a module stand within seconds of an edge: the round's, or that of a ten-minute bucket.
 The exit status is 1 where a round has failed; its log is in .build/logs/soak.
 """
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,7 +84,7 @@ def busy_cores() -> Iterator[None]:
             burner.wait()
 
 
-def play(name: str, seed: int, arguments: list[str], folder: Path) -> int:
+def play(name: str, seed: int, arguments: list[str], folder: Path, *, burns: bool) -> int:
     """Run the tests in one round; return pytest's exit status. `folder` is where all accounts read the time."""
     chosen = ROUNDS[name]
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,8 @@ def play(name: str, seed: int, arguments: list[str], folder: Path) -> int:
         *arguments,
     ]
     sys.stdout.write(f"soak: {name}: {chosen.what}, {chosen.begins:%Y-%m-%d %H:%M} UTC, order by seed {seed}\n")
-    with busy_cores(), (LOGS / f"{name}.log").open("w", encoding="utf-8") as log:
+    load = busy_cores() if burns else nullcontext()
+    with load, (LOGS / f"{name}.log").open("w", encoding="utf-8") as log:
         running = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -118,6 +120,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounds", nargs="*", metavar="ROUND", help=f"some of {', '.join(ROUNDS)}; all by default")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="of the order; drawn by default")
+    parser.add_argument(
+        "--no-burners",
+        action="store_true",
+        help="leave it to other programs, such as another round, to keep cores busy",
+    )
     parser.add_argument("--pytest", default="", help="arguments of pytest, such as tests/usecases")
     chosen = parser.parse_args()
     if unknown := set(chosen.rounds) - ROUNDS.keys():
@@ -129,7 +136,7 @@ def main() -> int:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="tsc-soak-", dir="/tmp") as folder:
             Path(folder).chmod(0o755)
-            status = play(name, chosen.seed, chosen.pytest.split(), Path(folder))
+            status = play(name, chosen.seed, chosen.pytest.split(), Path(folder), burns=not chosen.no_burners)
         outcome = "passed" if status == 0 else f"FAILED with status {status}"
         ended[name] = f"{outcome} in {time.monotonic() - begin:.0f} s"
         sys.stdout.write(f"soak: {name}: {ended[name]}\n")
