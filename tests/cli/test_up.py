@@ -57,7 +57,7 @@ def test_all_components_are_healthy_and_the_api_answers(running: Tierscope) -> N
 
 def test_a_second_up_says_that_it_already_runs(running: Tierscope) -> None:
     assert "already running" in running.run(*UP)
-    assert running.status()["url"] in running.run("up", "--detach")
+    assert running.status("--wait", "300")["url"] in running.run("up", "--detach")
 
 
 def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None:
