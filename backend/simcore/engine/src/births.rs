@@ -15,12 +15,12 @@ impl State<'_> {
         let left_s = self.params.interval_s - each_s * born.len() as f64;
         for page in born {
             self.run_kswapd(each_s, false);
-            self.pages[page as usize].last = self.now;
+            self.pages[page as usize].set_last(self.now);
             self.out.born += self.trace.size(page);
             if let Some(tier) = self.find_room(page) {
                 self.place(page, tier);
             } else {
-                self.pages[page as usize].tier = Tier::Nowhere;
+                self.pages[page as usize].set_tier(Tier::Nowhere);
                 self.nowhere_units += self.trace.size(page);
                 self.out.failed_allocations += self.trace.size(page);
             }

@@ -101,13 +101,14 @@ impl State<'_> {
         let mut before: Option<Victim> = None;
         for &victim in victims {
             let state = &mut self.pages[victim.page as usize];
-            state.tier = Tier::Slow;
+            state.set_tier(Tier::Slow);
+            let demoted = std::mem::replace(&mut self.demoted[victim.page as usize], self.now);
             self.lowered.push(Lowered {
                 victim,
                 before: *state,
+                demoted,
             });
-            state.flags &= !ACTIVE;
-            state.demoted = self.now;
+            state.clear(ACTIVE);
             self.inactive.mark(victim.interval, victim.place as usize);
             // Victims of an interval come in order: its first one puts the search back far enough.
             if before.is_none_or(|before| {
@@ -182,7 +183,7 @@ impl State<'_> {
 
     /// A page that the kernel's lists named.
     pub(crate) fn victim_of(&self, page: u32) -> Victim {
-        let interval = self.pages[page as usize].last;
+        let interval = self.pages[page as usize].last();
         Victim {
             page,
             interval,
@@ -213,13 +214,14 @@ impl State<'_> {
         let (page, units) = (victim.page, self.trace.size(victim.page));
         self.shift(page, Tier::Dram, Tier::Slow);
         let state = &mut self.pages[page as usize];
+        let demoted = std::mem::replace(&mut self.demoted[page as usize], self.now);
         self.lowered.push(Lowered {
             victim,
             before: *state,
+            demoted,
         });
-        state.flags &= !ACTIVE;
+        state.clear(ACTIVE);
         self.inactive.mark(victim.interval, victim.place as usize);
-        state.demoted = self.now;
         self.evictable[Tier::Slow as usize].put_back(victim, self.now);
         self.out.demoted[self.trace.kind(page)] += units;
         if let Some(group) = self.group_of(page) {
@@ -253,16 +255,21 @@ impl State<'_> {
     pub(crate) fn undo_promotion(&mut self, page: u32) {
         let (kind, units) = (self.trace.kind(page), self.trace.size(page));
         self.shift(page, Tier::Dram, Tier::Slow);
-        self.pages[page as usize].flags &= !PROMOTED;
+        self.pages[page as usize].clear(PROMOTED);
         self.out.promoted[kind] -= units;
         self.out.failed_promotions += units;
     }
 
     fn undo_demotion(&mut self, lowered: Lowered) {
-        let Lowered { victim, before } = lowered;
+        let Lowered {
+            victim,
+            before,
+            demoted,
+        } = lowered;
         self.shift(victim.page, Tier::Slow, Tier::Dram);
         self.pages[victim.page as usize] = before;
-        self.pages[victim.page as usize].tier = Tier::Dram;
+        self.pages[victim.page as usize].set_tier(Tier::Dram);
+        self.demoted[victim.page as usize] = demoted;
         let now = self.now;
         self.demotable_of(victim.page).put_back(victim, now);
         self.evictable[Tier::Dram as usize].put_back(victim, self.now);

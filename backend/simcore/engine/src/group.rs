@@ -72,7 +72,7 @@ impl State<'_> {
     }
 
     fn pages_in_dram(&self) -> usize {
-        let in_dram = self.pages.iter().filter(|page| page.tier == Tier::Dram);
+        let in_dram = self.pages.iter().filter(|page| page.tier() == Tier::Dram);
         in_dram.count()
     }
 

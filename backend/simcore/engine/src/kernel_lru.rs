@@ -96,7 +96,7 @@ impl KernelLru {
     /// A page came to DRAM. A fault brought it, which counts as a use; files were read, which does not (`lru_gen_in_fault`).
     pub(crate) fn add(&mut self, page: u32, seen: Seen<'_>) {
         let kind = type_of(page, seen.trace);
-        let is_first = seen.pages[page as usize].history == 0;
+        let is_first = seen.pages[page as usize].history() == 0;
         let was_read = kind == FILE && is_first;
         let generation = match self.how {
             Lru::MultiGeneration if was_read => self.oldest,
@@ -152,7 +152,7 @@ impl KernelLru {
     fn test_and_clear(&mut self, page: u32, seen: Seen<'_>) -> bool {
         let at = page as usize;
         let was_used = self.flags[at] & YOUNG != 0
-            || is_used_between(&seen.pages[at], self.accesses[at], self.looked[at], seen.at);
+            || is_used_between(seen.pages[at], self.accesses[at], self.looked[at], seen.at);
         self.flags[at] &= !YOUNG;
         self.looked[at] = seen.at;
         was_used
@@ -296,22 +296,22 @@ fn list_of(kind: usize, generation: u32) -> usize {
 /// Whether a page was used between two moments, its accesses spread evenly over each interval.
 ///
 /// Of the intervals before its last touch only the eight that its history holds are known.
-fn is_used_between(page: &Page, accesses: u32, from: Moment, until: Moment) -> bool {
+fn is_used_between(page: Page, accesses: u32, from: Moment, until: Moment) -> bool {
     let so_far = |part: f32| (part * (accesses as f32 + 1.0)).min(accesses as f32) as u32;
-    if page.last < from.interval {
+    if page.last() < from.interval {
         return false;
     }
-    let done = if page.last == until.interval {
+    let done = if page.last() == until.interval {
         so_far(until.part)
     } else {
         accesses
     };
-    if page.last == from.interval {
+    if page.last() == from.interval {
         return done > so_far(from.part);
     }
-    let between = page.last - from.interval - 1;
+    let between = page.last() - from.interval - 1;
     let seen = 2_u32.pow(between.min(7)) - 1;
-    done > 0 || (u32::from(page.history) >> 1) & seen != 0
+    done > 0 || (u32::from(page.history()) >> 1) & seen != 0
 }
 
 #[cfg(test)]
@@ -350,13 +350,9 @@ mod tests {
 
     impl Case {
         fn new(how: Lru, placed: &[u32]) -> Self {
-            let pages = vec![
-                Page {
-                    tier: Tier::Dram,
-                    ..Page::UNBORN
-                };
-                4
-            ];
+            let mut page = Page::unborn(0);
+            page.set_tier(Tier::Dram);
+            let pages = vec![page; 4];
             let mut case = Self {
                 trace: trace(),
                 pages,
@@ -468,16 +464,16 @@ mod tests {
 
     #[test]
     fn uses_are_spread_evenly_over_an_interval() {
-        let mut page = Page::UNBORN;
+        let mut page = Page::unborn(0);
         page.touch(3);
         let at = |interval, part| Moment { interval, part };
         // Three uses, at 1/4, 2/4 and 3/4.
-        assert!(!is_used_between(&page, 3, at(3, 0.0), at(3, 0.2)));
-        assert!(is_used_between(&page, 3, at(3, 0.2), at(3, 0.3)));
-        assert!(!is_used_between(&page, 3, at(3, 0.3), at(3, 0.4)));
-        assert!(is_used_between(&page, 3, at(3, 0.6), at(5, 0.0)));
-        assert!(!is_used_between(&page, 3, at(3, 0.8), at(5, 0.0)));
-        assert!(!is_used_between(&page, 3, at(4, 0.0), at(5, 1.0)));
-        assert!(is_used_between(&page, 3, at(1, 1.0), at(5, 0.0)));
+        assert!(!is_used_between(page, 3, at(3, 0.0), at(3, 0.2)));
+        assert!(is_used_between(page, 3, at(3, 0.2), at(3, 0.3)));
+        assert!(!is_used_between(page, 3, at(3, 0.3), at(3, 0.4)));
+        assert!(is_used_between(page, 3, at(3, 0.6), at(5, 0.0)));
+        assert!(!is_used_between(page, 3, at(3, 0.8), at(5, 0.0)));
+        assert!(!is_used_between(page, 3, at(4, 0.0), at(5, 1.0)));
+        assert!(is_used_between(page, 3, at(1, 1.0), at(5, 0.0)));
     }
 }

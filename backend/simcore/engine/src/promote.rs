@@ -38,7 +38,8 @@ impl State<'_> {
     pub(crate) fn hint(&self, page: u32, accesses: u32, before: Page) -> Option<Fault> {
         let (now, interval_s) = (self.now, self.params.interval_s);
         let scanned = self.scanner.last_at(page, now)?;
-        if before.demoted == now {
+        let demoted = self.demoted[page as usize];
+        if demoted == now {
             // It came to the slower tier after the scanner did.
             return None;
         }
@@ -47,7 +48,7 @@ impl State<'_> {
             found?
         } else {
             // Pages of DRAM are not scanned, and the first touch after a scan took its fault.
-            if !before.is_armed(scanned) {
+            if !before.is_armed(demoted, scanned) {
                 return None;
             }
             let since = f64::from(now - scanned) * interval_s;
@@ -219,7 +220,7 @@ impl State<'_> {
                 self.out.failed_promotions += units as u64;
                 continue;
             }
-            let score = self.pages[page as usize].history.count_ones() as usize;
+            let score = self.pages[page as usize].history().count_ones() as usize;
             let victim = self.next_idle().or_else(|| {
                 let recent = recent.get_or_insert_with(|| Recent::of(self));
                 recent.next_below(self, score)
@@ -256,7 +257,7 @@ impl State<'_> {
 
     pub(crate) fn move_up(&mut self, page: u32) {
         self.shift(page, Tier::Slow, Tier::Dram);
-        self.pages[page as usize].flags |= PROMOTED;
+        self.pages[page as usize].set(PROMOTED);
         self.promoted.push(page);
         self.scanner.note_promotions();
         self.out.promoted[self.trace.kind(page)] += self.trace.size(page);
@@ -272,8 +273,8 @@ impl State<'_> {
         let mut units = [0; KINDS];
         for fault in faults {
             let state = &mut self.pages[fault.page() as usize];
-            state.tier = Tier::Dram;
-            state.flags |= PROMOTED;
+            state.set_tier(Tier::Dram);
+            state.set(PROMOTED);
             units[self.trace.kind(fault.page())] += self.trace.size(fault.page());
         }
         for (kind, units) in units.into_iter().enumerate() {
@@ -291,10 +292,10 @@ impl State<'_> {
     /// Counts the round trips that the interval's promotions end: each demotion once.
     pub(crate) fn settle_promotions(&mut self) {
         for &page in &self.promoted {
-            let state = &mut self.pages[page as usize];
-            state.flags &= !PROMOTED;
-            if state.demoted != NEVER {
-                let distance = self.now - state.demoted;
+            self.pages[page as usize].clear(PROMOTED);
+            let demoted = std::mem::replace(&mut self.demoted[page as usize], NEVER);
+            if demoted != NEVER {
+                let distance = self.now - demoted;
                 for (trips, longest) in self
                     .out
                     .round_trips
@@ -307,7 +308,6 @@ impl State<'_> {
                         0
                     };
                 }
-                state.demoted = NEVER;
             }
         }
         self.promoted.clear();
@@ -347,8 +347,8 @@ impl Recent {
                     break;
                 };
                 let found = &state.pages[page as usize];
-                if found.tier == Tier::Dram && found.last == interval {
-                    let score = (found.history << (state.now - interval)).count_ones() as usize;
+                if found.tier() == Tier::Dram && found.last() == interval {
+                    let score = (found.history() << (state.now - interval)).count_ones() as usize;
                     by_score[score].push(Victim {
                         page,
                         interval,
@@ -369,7 +369,7 @@ impl Recent {
             while let Some(&victim) = self.by_score[score].get(self.at[score]) {
                 self.at[score] += 1;
                 let found = &state.pages[victim.page as usize];
-                if found.tier == Tier::Dram && !found.is(PROMOTED) {
+                if found.tier() == Tier::Dram && !found.is(PROMOTED) {
                     return Some(victim);
                 }
             }

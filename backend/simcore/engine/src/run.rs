@@ -8,7 +8,7 @@ use crate::page::{ACTIVE, COPIED, KINDS, MEMORY_TIERS, Page, SLOT, Tier};
 use crate::params::{Params, ParamsError, Policy};
 use crate::promote::Fault;
 use crate::state::State;
-use crate::trace::{Row, RowColumns, Trace};
+use crate::trace::{Row, Trace, is_written, row_page};
 
 /// Why a simulation gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -94,77 +94,68 @@ fn run(state: &mut State<'_>) -> Result<Outcome, IdentityError> {
     Ok(Outcome { intervals, tenants })
 }
 
-/// Rows that are gone through together, so that what they leave for later stays in the cache.
-const PIECE: usize = 1024;
+/// Rows that are gone through together: one bit each of a word, as `Inactive` keeps them.
+const TOGETHER: usize = u64::BITS as usize;
 
-/// A row whose page may take a hint fault, and what the page was before.
-#[derive(Debug, Clone, Copy, Default)]
-struct Hinted {
-    place: u32,
-    last: u32,
-    demoted: u32,
-    flags: u32,
+/// Places for each kind beside each tier of memory, a power of two.
+const KINDS_AND_TIERS: usize = (KINDS * MEMORY_TIERS).next_power_of_two();
+
+/// What touches of pages in memory leave of up to 64 rows, by one bit each, and of all before.
+struct Touched {
+    /// By kind and tier, apart for every other row: sums that follow each other at once wait for each other.
+    accesses: [[u64; KINDS_AND_TIERS]; 2],
+    /// Rows whose pages are inactive.
+    inactive: u64,
+    /// Rows whose pages may take a hint fault.
+    hinted: u64,
+    /// What the page of each row was before.
+    before: [Page; TOGETHER],
 }
 
-impl Hinted {
-    fn before(self) -> Page {
-        Page {
-            last: self.last,
-            demoted: self.demoted,
-            flags: self.flags as u8,
-            ..Page::UNBORN
+impl Touched {
+    fn new() -> Self {
+        Self {
+            accesses: [[0; KINDS_AND_TIERS]; 2],
+            inactive: 0,
+            hinted: 0,
+            before: [Page::unborn(0); TOGETHER],
         }
     }
-}
 
-/// What changes when pages in memory are used, and nothing else is.
-struct Plain<'a> {
-    pages: &'a mut [Page],
-    kinds: &'a [u8],
-    /// Of the rows of the interval: whose pages are inactive.
-    inactive: &'a mut [u64],
-    accesses: [[u64; MEMORY_TIERS]; KINDS],
-}
-
-impl Plain<'_> {
-    /// Touches the pages of a piece of rows, up to the first that asks for more; returns where it stopped, and how many
-    /// rows are in `hinted`.
+    /// Touches the pages of rows up to the first that asks for more; returns how many it touched.
     ///
-    /// Whatever differs from row to row is counted and kept without a branch, for none could be foreseen.
+    /// Whatever differs from row to row is counted and kept without a branch, for none could be foreseen. Inlined, it
+    /// would share registers with all of `run`.
+    #[inline(never)]
     fn touch<const HINTS: bool>(
         &mut self,
+        pages: &mut [Page],
+        words: &[u32],
+        accesses: &[u32],
         now: u32,
-        rows: RowColumns<'_>,
-        from: usize,
-        hinted: &mut [Hinted],
-    ) -> (usize, usize) {
-        let until = rows.pages.len().min(from + PIECE);
-        let mut count = 0;
-        for place in from..until {
-            let row = rows.at(place);
-            let state = &mut self.pages[row.page as usize];
-            let before = *state;
-            let is_copied = row.written & before.is(SLOT | COPIED);
-            if (row.accesses == 0) | !before.is_in_memory() | is_copied {
-                return (place, count);
+    ) -> usize {
+        let (mut inactive, mut hinted) = (0, 0);
+        let rows = words.iter().zip(accesses).zip(&mut self.before);
+        let mut done = 0;
+        for ((&word, &count), kept) in rows {
+            let page = &mut pages[row_page(word) as usize];
+            let before = *page;
+            if (count == 0) | before.asks_for_more(is_written(word)) {
+                break;
             }
-            state.touch(now);
-            if !state.is(ACTIVE) {
-                self.inactive[place / 64] |= 1 << (place % 64);
-            }
-            let kind = usize::from(self.kinds[row.page as usize]);
-            self.accesses[kind][before.tier as usize % MEMORY_TIERS] += u64::from(row.accesses);
+            page.touch(now);
+            inactive |= u64::from(!page.is(ACTIVE)) << done;
+            let (kind, tier) = (before.kind(), before.memory_tier());
+            self.accesses[done % 2][(kind * MEMORY_TIERS + tier) % KINDS_AND_TIERS] +=
+                u64::from(count);
             if HINTS {
-                hinted[count] = Hinted {
-                    place: place as u32,
-                    last: before.last,
-                    demoted: before.demoted,
-                    flags: u32::from(before.flags),
-                };
-                count += usize::from(before.tier == Tier::Slow) & usize::from(before.last < now);
+                *kept = before;
+                hinted |= (tier as u64 & u64::from(before.last() < now)) << done;
             }
+            done += 1;
         }
-        (until, count)
+        (self.inactive, self.hinted) = (inactive, hinted);
+        done
     }
 }
 
@@ -172,7 +163,7 @@ impl State<'_> {
     fn bury(&mut self) {
         for &page in self.trace.deaths(self.now as usize) {
             let units = self.trace.size(page);
-            match self.pages[page as usize].tier {
+            match self.pages[page as usize].tier() {
                 tier @ (Tier::Dram | Tier::Slow) => {
                     self.leave(page, Tier::Absent);
                     self.out.died_in[tier as usize] += units;
@@ -182,14 +173,14 @@ impl State<'_> {
                 Tier::Absent => {}
             }
             self.copy_is_stale(page);
-            self.pages[page as usize].tier = Tier::Absent;
+            self.pages[page as usize].set_tier(Tier::Absent);
             self.out.died += units;
         }
     }
 
     /// Scores the accesses of each page where it lies, brings it back from swap, and takes its hint fault.
     ///
-    /// Most of a simulation is this loop: rows that ask for nothing else go through `touch_plain` in pieces.
+    /// Most of a simulation is this loop: rows that ask for nothing else go through `access_words`.
     fn access_all(&mut self, faults: &mut Vec<Fault>) {
         let has_hints = self.has_hints();
         if self.kernel_lru.is_some() || !self.groups.is_empty() {
@@ -197,40 +188,45 @@ impl State<'_> {
                 self.access_row(place, row, has_hints, faults);
             }
         } else if has_hints {
-            self.access_pieces::<true>(faults);
+            self.access_words::<true>(faults);
         } else {
-            self.access_pieces::<false>(faults);
+            self.access_words::<false>(faults);
         }
     }
 
     /// `HINTS`: pages of the slower tier take hint faults.
-    fn access_pieces<const HINTS: bool>(&mut self, faults: &mut Vec<Fault>) {
+    fn access_words<const HINTS: bool>(&mut self, faults: &mut Vec<Fault>) {
         let (trace, now) = (self.trace, self.now);
         let rows = trace.row_columns(now as usize);
-        let mut hinted = vec![Hinted::default(); PIECE];
+        let mut touched = Touched::new();
         let mut at = 0;
         while at < rows.pages.len() {
-            let mut plain = Plain {
-                pages: &mut self.pages,
-                kinds: trace.kinds(),
-                inactive: self.inactive.current(),
-                accesses: [[0; MEMORY_TIERS]; KINDS],
-            };
-            let (until, count) = plain.touch::<HINTS>(now, rows, at, &mut hinted);
-            let accesses = plain.accesses;
-            self.out.touched += (until - at) as u64;
-            for (all, own) in self.out.accesses.iter_mut().zip(accesses) {
-                all[Place::Dram as usize] += own[Tier::Dram as usize];
-                all[Place::Slow as usize] += own[Tier::Slow as usize];
+            let until = rows.pages.len().min(at - at % TOGETHER + TOGETHER);
+            let (words, accesses) = (&rows.pages[at..until], &rows.accesses[at..until]);
+            let count = touched.touch::<HINTS>(&mut self.pages, words, accesses, now);
+            self.out.touched += count as u64;
+            if touched.inactive != 0 {
+                self.inactive.current()[at / TOGETHER] |= touched.inactive << (at % TOGETHER);
             }
-            for found in &hinted[..count] {
-                self.take_hint(rows.at(found.place as usize), found.before(), faults);
+            while touched.hinted != 0 {
+                let place = touched.hinted.trailing_zeros() as usize;
+                touched.hinted &= touched.hinted - 1;
+                self.take_hint(rows.at(at + place), touched.before[place], faults);
             }
-            let is_whole = until - at == PIECE || until == rows.pages.len();
-            at = until;
-            if !is_whole {
+            at += count;
+            if at < until {
                 self.access_row(at, rows.at(at), HINTS, faults);
                 at += 1;
+            }
+        }
+        for accesses in touched.accesses {
+            for (at, count) in accesses.into_iter().enumerate().take(KINDS * MEMORY_TIERS) {
+                let place = if at % MEMORY_TIERS == Tier::Dram as usize {
+                    Place::Dram
+                } else {
+                    Place::Slow
+                };
+                self.out.accesses[at / MEMORY_TIERS][place as usize] += count;
             }
         }
     }
@@ -254,13 +250,13 @@ impl State<'_> {
         if !state.is(ACTIVE) {
             self.inactive.mark(now, place);
         }
-        let at = if before.tier == Tier::Dram {
+        let at = if before.tier() == Tier::Dram {
             Place::Dram
         } else {
             Place::Slow
         };
         self.score(page, kind, at, u64::from(row.accesses));
-        if has_hints && before.tier == Tier::Slow && before.last < now {
+        if has_hints && before.tier() == Tier::Slow && before.last() < now {
             self.take_hint(row, before, faults);
         }
         self.note_accesses(row);
@@ -314,15 +310,19 @@ impl State<'_> {
 
     /// The scanner's work of this interval: what a recorded one did, else by its rule.
     fn scan(&mut self) {
-        match self.params.armed_units.get(self.now as usize) {
-            Some(&units) => self.scanner.arm(units, self.now, self.trace, &self.pages),
-            None => self.scanner.advance(self.now),
+        let (now, trace) = (self.now, self.trace);
+        match self.params.armed_units.get(now as usize) {
+            Some(&units) => {
+                let (pages, demoted) = (&self.pages, &self.demoted);
+                self.scanner.arm(units, now, trace, pages, demoted);
+            }
+            None => self.scanner.advance(now),
         }
     }
 
     /// A written page that is in memory no longer equals its copy. One that thrashes stays on the device.
     fn note_write_in_memory(&mut self, page: u32) {
-        if matches!(self.pages[page as usize].tier, Tier::Dram | Tier::Slow) {
+        if matches!(self.pages[page as usize].tier(), Tier::Dram | Tier::Slow) {
             self.copy_is_stale(page);
         }
     }

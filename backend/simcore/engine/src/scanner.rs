@@ -73,7 +73,14 @@ impl Scanner {
     /// Arms so many units of the slower tier that are not armed, from where it stands on, as a recorded kernel did.
     ///
     /// Files that were read once are taken for unmapped: the scanner comes to mapped memory alone.
-    pub(crate) fn arm(&mut self, units: u64, now: u32, trace: &Trace, pages: &[Page]) {
+    pub(crate) fn arm(
+        &mut self,
+        units: u64,
+        now: u32,
+        trace: &Trace,
+        pages: &[Page],
+        demoted: &[u32],
+    ) {
         let (mut left, count) = (units, pages.len());
         let mut of_piece = 0;
         self.begun.clear();
@@ -84,8 +91,8 @@ impl Scanner {
             let at = self.hand;
             self.hand = (at + 1) % count;
             let page = &pages[at];
-            if page.tier == Tier::Slow
-                && !page.is_armed(self.visited[at])
+            if page.tier() == Tier::Slow
+                && !page.is_armed(demoted[at], self.visited[at])
                 && (trace.kind(at as u32) != Kind::File as usize || page.is_used_again())
             {
                 if of_piece == 0 {
@@ -166,6 +173,12 @@ mod tests {
         ..Scan::EVERY_INTERVAL
     };
 
+    fn page_of(tier: Tier) -> Page {
+        let mut page = Page::unborn(0);
+        page.set_tier(tier);
+        page
+    }
+
     /// Pages of ten intervals that nobody touches.
     fn untouched(kind: Kind, count: usize) -> Trace {
         let pages = crate::trace::Pages {
@@ -207,16 +220,13 @@ mod tests {
 
     #[test]
     fn a_recorded_scanner_arms_as_many_of_the_slower_tier_as_it_did_and_goes_on_from_there() {
-        let page = Page {
-            tier: Tier::Slow,
-            ..Page::UNBORN
-        };
+        let page = page_of(Tier::Slow);
         let mut pages = vec![page; 5];
-        pages[1].tier = Tier::Dram;
+        pages[1] = page_of(Tier::Dram);
         let trace = untouched(Kind::Anon, 5);
         let mut scanner = Scanner::new(RECORDED, 2, 5);
         let mut arm = |units, now, pages: &[Page]| {
-            scanner.arm(units, now, &trace, pages);
+            scanner.arm(units, now, &trace, pages, &[NEVER; 5]);
             (0..5)
                 .filter(|&page| scanner.visited[page] == now)
                 .collect::<Vec<_>>()
@@ -229,20 +239,17 @@ mod tests {
 
     #[test]
     fn pieces_of_an_interval_are_armed_one_after_the_other() {
-        let page = Page {
-            tier: Tier::Slow,
-            ..Page::UNBORN
-        };
+        let page = page_of(Tier::Slow);
         let (trace, pages) = (untouched(Kind::Anon, 6), vec![page; 6]);
         let quarter = |scanner: &Scanner, page| (scanner.armed_part(page) * 4.0) as u32;
         let mut scanner = Scanner::new(RECORDED, 2, 6);
-        scanner.arm(3, 1, &trace, &pages);
+        scanner.arm(3, 1, &trace, &pages, &[NEVER; 6]);
         assert_eq!([0, 1, 2].map(|page| quarter(&scanner, page)), [0, 0, 2]);
         // It goes on behind them, and over the end.
         let mut scanner = Scanner::new(RECORDED, 1, 6);
-        scanner.arm(4, 1, &trace, &pages);
+        scanner.arm(4, 1, &trace, &pages, &[NEVER; 6]);
         scanner.visited.fill(NEVER);
-        scanner.arm(4, 3, &trace, &pages);
+        scanner.arm(4, 3, &trace, &pages, &[NEVER; 6]);
         assert_eq!(
             [4, 5, 0, 1].map(|page| quarter(&scanner, page)),
             [0, 1, 2, 3]
@@ -252,15 +259,12 @@ mod tests {
     #[test]
     fn files_that_were_read_once_are_not_armed() {
         let trace = untouched(Kind::File, 2);
-        let mut pages = [Page {
-            tier: Tier::Slow,
-            ..Page::UNBORN
-        }; 2];
+        let mut pages = [page_of(Tier::Slow); 2];
         pages[0].touch(0);
         pages[1].touch(0);
         pages[1].touch(1);
         let mut scanner = Scanner::new(RECORDED, 2, 2);
-        scanner.arm(9, 2, &trace, &pages);
+        scanner.arm(9, 2, &trace, &pages, &[NEVER; 2]);
         assert_eq!(scanner.visited, [NEVER, 2]);
     }
 

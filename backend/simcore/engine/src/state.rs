@@ -3,7 +3,7 @@
 use crate::inactive::Inactive;
 use crate::kernel_lru::{KernelLru, Look, Moment, Seen};
 use crate::metrics::{Interval, SwapEvent};
-use crate::page::{KINDS, Kind, MEMORY_TIERS, Page, Tier};
+use crate::page::{KINDS, Kind, MEMORY_TIERS, NEVER, Page, Tier};
 use crate::params::{Lru, MOST_UNITS, Params, Policy};
 use crate::pieces::Pieces;
 use crate::scanner::Scanner;
@@ -16,6 +16,8 @@ use crate::victims::{Victim, Victims};
 pub(crate) struct Lowered {
     pub victim: Victim,
     pub before: Page,
+    /// When it was demoted before.
+    pub demoted: u32,
 }
 
 /// Whether kswapd is awake, and the time that it has not spent yet.
@@ -46,6 +48,8 @@ pub(crate) struct State<'t> {
     pub trace: &'t Trace,
     pub params: Params,
     pub pages: Vec<Page>,
+    /// Interval of each page's last demotion that no promotion followed yet.
+    pub demoted: Vec<u32>,
     /// Units by tier and kind.
     pub used: [[u64; KINDS]; MEMORY_TIERS],
     /// In which pieces DRAM is free, where pages of several sizes need it.
@@ -110,7 +114,12 @@ impl<'t> State<'t> {
             group_events_done: 0,
             group_owed_units: 0,
             groups: make_groups(&params.tenants, trace.intervals()),
-            pages: vec![Page::UNBORN; trace.pages()],
+            pages: trace
+                .kinds()
+                .iter()
+                .map(|&kind| Page::unborn(kind))
+                .collect(),
+            demoted: vec![NEVER; trace.pages()],
             used: [[0; KINDS]; MEMORY_TIERS],
             pieces: Pieces::new(piece_units(trace, &params)),
             swap_used: 0,
@@ -160,7 +169,7 @@ impl<'t> State<'t> {
         if let Some(group) = self.group_of(page) {
             group.out.used[tier as usize] += units;
         }
-        self.pages[page as usize].tier = tier;
+        self.pages[page as usize].set_tier(tier);
         if tier == Tier::Dram {
             self.note_taken(units);
             self.with_lru(|lru, seen| lru.add(page, seen));
@@ -169,13 +178,13 @@ impl<'t> State<'t> {
 
     /// Takes a page off its tier of memory, to lie on `to`.
     pub(crate) fn leave(&mut self, page: u32, to: Tier) {
-        let from = self.pages[page as usize].tier as usize;
+        let from = self.pages[page as usize].tier() as usize;
         let units = self.trace.size(page);
         self.used[from][self.trace.kind(page)] -= units;
         if let Some(group) = self.group_of(page) {
             group.out.used[from] -= units;
         }
-        self.pages[page as usize].tier = to;
+        self.pages[page as usize].set_tier(to);
         if from == Tier::Dram as usize {
             self.note_given(units);
         }
@@ -198,7 +207,7 @@ impl<'t> State<'t> {
             group.out.used[from as usize] -= units;
             group.out.used[to as usize] += units;
         }
-        self.pages[page as usize].tier = to;
+        self.pages[page as usize].set_tier(to);
         if let Some(lru) = &mut self.kernel_lru {
             lru.remove(page, units);
         }

@@ -41,7 +41,7 @@ impl State<'_> {
 
     /// Drops a file page, or writes another one to swap unless a slot still holds it. False where swap is full.
     pub(crate) fn evict(&mut self, page: u32) -> bool {
-        let (units, tier) = (self.trace.size(page), self.pages[page as usize].tier);
+        let (units, tier) = (self.trace.size(page), self.pages[page as usize].tier());
         if self.trace.kind(page) == Kind::File as usize {
             self.leave(page, Tier::Dropped);
             self.out.dropped += units;
@@ -54,10 +54,10 @@ impl State<'_> {
                     return false;
                 }
                 self.swap_used += units;
-                self.pages[page as usize].flags |= SLOT;
+                self.pages[page as usize].set(SLOT);
                 self.out.swap_written += units;
             }
-            self.pages[page as usize].flags |= COPIED;
+            self.pages[page as usize].set(COPIED);
             self.log_swap(page, Step::Out);
             self.leave(page, Tier::Swap);
             self.out.swapped_out += units;
@@ -69,7 +69,7 @@ impl State<'_> {
 
     /// A touched page comes back from swap or disk. None where that would push out a page of this interval: it thrashes.
     pub(crate) fn fault_in(&mut self, page: u32) -> Option<Tier> {
-        let (units, from) = (self.trace.size(page), self.pages[page as usize].tier);
+        let (units, from) = (self.trace.size(page), self.pages[page as usize].tier());
         let tier = self.find_room(page)?;
         self.place(page, tier);
         if from != Tier::Nowhere {
@@ -105,7 +105,7 @@ impl State<'_> {
     /// What the page had on the device is stale: it was written to, or is gone.
     pub(crate) fn copy_is_stale(&mut self, page: u32) {
         if self.pages[page as usize].is(COPIED) {
-            self.pages[page as usize].flags &= !COPIED;
+            self.pages[page as usize].clear(COPIED);
             self.log_swap(page, Step::Stale);
         }
         self.free_slot(page);
@@ -114,7 +114,7 @@ impl State<'_> {
     /// The slot on the device is not wanted any more.
     fn free_slot(&mut self, page: u32) {
         if self.pages[page as usize].is(SLOT) {
-            self.pages[page as usize].flags &= !SLOT;
+            self.pages[page as usize].clear(SLOT);
             self.swap_used -= self.trace.size(page);
         }
     }

@@ -72,6 +72,11 @@ pub(crate) fn row_page(word: u32) -> u32 {
     word & !WRITTEN
 }
 
+/// Whether the accesses of a row as it is kept include stores.
+pub(crate) fn is_written(word: u32) -> bool {
+    word & WRITTEN != 0
+}
+
 /// One row of an interval.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -94,7 +99,7 @@ impl RowColumns<'_> {
         Row {
             page: row_page(word),
             accesses: self.accesses[place],
-            written: word & WRITTEN != 0,
+            written: is_written(word),
         }
     }
 }
@@ -302,7 +307,7 @@ impl Trace {
 
     /// Bytes of memory for each page, beside the rows: its description here and its state in a simulation.
     pub const BYTES_PER_PAGE: usize =
-        size_of::<u8>() + 2 * size_of::<u32>() + size_of::<crate::page::Page>();
+        size_of::<u8>() + 3 * size_of::<u32>() + size_of::<crate::page::Page>();
 
     fn fill_rows(
         &mut self,

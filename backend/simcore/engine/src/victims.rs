@@ -113,15 +113,13 @@ impl<'a> VictimFilter<'a> {
 
     /// What the marks of a suitable page are, of those that matter.
     fn suitable(&self, interval: u32, active: Option<bool>) -> Marks {
-        let mut page = Page {
-            last: interval,
-            tier: self.tier,
-            ..Page::UNBORN
-        };
+        let mut page = Page::unborn(0);
+        page.set_last(interval);
+        page.set_tier(self.tier);
         let mut flags = PROMOTED;
         if let Some(active) = active {
             flags |= ACTIVE;
-            page.flags = if active { ACTIVE } else { 0 };
+            page.set(if active { ACTIVE } else { 0 });
         }
         Marks {
             of: page.marks(),
