@@ -48,10 +48,12 @@ class Round:
     what: str
 
 
+# All lie ahead of the machine's clock, which a signal reads that comes within libfaketime: behind it, PostgreSQL would
+# take that for a jump ahead, and end statements whose time has not come.
 ROUNDS = {
     "midnight": Round(
-        datetime(2026, 11, 25, 23, 58, tzinfo=UTC),
-        datetime(2026, 11, 26, tzinfo=UTC),
+        datetime(2027, 11, 25, 23, 58, tzinfo=UTC),
+        datetime(2027, 11, 26, tzinfo=UTC),
         "UTC",
         "two minutes before midnight",
     ),
@@ -62,8 +64,8 @@ ROUNDS = {
         datetime(2028, 2, 28, 23, 57, tzinfo=UTC), datetime(2028, 2, 29, tzinfo=UTC), "UTC", "the night to 29 February"
     ),
     "daylight-saving": Round(
-        datetime(2026, 10, 25, 0, 57, tzinfo=UTC),
-        datetime(2026, 10, 25, 1, tzinfo=UTC),
+        datetime(2027, 10, 31, 0, 57, tzinfo=UTC),
+        datetime(2027, 10, 31, 1, tzinfo=UTC),
         "Europe/Berlin",
         "clocks go back from 3:00 to 2:00",
     ),
