@@ -212,13 +212,17 @@ def test_a_body_over_the_limit_is_refused(database: Database) -> None:
         Ingest(database, limits=Limits(batch_bytes=10)).admit(host.identity, 11)
 
 
-def test_points_of_a_wider_accept_window_are_stored_where_they_have_no_partition_yet(database: Database) -> None:
+@pytest.mark.parametrize("hour", [0, 12])
+def test_points_of_a_wider_accept_window_are_stored_where_they_have_no_partition_yet(
+    database: Database, hour: int
+) -> None:
     host = enrol(database)
-    day_ns = 86_400 * 10**9
+    hour_ns = 3600 * 10**9
+    day_ns = 24 * hour_ns
     ages_days = (40, 39, 40, 1)
 
     def aged(seq: int, age_days: int) -> bytes:
-        end_ns = batches.now_ns() - age_days * day_ns
+        end_ns = batches.now_ns() // day_ns * day_ns + hour * hour_ns - age_days * day_ns
         batch = batches.make_batch(host_id=host.id, seq=seq, sealed_wall_ns=end_ns)
         batches.add_counters(batch, [[seq]], ends_ns=[end_ns + seq], keys=("host|vmstat|pgfault",))
         return batches.compress(batch)

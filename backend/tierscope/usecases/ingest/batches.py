@@ -331,7 +331,8 @@ class Ingest:
         if days:
             with self._database.write() as transaction:
                 for day in sorted(days):
-                    ensure_partitions(transaction, day, day)
+                    # The minute that ends at midnight is counted in the hour before (storage/ingest/arrivals.py).
+                    ensure_partitions(transaction, day - timedelta(hours=1), day)
             self._older_days |= days
 
 
