@@ -2,8 +2,8 @@
 
 python tests/soak.py [ROUND...] [--seed N] [--no-burners] [--pytest ARGUMENTS]
 
-All programs of a round tell its time by libfaketime; downloads are over before. Two processes keep both cores busy;
-where rounds run beside each other, each in a clone of its own, `--no-burners` leaves that to them.
+All programs of a round tell its time (fixtures/shifted_clock.c); downloads are over before. Two processes keep both
+cores busy; where rounds run beside each other, each in a clone of its own, `--no-burners` leaves that to them.
 Clocks that stand still for a module stand within seconds of an edge: the round's, or that of a ten-minute bucket.
 The exit status is 1 where a round has failed; its log is in .build/logs/soak.
 """
@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fixtures.shifted_clock import LIBRARY, run_variables
+from fixtures.shifted_clock import can_shift, run_variables
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".build" / "logs" / "soak"
@@ -48,8 +48,6 @@ class Round:
     what: str
 
 
-# All lie ahead of the machine's clock, which a signal reads that comes within libfaketime: behind it, PostgreSQL would
-# take that for a jump ahead, and end statements whose time has not come.
 ROUNDS = {
     "midnight": Round(
         datetime(2027, 11, 25, 23, 58, tzinfo=UTC),
@@ -131,8 +129,8 @@ def main() -> int:
     chosen = parser.parse_args()
     if unknown := set(chosen.rounds) - ROUNDS.keys():
         parser.error(f"no such round: {', '.join(sorted(unknown))}; there are {', '.join(ROUNDS)}")
-    if not LIBRARY.exists():
-        parser.error(f"{LIBRARY} is missing: install the package libfaketime")
+    if not can_shift():
+        parser.error("there is no C compiler, with which programs are told another time: install gcc")
     ended = {}
     for name in chosen.rounds or ROUNDS:
         begin = time.monotonic()

@@ -27,7 +27,7 @@ from faults.reporters import Reporter
 from faults.scene import RECOVERY_SECONDS, let_pass
 from faults.stage import NotHereError, filled, small_disk
 from fixtures.server_logs import logs_kept
-from fixtures.shifted_clock import LIBRARY, offset_s, service_variables, shift
+from fixtures.shifted_clock import can_shift, clock_variables, offset_s, shift
 from tierscope.cli.base.instance import find_instance
 from tierscope.core.database import Database
 from tierscope.core.embedded.state import ComponentState, InstanceState, load
@@ -213,8 +213,8 @@ def _started_again(scene: Supervised, before: int) -> bool:
 
 def jump_clock(scene: Supervised) -> None:
     """An hour ahead, then an hour behind, then right again: no part is thought dead."""
-    if not LIBRARY.exists():
-        raise NotHereError("libfaketime is not installed (Debian: faketime), as setting the clock takes")
+    if not can_shift():
+        raise NotHereError("there is no C compiler, with which programs are told another time")
     before = {part: (scene.pid(part), scene.restarts(part)) for part in PARTS}
     for seconds in (*scene.rng.sample([_HOUR_SECONDS, -_HOUR_SECONDS], 2), 0):
         shift(scene.clock, offset_s() + seconds)
@@ -248,7 +248,7 @@ def supervised(seed: int) -> Iterator[Supervised]:
         stack.enter_context(logs_kept(data_dir))
         clock = folder / "clock"
         shift(clock, offset_s())
-        environment = service_variables(clock) if LIBRARY.exists() else {}
+        environment = clock_variables(clock) if can_shift() else {}
         tierscope = Tierscope(data_dir, environment)
         stack.callback(tierscope.run, "down", expect=None)
         tierscope.run("up", "--detach", "--no-agent", "--port", "0")
