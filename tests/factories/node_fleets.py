@@ -10,7 +10,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Table
 
-from fixtures.servers import Template
+from fixtures.servers import Template, today
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
 from tierscope.storage.nodes.foreign import hide_fleet
@@ -28,9 +28,9 @@ def several_servers(template: Template, mode: str, *names: str, native: Sequence
 
     Nodes that are `native` have partitions, whatever the storage of the others.
 
-    To add a server takes seconds, to copy its database tenths of one: fleets of the same names are made once.
+    To add a server takes seconds, to copy its database tenths of one: fleets of the same names are made once a day.
     """
-    key = (*names, *(f"{name}: native" for name in native))
+    key = (today(), *names, *(f"{name}: native" for name in native))
     if key not in template.fleets:
         template.fleets[key] = _add_servers(template, mode, names, native)
     copies = [template.copy_database(name) for name in template.fleets[key]]
