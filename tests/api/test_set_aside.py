@@ -188,8 +188,8 @@ def test_a_report_schedule(client: httpx.Client, context: ReadContext) -> None:
         for days, shape in enumerate([*SHAPES, *(json.dumps(body | wrong) for wrong in WRONG_FIELDS)], start=1):
             spoil(context.database, "reports", "body", broken, shape)
             with context.database.write() as transaction:
-                late = text("UPDATE reports SET due_at = date_trunc('day', now()) - make_interval(days => :days)")
-                transaction.execute(late, {"days": days})
+                late = text("UPDATE reports SET due_at = date_trunc('day', CAST(:now AS timestamptz) - :days)")
+                transaction.execute(late, {"now": utc_now(), "days": timedelta(days=days)})
             assert [item["id"] for item in client.get("/v1/reports").json()] == [good]
             assert f"DELETE /v1/reports/{broken}" in finding(client), shape
             assert DeliverReports(context).run().sent == 1

@@ -361,12 +361,12 @@ def test_the_first_link_is_made_where_nobody_has_access_and_once(database_url: s
         assert first is not None
         assert access.create_first_link() is None  # that one still works
         with app.state.use_cases.database.write() as transaction:
-            transaction.execute(text("UPDATE tokens SET expires_at = now() - interval '1 minute'"))
+            transaction.execute(text("UPDATE tokens SET expires_at = :at"), {"at": utc_now() - timedelta(minutes=1)})
         again = access.create_first_link()
         assert again is not None  # nobody used it: the next start offers another
         assert client.post("/v1/session", json={"link": again.secret}).json()["role"] == "admin"
         with app.state.use_cases.database.write() as transaction:
-            transaction.execute(text("UPDATE tokens SET expires_at = now() - interval '1 minute'"))
+            transaction.execute(text("UPDATE tokens SET expires_at = :at"), {"at": utc_now() - timedelta(minutes=1)})
         assert access.create_first_link() is None  # somebody had access: nothing is offered any more
         assert app.state.use_cases.users.list() == []
 

@@ -201,7 +201,7 @@ def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> No
     assert sum(judged) == 5, "each once"
     assert len(judged) > 1, "time was up in between"
     with database.write() as transaction:
-        transaction.execute(text("UPDATE hosts SET enrolled_at = enrolled_at - interval '1 hour'"))
+        transaction.execute(text("UPDATE hosts SET enrolled_at = :at"), {"at": begun - timedelta(hours=1)})
     Fleet(database, 1)
     for minutes in (5, 10):
         later[0] = timedelta(minutes=minutes)
