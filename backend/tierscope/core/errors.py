@@ -350,8 +350,11 @@ class SlowQuery(Unavailable):
 
 
 def all_errors() -> list[type[TierscopeError]]:
-    """Returns every class of the tree, the base first."""
+    """Returns every class of the tree that has a slug of its own, the base first.
+
+    A class without one is a case of another error, which callers are told.
+    """
     found: list[type[TierscopeError]] = [TierscopeError]
     for cls in found:
         found.extend(cls.__subclasses__())
-    return found
+    return [cls for cls in found if "slug" in vars(cls)]

@@ -107,6 +107,7 @@ class _State:
         """Keep it."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
+        new.touch(mode=0o600)
         new.write_text(json.dumps({"done_ms": done_ms}))
         new.replace(self._path)
 
