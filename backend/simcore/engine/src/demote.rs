@@ -100,16 +100,8 @@ impl State<'_> {
         let mut units = [0; KINDS];
         let mut before: Option<Victim> = None;
         for &victim in victims {
-            let state = &mut self.pages[victim.page as usize];
-            state.set_tier(Tier::Slow);
-            let demoted = std::mem::replace(&mut self.demoted[victim.page as usize], self.now);
-            self.lowered.push(Lowered {
-                victim,
-                before: *state,
-                demoted,
-            });
-            state.clear(ACTIVE);
-            self.inactive.mark(victim.interval, victim.place as usize);
+            self.pages[victim.page as usize].set_tier(Tier::Slow);
+            self.note_demotion(victim);
             // Victims of an interval come in order: its first one puts the search back far enough.
             if before.is_none_or(|before| {
                 before.interval != victim.interval || before.place > victim.place
@@ -213,8 +205,18 @@ impl State<'_> {
     pub(crate) fn move_down(&mut self, victim: Victim) {
         let (page, units) = (victim.page, self.trace.size(victim.page));
         self.shift(page, Tier::Dram, Tier::Slow);
-        let state = &mut self.pages[page as usize];
-        let demoted = std::mem::replace(&mut self.demoted[page as usize], self.now);
+        self.note_demotion(victim);
+        self.evictable[Tier::Slow as usize].put_back(victim, self.now);
+        self.out.demoted[self.trace.kind(page)] += units;
+        if let Some(group) = self.group_of(page) {
+            group.out.demoted += units;
+        }
+    }
+
+    /// Remembers that a page went down, and what it was before; it is inactive from now on.
+    fn note_demotion(&mut self, victim: Victim) {
+        let state = &mut self.pages[victim.page as usize];
+        let demoted = std::mem::replace(&mut self.demoted[victim.page as usize], self.now);
         self.lowered.push(Lowered {
             victim,
             before: *state,
@@ -222,11 +224,6 @@ impl State<'_> {
         });
         state.clear(ACTIVE);
         self.inactive.mark(victim.interval, victim.place as usize);
-        self.evictable[Tier::Slow as usize].put_back(victim, self.now);
-        self.out.demoted[self.trace.kind(page)] += units;
-        if let Some(group) = self.group_of(page) {
-            group.out.demoted += units;
-        }
     }
 
     /// Takes the latest promotions back while DRAM holds more than it has: nothing else was left to go.

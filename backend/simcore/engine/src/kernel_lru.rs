@@ -350,9 +350,7 @@ mod tests {
 
     impl Case {
         fn new(how: Lru, placed: &[u32]) -> Self {
-            let mut page = Page::unborn(0);
-            page.set_tier(Tier::Dram);
-            let pages = vec![page; 4];
+            let pages = vec![Page::on(Tier::Dram); 4];
             let mut case = Self {
                 trace: trace(),
                 pages,

@@ -77,6 +77,13 @@ impl Page {
         Self((Tier::Absent as u64) << TIER_SHIFT | (kind as u64) << KIND_SHIFT)
     }
 
+    /// The same, anonymous, but that it lies on a tier.
+    pub(crate) fn on(tier: Tier) -> Self {
+        let mut page = Self::unborn(Kind::Anon as u8);
+        page.set_tier(tier);
+        page
+    }
+
     /// All of it: victims are compared by it.
     pub(crate) fn marks(self) -> u64 {
         self.0

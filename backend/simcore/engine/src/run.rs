@@ -220,13 +220,10 @@ impl State<'_> {
             }
         }
         for accesses in touched.accesses {
-            for (at, count) in accesses.into_iter().enumerate().take(KINDS * MEMORY_TIERS) {
-                let place = if at % MEMORY_TIERS == Tier::Dram as usize {
-                    Place::Dram
-                } else {
-                    Place::Slow
-                };
-                self.out.accesses[at / MEMORY_TIERS][place as usize] += count;
+            let by_kind = accesses.chunks_exact(MEMORY_TIERS);
+            for (all, own) in self.out.accesses.iter_mut().zip(by_kind) {
+                all[Place::Dram as usize] += own[Tier::Dram as usize];
+                all[Place::Slow as usize] += own[Tier::Slow as usize];
             }
         }
     }

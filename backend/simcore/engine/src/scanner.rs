@@ -173,12 +173,6 @@ mod tests {
         ..Scan::EVERY_INTERVAL
     };
 
-    fn page_of(tier: Tier) -> Page {
-        let mut page = Page::unborn(0);
-        page.set_tier(tier);
-        page
-    }
-
     /// Pages of ten intervals that nobody touches.
     fn untouched(kind: Kind, count: usize) -> Trace {
         let pages = crate::trace::Pages {
@@ -220,9 +214,9 @@ mod tests {
 
     #[test]
     fn a_recorded_scanner_arms_as_many_of_the_slower_tier_as_it_did_and_goes_on_from_there() {
-        let page = page_of(Tier::Slow);
+        let page = Page::on(Tier::Slow);
         let mut pages = vec![page; 5];
-        pages[1] = page_of(Tier::Dram);
+        pages[1] = Page::on(Tier::Dram);
         let trace = untouched(Kind::Anon, 5);
         let mut scanner = Scanner::new(RECORDED, 2, 5);
         let mut arm = |units, now, pages: &[Page]| {
@@ -239,7 +233,7 @@ mod tests {
 
     #[test]
     fn pieces_of_an_interval_are_armed_one_after_the_other() {
-        let page = page_of(Tier::Slow);
+        let page = Page::on(Tier::Slow);
         let (trace, pages) = (untouched(Kind::Anon, 6), vec![page; 6]);
         let quarter = |scanner: &Scanner, page| (scanner.armed_part(page) * 4.0) as u32;
         let mut scanner = Scanner::new(RECORDED, 2, 6);
@@ -259,7 +253,7 @@ mod tests {
     #[test]
     fn files_that_were_read_once_are_not_armed() {
         let trace = untouched(Kind::File, 2);
-        let mut pages = [page_of(Tier::Slow); 2];
+        let mut pages = [Page::on(Tier::Slow); 2];
         pages[0].touch(0);
         pages[1].touch(0);
         pages[1].touch(1);

@@ -113,9 +113,8 @@ impl<'a> VictimFilter<'a> {
 
     /// What the marks of a suitable page are, of those that matter.
     fn suitable(&self, interval: u32, active: Option<bool>) -> Marks {
-        let mut page = Page::unborn(0);
+        let mut page = Page::on(self.tier);
         page.set_last(interval);
-        page.set_tier(self.tier);
         let mut flags = PROMOTED;
         if let Some(active) = active {
             flags |= ACTIVE;
