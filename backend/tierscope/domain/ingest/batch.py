@@ -257,7 +257,10 @@ class Batch:
     inflated_bytes: int
 
     def day_starts_us(self) -> set[int]:
-        """The days, by their first microsecond, in which its points end."""
+        """The days, by their first microsecond, in which its points end; of one that ends at midnight also that before.
+
+        That is the day in which its minute is counted (`data_quality.minute_of`).
+        """
         single = [part.end_wall_ns for part in self.gaps]
         single += [part.end_wall_ns for part in self.tile_columns]
         single += [part.end_wall_ns for part in self.page_samples]
@@ -266,4 +269,4 @@ class Batch:
             single.append(self.self_report.end_wall_ns)
         blocks = [block.end_wall_ns for block in self.counters] + [block.end_wall_ns for block in self.heat]
         times_us = np.concatenate([np.array(single, np.int64), *blocks]) // 1000
-        return set(np.unique(times_us // DAY_US * DAY_US).tolist())
+        return set(np.unique(np.concatenate([times_us, times_us - 1]) // DAY_US * DAY_US).tolist())

@@ -331,8 +331,7 @@ class Ingest:
         if days:
             with self._database.write() as transaction:
                 for day in sorted(days):
-                    # The minute that ends at midnight is counted in the hour before (storage/ingest/arrivals.py).
-                    ensure_partitions(transaction, day - timedelta(hours=1), day)
+                    ensure_partitions(transaction, day, day)
             self._older_days |= days
 
 
