@@ -68,7 +68,7 @@ def import_prometheus(
         say("Prometheus does not tell its external labels: give those that it sends with --label name=value.")
     key = json.dumps([url, sorted(match or []), sorted((labels or {}).items()), start if start[0].isdigit() else ""])
     places = find_instance(settings, demo=demo).places
-    state = _State(places.data / "imports" / f"prometheus-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json")
+    state = _State(places.imports / f"prometheus-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json")
     begin_ms = start_ms if again else max(start_ms, state.read())
     with open_database(settings, demo=demo) as database:
 

@@ -103,9 +103,8 @@ def _import(paths: list[Path], arguments: list[str], *, host: str, server: str |
     """Replay recordings. The credential of an imported host is kept, so that a second import adds to the same host."""
     settings = Settings()
     places = find_instance(settings, demo=demo).places
-    imports = places.data / "imports"
-    state_dir = imports / hashlib.sha256(f"{server or ''}|{host}".encode()).hexdigest()[:16]
-    for folder in (imports, state_dir):  # a parent that is made on the way has the usual mode
+    state_dir = places.imports / hashlib.sha256(f"{server or ''}|{host}".encode()).hexdigest()[:16]
+    for folder in (places.imports, state_dir):  # a parent that is made on the way has the usual mode
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     token_file = state_dir / "join-token"
     words = ["replay", *map(str, paths), *arguments, "--host", host, "--state-dir", str(state_dir)]

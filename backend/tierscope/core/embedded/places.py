@@ -67,6 +67,11 @@ class Places:
         return self.data / "agent"
 
     @property
+    def imports(self) -> Path:
+        """What imports remember, so that a second one goes on with the same host."""
+        return self.data / "imports"
+
+    @property
     def lock_file(self) -> Path:
         """Held by the running supervisor; two never run on one data directory."""
         return self.data / "supervisor.lock"
