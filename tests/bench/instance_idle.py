@@ -30,7 +30,7 @@ def measure(agent: Path) -> Section:
     with ExitStack() as stack:
         tierscope = stack.enter_context(fresh_tierscope({"TIERSCOPE_AGENT_BINARY": str(agent)}))
         tierscope.run("up", "--detach", "--port", "0")
-        tierscope.status("--wait", "300")
+        tierscope.status()
         roots = _parts(tierscope.data_dir / "state.json")
         references = _references(stack)
         time.sleep(SETTLING_SECONDS)

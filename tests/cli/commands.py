@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from factories.waiting import DEADLINE_SECONDS
 from fixtures.memory import data_parent
 from fixtures.server_logs import logs_kept
 from tierscope.cli.main import main
@@ -103,8 +104,9 @@ class Tierscope:
         return Ended(done.returncode, done.stdout, done.stderr)
 
     def status(self, *arguments: str, expect: int | None = 0) -> dict[str, Any]:
-        """The answer of `status --json`."""
-        document = json.loads(self.run("status", "--json", *arguments, expect=expect))
+        """The answer of `status --json`. Where all is to be healthy, that is waited for."""
+        wait = ("--wait", str(int(DEADLINE_SECONDS))) if expect == 0 else ()
+        document = json.loads(self.run("status", "--json", *wait, *arguments, expect=expect))
         assert isinstance(document, dict)
         return document
 

@@ -47,7 +47,7 @@ def running() -> Iterator[Tierscope]:
 
 
 def _get(tierscope: Tierscope, path: str) -> Any:  # noqa: ANN401 - JSON
-    url = tierscope.status("--wait", "300")["url"]
+    url = tierscope.status()["url"]
     with urllib.request.urlopen(f"{url}{path}", timeout=DEADLINE_SECONDS) as answer:  # noqa: S310 - an address of our own service
         return json.loads(answer.read())
 
@@ -103,7 +103,7 @@ def test_no_command_line_holds_a_secret(running: Tierscope) -> None:
 
 @AGENT
 def test_up_ends_with_this_host_measured(running: Tierscope) -> None:
-    assert running.status("--wait", "300")["components"]["agent"]["status"] == "healthy"
+    assert running.status()["components"]["agent"]["status"] == "healthy"
     host = _hosts(running)[socket.gethostname()]
     assert host["origin"] == "live"
     assert host["last_seen"] is not None
@@ -114,7 +114,7 @@ def test_only_this_installations_own_processes_are_offered_for_heat(running: Tie
     lines = (running.data_dir / "heat-pids").read_text(encoding="utf-8").splitlines()
     services = {line.split()[2] for line in lines}
     assert services == {"tierscope/database", "tierscope/queue", "tierscope/api", "tierscope/worker"}
-    components = running.status("--wait", "300")["components"]
+    components = running.status()["components"]
     named = {int(line.split()[0]) for line in lines}
     assert {components[name]["pid"] for name in ("database", "queue", "api", "worker")} <= named
     assert components["agent"]["pid"] not in named

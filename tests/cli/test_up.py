@@ -46,7 +46,7 @@ def _get(url: str) -> str:
 
 
 def test_all_components_are_healthy_and_the_api_answers(running: Tierscope) -> None:
-    status = running.status("--wait", "300")
+    status = running.status()
     assert status["healthy"] is True
     assert status["phase"] == "up"
     for name in ("database", "queue", "api", "worker"):
@@ -57,37 +57,37 @@ def test_all_components_are_healthy_and_the_api_answers(running: Tierscope) -> N
 
 def test_a_second_up_says_that_it_already_runs(running: Tierscope) -> None:
     assert "already running" in running.run(*UP)
-    assert running.status("--wait", "300")["url"] in running.run("up", "--detach")
+    assert running.status()["url"] in running.run("up", "--detach")
 
 
 def test_a_killed_api_comes_back_at_the_same_address(running: Tierscope) -> None:
-    before = running.status("--wait", "300")
+    before = running.status()
     os.kill(before["components"]["api"]["pid"], signal.SIGKILL)
     process = identify(before["components"]["api"]["pid"])
     assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
-    after = running.status("--wait", "300")
+    after = running.status()
     assert after["url"] == before["url"]
     assert after["components"]["api"]["restarts"] == before["components"]["api"]["restarts"] + 1
 
 
 @pytest.mark.parametrize("name", ["queue", "worker"])
 def test_a_killed_part_of_the_background_work_comes_back(running: Tierscope, name: str) -> None:
-    before = running.status("--wait", "300")["components"][name]
+    before = running.status()["components"][name]
     os.kill(before["pid"], signal.SIGKILL)
     process = identify(before["pid"])
     assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
-    after = running.status("--wait", "300")
+    after = running.status()
     assert after["healthy"] is True
     assert after["components"][name]["restarts"] == before["restarts"] + 1
 
 
 def test_a_killed_database_comes_back_with_its_data(running: Tierscope) -> None:
     made = json.loads(running.run("token", "join", "--json"))
-    pid = running.status("--wait", "300")["components"]["database"]["pid"]
+    pid = running.status()["components"]["database"]["pid"]
     os.kill(pid, signal.SIGKILL)
     process = identify(pid)
     assert process is None or wait_gone(process, timeout_seconds=DEADLINE_SECONDS)
-    assert running.status("--wait", "300")["components"]["database"]["restarts"] >= 1
+    assert running.status()["components"]["database"]["restarts"] >= 1
     assert made["id"] in [token["id"] for token in json.loads(running.run("token", "list", "--json"))]
 
 
@@ -107,7 +107,7 @@ def test_operating_commands_work_on_the_running_instance(running: Tierscope, tmp
     running.run("restore", str(copy), expect=2)
     running.run("restore", str(copy), "--replace")
     running.run("token", "revoke", "no-such-token", expect=1)
-    url = running.status("--wait", "300")["url"]
+    url = running.status()["url"]
     texts = [item["text"] for item in json.loads(_get(f"{url}/v1/events"))["items"]]
     assert texts == ["deployed checkout 1.2"]
 
@@ -123,7 +123,7 @@ def test_a_killed_supervisor_leaves_nothing_running_and_up_recovers(running: Tie
     assert status["phase"] == "failed"
     assert "supervisor is gone" in status["note"]
     running.run(*UP, "--no-wait")
-    assert running.status("--wait", "300")["healthy"] is True
+    assert running.status()["healthy"] is True
 
 
 @long

@@ -252,7 +252,7 @@ def supervised(seed: int) -> Iterator[Supervised]:
         tierscope = Tierscope(data_dir, environment)
         stack.callback(tierscope.run, "down", expect=None)
         tierscope.run("up", "--detach", "--no-agent", "--port", "0")
-        url = str(tierscope.status("--wait", "300")["url"])
+        url = str(tierscope.status()["url"])
         database_url = find_instance(Settings(data_dir=data_dir), demo=False).read_database_url()
         database = stack.enter_context(closing(Database(database_url)))
         proxy = stack.enter_context(proxying(urlsplit(url).port or 0))
