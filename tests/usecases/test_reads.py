@@ -67,7 +67,11 @@ def feed(
     # As much as its ages cover, so that all of it has a class.
     batch.heat[0].resident_bytes[0] = 72 * 4096
     batches.add_inventory(batch, hostname=name)
-    for path, value in (("/proc/sys/kernel/numa_balancing", "2"), ("/sys/kernel/mm/numa/demotion_enabled", "false")):
+    for path, value in (
+        ("/proc/sys/kernel/numa_balancing", "2"),
+        ("/sys/kernel/mm/numa/demotion_enabled", "false"),
+        ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+    ):
         batch.inventory.knobs.add(path=path, value=value)
     batches.add_self(batch)
     outcome = store(context.database, host, [batch])[0]
@@ -108,6 +112,12 @@ def test_the_detail_joins_the_inventory_with_the_newest_counters(context: ReadCo
     assert detail.knobs[0].value is None
     assert detail.knobs[0].unavailable == "the kernel has no such setting"
     assert "Memory pressure is 5.0 %" in detail.headline
+
+
+def test_of_a_setting_that_offers_a_choice_its_value_is_told_and_what_else_there_is(context: ReadContext) -> None:
+    told = {knob.path: (knob.value, knob.choices) for knob in HostReads(context).detail(feed(context).id).knobs}
+    assert told["/sys/kernel/mm/transparent_hugepage/enabled"] == ("madvise", ("always", "madvise", "never"))
+    assert told["/proc/sys/kernel/numa_balancing"] == ("2", ())
 
 
 def test_a_headline_says_that_tiering_is_off(context: ReadContext) -> None:

@@ -254,6 +254,13 @@ describe('the host page', () => {
     expect(agent.querySelector('[data-testid="figure-agent.throttles/1"]')?.textContent).toContain('not collected')
   })
 
+  it('tells the value of a setting as the advice does, and what else the kernel offers', async () => {
+    openApp('/hosts/h-1?tab=setup')
+    const row = (await screen.findByText('/sys/kernel/mm/transparent_hugepage/enabled')).closest('tr')
+    expect(row?.querySelector('[data-setting]')?.textContent).toBe('madvise')
+    expect(row?.textContent).toContain('madvise of always, madvise, never')
+  })
+
   it('shows measured tiers, a degraded link and what cannot move', async () => {
     openApp('/hosts/h-1?tab=hardware')
     const bench = await screen.findByTestId('bench')

@@ -2078,6 +2078,7 @@ class KnobFiles(TypedDict):
 class KnobInfo(TypedDict):
     """A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist."""
 
+    choices: list[str]
     path: str
     unavailable: str | None
     value: str | None

@@ -2,7 +2,7 @@
 
 from tierscope.domain.knobs.advice import Advice, Change, Effect, Evidence, Given, Unknown, advise
 from tierscope.domain.knobs.facts import Facts, Flows, Heat, Host
-from tierscope.domain.knobs.files import Files, render_files, rollback_of, selected
+from tierscope.domain.knobs.files import Files, render_files, rollback_of
 
 __all__ = [
     "Advice",
@@ -19,5 +19,4 @@ __all__ = [
     "advise",
     "render_files",
     "rollback_of",
-    "selected",
 ]

@@ -28,7 +28,6 @@ KNOWN = (
 )
 PATH = re.compile("|".join(f"(?:{known})" for known in KNOWN))
 VALUE = re.compile(r"[0-9]{1,10}|true|false|on|off|[YNyn]")
-SELECTED = re.compile(r"\[([^][]*)\]")
 SYSCTL_ROOT = "/proc/sys/"
 DEBUG_ROOT = "/sys/kernel/debug/"
 
@@ -43,12 +42,6 @@ class Files:
     ansible: str
     commands: str
     rollback_commands: str
-
-
-def selected(value: str) -> str:
-    """The value of a setting as it is written: of `always [madvise] never` the one in brackets, else all of it."""
-    found = SELECTED.search(value)
-    return (found[1] if found else value).strip()
 
 
 def render_files(advice: Sequence[Advice]) -> Files:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
+from tierscope.domain.fleet.settings import selected
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host, SwapDrive
-from tierscope.domain.knobs.files import selected
 
 Body = Mapping[str, Any]
 

@@ -14,6 +14,7 @@ from tierscope.domain.fleet.host_facts import HostSort, late_before, silent_befo
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.fleet.node_state import NodeInfo, describe_nodes
 from tierscope.domain.fleet.pods import PodsState
+from tierscope.domain.fleet.settings import choices, selected
 from tierscope.storage.counters.rows import read_block
 from tierscope.storage.fleet.causes import CauseKind
 from tierscope.storage.fleet.hosts import (
@@ -49,6 +50,9 @@ class KnobInfo:
 
     path: str
     value: str | None
+    choices: Annotated[
+        tuple[str, ...], Described("What the kernel offers; empty where its file holds the value alone.")
+    ]
     unavailable: str | None
 
 
@@ -262,7 +266,8 @@ def _knobs(host: Summarised) -> tuple[KnobInfo, ...]:
     return tuple(
         KnobInfo(
             path=str(knob.get("path", "")),
-            value=None if knob.get("value") is None else str(knob["value"]),
+            value=None if knob.get("value") is None else selected(str(knob["value"])),
+            choices=choices(str(knob.get("value", ""))),
             unavailable=_text(knob.get("unavailable")),
         )
         for knob in _items(host, "knobs")

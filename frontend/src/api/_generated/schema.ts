@@ -7419,6 +7419,11 @@ export interface components {
          * @description A kernel setting as it stands. Value null with a reason where it cannot be read or does not exist.
          */
         KnobInfo: {
+            /**
+             * Choices
+             * @description What the kernel offers; empty where its file holds the value alone.
+             */
+            choices: string[];
             /** Path */
             path: string;
             /** Unavailable */

@@ -113,12 +113,19 @@ export function hostDetail(id: string): HostDetail | undefined {
       node(2, 'cxl', 256 * gib, 118 * gib, ''),
     ],
     knobs: [
-      { path: '/proc/sys/kernel/numa_balancing', value: '2', unavailable: null },
-      { path: '/proc/sys/vm/watermark_scale_factor', value: '10', unavailable: null },
-      { path: '/sys/kernel/mm/numa/demotion_enabled', value: 'true', unavailable: null },
+      { path: '/proc/sys/kernel/numa_balancing', value: '2', choices: [], unavailable: null },
+      { path: '/proc/sys/vm/watermark_scale_factor', value: '10', choices: [], unavailable: null },
+      { path: '/sys/kernel/mm/numa/demotion_enabled', value: 'true', choices: [], unavailable: null },
+      {
+        path: '/sys/kernel/mm/transparent_hugepage/enabled',
+        value: 'madvise',
+        choices: ['always', 'madvise', 'never'],
+        unavailable: null,
+      },
       {
         path: '/sys/kernel/mm/lru_gen/enabled',
         value: null,
+        choices: [],
         unavailable: 'This kernel is built without multi-generation LRU.',
       },
     ],

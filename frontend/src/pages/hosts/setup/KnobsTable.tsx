@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import type { KnobInfo } from '../../../api/_generated/schema'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
@@ -14,7 +15,14 @@ const columns: Column<KnobInfo>[] = [
       knob.value === null ? (
         <Nothing status="not_supported" reason={knob.unavailable ?? 'This kernel does not have it.'} />
       ) : (
-        <SettingValue path={knob.path} value={knob.value} />
+        <>
+          <SettingValue path={knob.path} value={knob.value} />
+          {knob.choices.length > 0 && (
+            <Text span size="sm" c="dimmed">
+              {` of ${knob.choices.join(', ')}`}
+            </Text>
+          )}
+        </>
       ),
   },
   { key: 'why', header: 'Why not', cell: (knob) => knob.unavailable ?? '' },
