@@ -115,6 +115,7 @@ def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest
     # What was answered before the node left is not answered again.
     for host in both.made.ids["host_id"]:
         assert several.get(f"/v1/hosts/{host}/fairness/limits").status_code == httpx.codes.OK
+    whole = several.get("/metrics/fleet").text
     with closing(Database(both.urls[1])) as fleet, node_away(template, fleet, 2):
         both.watch.look()
         with fleet.read() as session:
@@ -130,6 +131,10 @@ def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest
             found_nothing = expected.status_code == httpx.codes.NOT_FOUND
             status = httpx.codes.SERVICE_UNAVAILABLE if found_nothing else expected.status_code
             assert found.status_code == status, (address, found.text)
+            if path == "/metrics/fleet":
+                assert [host in found.text for host in both.made.ids["host_id"]] == [
+                    host in there for host in both.made.ids["host_id"]
+                ]
             if "{host_id}" in path:
                 address, given = addresses(path, both.made, gone)
                 assert several.get(address, params=given).status_code == httpx.codes.SERVICE_UNAVAILABLE, address
@@ -137,6 +142,7 @@ def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest
             done = command(both, both.urls[1], words, stays)
             assert (done.status in (0, 3), "2 of 3 nodes answer; away: n2" in done.stderr) == (True, True), done.stderr
     both.watch.look()
+    assert several.get("/metrics/fleet").text == whole
 
 
 def command(both: Both, url: str, words: tuple[str, ...], place: int = 0) -> Ended:

@@ -58,13 +58,18 @@ SERVICE_FIGURES: Mapping[str, tuple[str, Callable[[ServiceSummary], Figure]]] = 
 
 
 class FleetCollector(Collector):
-    """Figures of up to `limit` hosts and as many services, by name."""
+    """Figures of up to `limit` hosts and as many services, by name.
 
-    def __init__(self, context: ReadContext, *, limit: int) -> None:
+    `away`: names of the database servers that do not answer. What was seen of all is not told beside the name of one
+    that is away, nor what was seen without it once it is back.
+    """
+
+    def __init__(self, context: ReadContext, *, limit: int, away: Callable[[], list[str]] = list) -> None:
         self._context = context
         self._limit = limit
+        self._away = away
         self._lock = threading.Lock()
-        self._seen: tuple[float, _Seen] | None = None
+        self._seen: tuple[float, list[str], _Seen] | None = None
 
     def collect(self) -> Iterator[Metric]:
         """All figures of one look.
@@ -86,12 +91,12 @@ class FleetCollector(Collector):
 
     def _look(self) -> _Seen:
         with self._lock:
-            now = self._context.clock().timestamp()
-            if self._seen is None or not 0 <= now - self._seen[0] < FRESH_SECONDS:
+            now, away = self._context.clock().timestamp(), self._away()
+            if self._seen is None or self._seen[1] != away or not 0 <= now - self._seen[0] < FRESH_SECONDS:
                 hosts, more_hosts = self._hosts()
                 services, more_services = self._services()
-                self._seen = (now, (hosts, services, more_hosts, more_services))
-            return self._seen[1]
+                self._seen = (now, away, (hosts, services, more_hosts, more_services))
+            return self._seen[2]
 
     def _hosts(self) -> tuple[list[HostSummary], bool]:
         reads = HostReads(self._context)
