@@ -183,12 +183,17 @@ def _remove_unused(copy: Path) -> None:
 
 
 def _contents(part: str, source: Path) -> Iterator[str]:
-    """What a copy is told apart by. Packages are installed and removed as whole directories."""
+    """What a copy is told apart by.
+
+    Packages are installed and removed as whole directories, each with a `.dist-info`. Times of other directories tell
+    nothing: they change whenever Python keeps what it has compiled.
+    """
     yield sys.version
     if part != "source":
         roots = [source] if part == "packages" else [source / "bin", Path(os.__file__).resolve().parent]
-        for root in roots:
-            yield from (f"{entry.name} {entry.stat(follow_symlinks=False).st_mtime_ns}" for entry in _sorted(root))
+        for entry in (entry for root in roots for entry in _sorted(root) if entry.name != "__pycache__"):
+            is_code = entry.is_dir() and not entry.name.endswith(".dist-info")
+            yield entry.name if is_code else f"{entry.name} {entry.stat(follow_symlinks=False).st_mtime_ns}"
         return
     for directory in _source_trees():
         for entry in _sorted(directory):
