@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tierscope.domain.simulate import Machine, Outcome, TraceColumns, compile_trace, make_policy, parse_settings, replay
 from tierscope.domain.simulate.claims import Regime, find_regime
-from validation.recordings import BALANCING, PAGES_PER_MIB, SCANNER, Load, Reclaim, Recording
+from validation.recordings import PAGES_PER_MIB, SCANNER, Load, Reclaim, Recording
 from validation.tables import Row, verdict
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ FEW_PAGES = 64
 """Moves that differ by fewer pages than this are the same."""
 ANON, FILE, TMPFS = 0, 1, 2
 SLOW = 1
-SCAN_PERIOD_MAX_MS, SCAN_PASS_MIN_S = 60_000, 1.0
-"""The kernel's, for a pass over all memory of a process: `scan_period_min_ms`, then up to `scan_period_max_ms`."""
+SCAN_PERIOD_MAX_MS = 60_000
+"""The kernel's longest pass over all memory of a process, where it was not set otherwise."""
 
 DEMOTION_UNIT_S = 500e-6
 """What the emulated kswapd takes to demote 4 KiB. Chosen on that half of the corpus which rules may be made on."""
@@ -247,7 +247,7 @@ def _part(pages: int | None, one_in: int) -> int | None:
 
 
 def _lab_machine(recording: Recording) -> Machine:
-    """The machine with what the emulation makes slow, and a scanner that adapts where its passes were not counted."""
+    """The machine with what the emulation makes slow, and the scanner's longest pass where none were counted."""
     machine = replace(recording.machine, demotion_unit_s=DEMOTION_UNIT_S)
     if recording.reclaim is not None:
         machine = replace(
@@ -257,9 +257,9 @@ def _lab_machine(recording: Recording) -> Machine:
             slow_zone_watermarks=recording.reclaim.slow_watermarks,
             kernel_page_ratio=KERNEL_PAGE_RATIO,
         )
-    if machine.scan_pass_s is not None or BALANCING not in recording.knobs:
+    if machine.scan_pass_s is not None:
         return machine
-    return replace(machine, scan_pass_s=SCAN_PASS_MIN_S, scan_pass_max_s=_scan_period_max_s(recording))
+    return replace(machine, scan_pass_max_s=_scan_period_max_s(recording))
 
 
 def _scan_period_max_s(recording: Recording) -> float:
