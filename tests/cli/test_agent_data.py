@@ -16,8 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from cli.commands import Tierscope, call, fresh_tierscope
+from e2e.all_pages import pages_of
+from e2e.chromium import launch_chromium
+from e2e.conftest import log_in
+from e2e.page_visits import Visits, follow, look_at, watched_context
+from e2e.told import contradictions
 from factories.strangers import readable_by, stranger
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
@@ -107,6 +113,23 @@ def test_up_ends_with_this_host_measured(running: Tierscope) -> None:
     host = _hosts(running)[socket.gethostname()]
     assert host["origin"] == "live"
     assert host["last_seen"] is not None
+
+
+@AGENT
+def test_every_page_of_one_measured_host_comes_to_rest_without_errors(running: Tierscope) -> None:
+    found, name = Visits(), socket.gethostname()
+    url, host = running.status()["url"], _hosts(running)[name]["id"]
+    with launch_chromium() as browser, watched_context(browser) as context:
+        page = context.new_page()
+        log_in(page, running, "admin", demo=False)
+        look_at(page, url, pages_of(host, service=None), found)
+        assert found.logged == []
+        follow(page, f"/hosts/{host}")
+        expect(page.get_by_test_id("page-host")).to_contain_text(name)
+        follow(page, "/hosts/h_unknown")
+        expect(page.get_by_text("No host has the id h_unknown")).to_be_visible()
+    assert (found.unsettled, found.refused, found.unreadable) == ([], [], [])
+    assert contradictions(found.told, found.told_again) == []
 
 
 @AGENT

@@ -6,17 +6,17 @@ Both end with this package: Playwright holds an event loop while it runs, beside
 from __future__ import annotations
 
 import json
-import shutil
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect
 
 from cli.commands import Tierscope, fresh_tierscope
-from e2e.page_visits import PAGE_MS, patient_context
+from e2e.chromium import launch_chromium
+from e2e.page_visits import patient_context
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.cli.instance.fleet import HOSTS
@@ -24,18 +24,6 @@ from tierscope.cli.instance.fleet import HOSTS
 HISTORY = {"TIERSCOPE_DEMO_HOURS": "3", "TIERSCOPE_DEMO_OLDER_DAYS": "0"}
 LOAD_SECONDS = 800
 """Generous: the machine may be busy with other tests. How long it takes is measured elsewhere."""
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-dev-shm-usage",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Pages of a context share one process: what it has compiled of the dashboard serves the next page too.
-    "--process-per-site",
-]
 
 
 def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
@@ -75,19 +63,13 @@ def is_loaded(url: str) -> bool:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless Chromium of the machine."""
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=binary, args=CHROMIUM_FLAGS)
-        expect.set_options(timeout=PAGE_MS)
+    with launch_chromium() as browser:
         yield browser
-        browser.close()
 
 
-def log_in(page: Page, demo: Tierscope, role: str) -> None:
-    """Logs the page in by a link of the demonstration; the fleet page follows."""
-    page.goto(demo.run("token", "link", "--demo", "--role", role).strip())
+def log_in(page: Page, tierscope: Tierscope, role: str, *, demo: bool = True) -> None:
+    """Logs the page in by a link of the demonstration, or of the instance itself; the fleet page follows."""
+    page.goto(tierscope.run("token", "link", *(["--demo"] if demo else []), "--role", role).strip())
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_test_id("page-fleet")).to_be_visible()
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from e2e.conftest import CHROMIUM_FLAGS, fetch
+from e2e.chromium import CHROMIUM_FLAGS
+from e2e.conftest import fetch
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SERVICE = "redis"

@@ -7,6 +7,9 @@ import re
 from playwright.sync_api import BrowserContext, Page, expect
 
 from e2e.conftest import fetch
+from fixtures.elsewhere import long
+
+pytestmark = long
 
 
 def open_page(page: Page, url: str, test_id: str) -> None:

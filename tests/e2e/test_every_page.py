@@ -7,14 +7,13 @@ answers that component specs use, under the same policy: the document still come
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from cli.commands import Tierscope
+from e2e.all_pages import pages_of
 from e2e.conftest import fetch, log_in
 from e2e.mock_api import serve_mock_api
 from e2e.page_visits import Visits, chart_types, look_at, watched_context
@@ -23,16 +22,8 @@ from e2e.test_headlines import newest_hour
 from e2e.told import Said, Told, contradictions
 from fixtures.elsewhere import long
 
-# A link as the page makes it when a price is confirmed: without one it draws no cost.
-PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
-PRICED = f"/tco?set={quote(json.dumps({'prices.dram': PRICE}))}"
-SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "fairness", "hosts", "advice")
-HOST_TABS = ("overview", "advice", "moves", "fairness", "counters", "hardware", "setup")
-ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
-ALERT_TABS = ("alerts", "timeline", "rules", "silences", "routes")
 LEAST_SHARED = {"figure": 30, "verdict": 3, "setting": 3}
 """Values on more than one page, so that there is something to hold against each other."""
-INSTALL_WAYS = ("systemd", "deb", "kubernetes", "ansible", "prometheus")
 MOCKED = [
     "/experiments/exp-1",
     "/simulator/sweep-1?run=tpp-0.67",
@@ -46,39 +37,12 @@ MOCKED = [
 """Pages of things that the demonstration does not have, and those that draw more when they have them."""
 
 
-def pages_of(demo_url: str) -> list[str]:
-    """Every page of the demonstration with each of its tabs: a service's, those of a host that runs it, and the lists.
-
-    Those of one window are asked about the same one.
-    """
+def pages_of_demo(demo_url: str) -> list[str]:
+    """Every page of the demonstration, of a service that is full of data and a host that runs it, about one hour."""
     service = service_id(demo_url, "cache-graph")
     host = fetch(f"{demo_url}/v1/hosts?service={service}&limit=1")["items"][0]["id"]
     start, end = newest_hour(demo_url)
-    window = f"from={start}&to={end}"
-    return [
-        f"/?{window}",
-        f"/services?{window}",
-        *(f"/services/{service}?tab={tab}&{window}" for tab in SERVICE_TABS),
-        f"/hosts?{window}",
-        *(f"/hosts/{host}?tab={tab}&{window}" for tab in HOST_TABS),
-        *(f"/advice?tab={tab}&{window}" for tab in ("cards", "plan", "drift")),
-        "/experiments",
-        f"/experiments/new?service={service}",
-        "/simulator?new=on",
-        f"/capacity?{window}",
-        "/capacity?tab=plan",
-        "/capacity?tab=reports",
-        PRICED,
-        *(f"/alerts?tab={tab}" for tab in ALERT_TABS),
-        "/alerts/rules/new",
-        "/agents",
-        *(f"/add-hosts?how={way}" for way in INSTALL_WAYS),
-        "/data-quality",
-        *(f"/admin?tab={tab}" for tab in ADMIN_TABS),
-        "/account",
-        "/status",
-        "/login",
-    ]
+    return pages_of(host, service, f"from={start}&to={end}")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +58,7 @@ def visits(
     with watched_context(browser) as context:
         page = context.new_page()
         log_in(page, demo, "admin")
-        look_at(page, demo_url, pages_of(demo_url), found, both_themes=both_themes)
+        look_at(page, demo_url, pages_of_demo(demo_url), found, both_themes=both_themes)
         look_at_mocked(context.new_page(), demo_url, tmp_path_factory.mktemp("mock-api"), found)
     return found
 

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from cli.commands import Tierscope, fresh_tierscope
 from e2e.conftest import HISTORY, LOAD_SECONDS, fetch, is_loaded, log_in
 from e2e.page_visits import Visits, follow, look_at, watched_context
-from e2e.test_every_page import pages_of
+from e2e.test_every_page import pages_of_demo
 from e2e.told import contradictions
 from factories.waiting import until
 from tierscope.cli.base.source_tree import find_agent
@@ -50,7 +50,7 @@ def test_pages_say_how_many_nodes_they_are_of_and_draw_the_rest(browser: Browser
         page, all_there, one_away = context.new_page(), Visits(), Visits()
         log_in(page, spread, "admin")
         assert nodes() == "healthy"
-        look_at(page, url, pages_of(url), all_there)
+        look_at(page, url, pages_of_demo(url), all_there)
         assert page.get_by_test_id("nodes-banner").count() == 0
         server = open_cluster(places, choose_account()).url("postgres")
         with closing(Database(server)) as database, database.write() as transaction:
@@ -61,7 +61,7 @@ def test_pages_say_how_many_nodes_they_are_of_and_draw_the_rest(browser: Browser
         gone = before - hosts()
         assert 0 < len(gone) < len(before)
         # Those of a host are of one that answers: it is looked up now.
-        look_at(page, url, pages_of(url), one_away)
+        look_at(page, url, pages_of_demo(url), one_away)
         assert page.get_by_test_id("nodes-banner").is_visible()
         follow(page, f"/hosts/{min(gone)}")
         expect(page.get_by_text("on the nodes that answer; away: n2").first).to_be_visible()

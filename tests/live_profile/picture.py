@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from e2e.conftest import CHROMIUM_FLAGS
+from e2e.chromium import CHROMIUM_FLAGS
 
 SETTLE_MS = 2_000
 

@@ -30,7 +30,10 @@ export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
           <Skeleton height={96} />
         </div>
       ) : first === undefined ? (
-        <EmptyState title="No open advice" next="Advice is computed every hour, from page samples and counters." />
+        <EmptyState
+          title="No open advice"
+          next="Hosts and services are judged within minutes of their first data, and every hour after that."
+        />
       ) : (
         <>
           <div className={classes.action}>
