@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from e2e.page_visits import PAGE_MS
 
-CHROMIUM_FLAGS = [
+_FLAGS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
@@ -32,7 +32,7 @@ def launch_chromium() -> Iterator[Browser]:
     if binary is None:
         pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=binary, args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=binary, args=_FLAGS)
         expect.set_options(timeout=PAGE_MS)
         yield browser
         browser.close()

@@ -8,13 +8,12 @@ take minutes.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from e2e.chromium import CHROMIUM_FLAGS
+from e2e.chromium import launch_chromium
 from e2e.conftest import fetch
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -31,9 +30,8 @@ def main() -> int:
         print(__doc__)
         return 2
     url = sys.argv[1].rstrip("/")
-    expect.set_options(timeout=SETTLED_MS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_FLAGS)
+    with launch_chromium() as browser:
+        expect.set_options(timeout=SETTLED_MS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(SETTLED_MS)
         for name, path in pages(url).items():
@@ -42,7 +40,6 @@ def main() -> int:
             page.goto(f"{url}{path}")
             _settle(page)
             page.screenshot(path=IMAGES / f"{name}.png")
-        browser.close()
     return 0
 
 

@@ -16,7 +16,7 @@ from fixtures.elsewhere import long
 
 pytestmark = long
 SCREEN = {"width": 1440, "height": 900}
-ALERT_SECONDS = JUDGED_SECONDS = 600
+JUDGED_SECONDS = 600
 
 
 class Clicks:
@@ -64,7 +64,7 @@ def first_alert(url: str) -> dict[str, Any]:
         found[:] = fetch(f"{url}/v1/alerts?state=firing&limit=50")["items"]
         return bool(found)
 
-    until(there, "an alert fires", seconds=ALERT_SECONDS)
+    until(there, "an alert fires", seconds=JUDGED_SECONDS)
     return found[0]
 
 

@@ -36,10 +36,14 @@ def answer_reused(
     seconds = max(reuse_seconds(from_, to), at_least_seconds)
     if seconds < SHORTEST_SECONDS:
         return answer_bytes(request, serialise(model, make()), "application/json")
+    return answer_bytes(request, body_reused(request, seconds, lambda: serialise(model, make())), "application/json")
+
+
+def body_reused(request: Request, seconds: float, make: Callable[[], bytes]) -> bytes:
+    """The body that `make` made less than `seconds` ago for the same request, of the same servers, else a new one."""
     known = use_cases(request)
     asked = f"{request.url.path}?{request.url.query} without {' '.join(known.node_watch.away)}"
-    body = known.answers.get(asked, seconds, lambda: serialise(model, make()))
-    return answer_bytes(request, body, "application/json")
+    return known.answers.get(asked, seconds, make)
 
 
 def reuse_seconds(from_: str | None, to: str | None) -> float:

@@ -200,8 +200,7 @@ class UseCases(_Reads, _Stores):
         self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         self.fleet_metrics = CollectorRegistry()
-        limit, watch = settings.fleet_metrics_limit, self.node_watch
-        self.fleet_metrics.register(FleetCollector(context, limit=limit, away=lambda: watch.away))
+        self.fleet_metrics.register(FleetCollector(context, limit=settings.fleet_metrics_limit))
         self._password_work = PasswordWork()
 
         self.access = Access(database, clock=clock, anonymous_reads=settings.anonymous_reads)

@@ -267,7 +267,7 @@ def _knobs(host: Summarised) -> tuple[KnobInfo, ...]:
         KnobInfo(
             path=str(knob.get("path", "")),
             value=None if knob.get("value") is None else selected(str(knob["value"])),
-            choices=choices(str(knob.get("value", ""))),
+            choices=() if knob.get("value") is None else choices(str(knob["value"])),
             unavailable=_text(knob.get("unavailable")),
         )
         for knob in _items(host, "knobs")

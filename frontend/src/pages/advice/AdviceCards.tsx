@@ -72,7 +72,7 @@ export function AdviceCards({ tabs }: { tabs: ReactNode }): ReactNode {
             title={status === 'open' ? 'No advice' : 'None'}
             next={
               status === 'open'
-                ? 'Advice is computed every hour for services with page samples and for hosts with a slower tier. The Advice tab of a service shows what is missing.'
+                ? 'Services with page samples and hosts with a slower tier are judged within minutes of their first data, and every hour after that. The Advice tab of a service shows what is missing.'
                 : 'Choose another status.'
             }
           />

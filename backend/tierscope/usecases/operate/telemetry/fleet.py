@@ -4,7 +4,6 @@ A figure that is not there has no sample: absent is not zero. How many hosts and
 is left out is said.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -17,9 +16,7 @@ from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.service_summaries import ServiceSummary
 from tierscope.usecases.fleet.services import ServiceReads
 
-FRESH_SECONDS = 15.0
 PAGE = 500
-_Seen = tuple[Sequence[HostSummary], Sequence[ServiceSummary], bool, bool]
 
 HOST_FIGURES: Mapping[str, tuple[str, Callable[[HostSummary], Figure]]] = {
     "memory_bytes": ("Memory of all nodes.", lambda host: host.memory_bytes),
@@ -58,18 +55,11 @@ SERVICE_FIGURES: Mapping[str, tuple[str, Callable[[ServiceSummary], Figure]]] = 
 
 
 class FleetCollector(Collector):
-    """Figures of up to `limit` hosts and as many services, by name.
+    """Figures of up to `limit` hosts and as many services, by name."""
 
-    `away`: names of the database servers that do not answer. What was seen of all is not told beside the name of one
-    that is away, nor what was seen without it once it is back.
-    """
-
-    def __init__(self, context: ReadContext, *, limit: int, away: Callable[[], list[str]] = list) -> None:
+    def __init__(self, context: ReadContext, *, limit: int) -> None:
         self._context = context
         self._limit = limit
-        self._away = away
-        self._lock = threading.Lock()
-        self._seen: tuple[float, list[str], _Seen] | None = None
 
     def collect(self) -> Iterator[Metric]:
         """All figures of one look.
@@ -77,7 +67,8 @@ class FleetCollector(Collector):
         Raises:
             TierscopeError: the database does not answer.
         """
-        hosts, services, more_hosts, more_services = self._look()
+        hosts, more_hosts = self._hosts()
+        services, more_services = self._services()
         yield from _of_hosts(hosts)
         yield from _of_services(services)
         cut = GaugeMetricFamily(
@@ -88,15 +79,6 @@ class FleetCollector(Collector):
         cut.add_metric(["host"], float(more_hosts))
         cut.add_metric(["service"], float(more_services))
         yield cut
-
-    def _look(self) -> _Seen:
-        with self._lock:
-            now, away = self._context.clock().timestamp(), self._away()
-            if self._seen is None or self._seen[1] != away or not 0 <= now - self._seen[0] < FRESH_SECONDS:
-                hosts, more_hosts = self._hosts()
-                services, more_services = self._services()
-                self._seen = (now, away, (hosts, services, more_hosts, more_services))
-            return self._seen[2]
 
     def _hosts(self) -> tuple[list[HostSummary], bool]:
         reads = HostReads(self._context)
