@@ -165,8 +165,8 @@ attack: $(PYTHON_STAMP) agent ## Attack an instance of its own, watched all the 
 truth: $(PYTHON_STAMP) agent ## Judge the answers on fleets whose truth is known; ARGS="--laws small --seed 7"; see docs/truth.md
 	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m truth $(ARGS)
 
-validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md
-	PYTHONPATH=tests $(BIN)/python -m validation
+validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md. ARGS="--recording FILE" judges one alone
+	PYTHONPATH=tests $(BIN)/python -m validation $(ARGS)
 
 corpus: $(PYTHON_STAMP) ## Record kernels with two memory tiers in an emulated guest, what the corpus lacks. ARGS=--plan lists it
 	PYTHONPATH=tests $(BIN)/python -m corpus $(ARGS)

@@ -4,11 +4,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from corpus.packing import unpack
 from corpus.plan import LOADS
 from corpus.truth import hides_armed, read_log
+from validation import recordings
 from validation.recordings import (
     DATA,
     HUGE_UNITS,
@@ -58,7 +60,14 @@ def is_left_out(name: str) -> bool:
 
 def read(name: str) -> Recording:
     """A recording of the corpus."""
-    files = unpack(CORPUS / f"{name}.tar.zst", WANTED)
+    return read_archive(CORPUS / f"{name}.tar.zst")
+
+
+def read_archive(path: Path) -> Recording:
+    """A recording as `make corpus` makes them, which says in `meta.json` what its load did; or any other."""
+    files = unpack(path, WANTED)
+    if "load" not in json.loads(files["meta.json"]):
+        return recordings.read_archive(path)
     meta, events, rows = json.loads(files["meta.json"]), files["events.log"], read_log(files["workload.log"])
     begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
     load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
@@ -68,7 +77,7 @@ def read(name: str) -> Recording:
     log = seconds(rows, [hot_by_act[int(row["act"])] for row in rows], hides_armed=hides_armed(meta["kernel"]))
     knobs = knobs_of(events)
     return Recording(
-        name=name,
+        name=path.name.removesuffix(".tar.zst"),
         knobs=knobs,
         one_tier=is_one_tier(files),
         group=(),

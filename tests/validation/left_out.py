@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import TypeVar
 
 from tierscope.domain.simulate.claims import Claim, claim_regime
 from validation import corpus
 from validation.kernel_lab import FACTOR, FEW_PAGES, Found, compare
+from validation.recordings import Recording
 from validation.tables import Row, table, verdict
 
 T = TypeVar("T")
@@ -103,8 +105,16 @@ def _counted(kernel: float, replayed: Sequence[float]) -> str:
 
 def replay(name: str) -> Replayed:
     """A recording of the corpus under each seed."""
-    recording = corpus.read(name)
-    return Replayed(name, tuple(compare(recording, seed=seed) for seed in SEEDS))
+    return _replay(corpus.read(name))
+
+
+def _replay(recording: Recording) -> Replayed:
+    return Replayed(recording.name, tuple(compare(recording, seed=seed) for seed in SEEDS))
+
+
+def replay_archive(path: Path) -> Replayed:
+    """A recording that is not of the corpus under each seed."""
+    return _replay(corpus.read_archive(path))
 
 
 def replay_all(recordings: Sequence[str]) -> list[Replayed]:

@@ -151,9 +151,13 @@ class Recording:
 
 
 def read(name: str) -> Recording:
-    """A recording from its archive."""
-    folder = "kernel-lab" if name in NAMES else "kernel-lab-hmat"
-    files = unpack(DATA / folder / f"{name}.tar.zst", WANTED)
+    """One of the recordings that are named above."""
+    return read_archive(DATA / ("kernel-lab" if name in NAMES else "kernel-lab-hmat") / f"{name}.tar.zst")
+
+
+def read_archive(path: Path) -> Recording:
+    """A recording whose load says of itself what it did, in the first line of its log."""
+    files = unpack(path, WANTED)
     events, text = files["events.log"], files["workload.log"]
     knobs = knobs_of(events)
     load, hot_pages = _load(text, huge=knobs[HUGE] == "always")
@@ -161,7 +165,7 @@ def read(name: str) -> Recording:
     log = seconds(rows, [hot_pages] * len(rows), hides_armed=hides_armed(json.loads(files["meta.json"])["kernel"]))
     group = _group(events, begin=log[0].at - load.fill_s)
     return Recording(
-        name=name,
+        name=path.name.removesuffix(".tar.zst"),
         knobs=knobs,
         one_tier=is_one_tier(files),
         group=group,

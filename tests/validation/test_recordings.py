@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from shutil import copyfile
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ pytest.importorskip("tierscope_simcore", reason="the compiled core is not built:
 from corpus.truth import hides_armed
 from validation import corpus
 from validation.kernel_lab import FILE, armed_pages, columns
-from validation.recordings import HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of, seconds
+from validation.recordings import DATA, HUGE, HUGE_UNITS, PAGES_PER_MIB, knobs_of, read, seconds
 
 EVENTS = """1795223405 set /sys/kernel/mm/transparent_hugepage/enabled=always rc=0
 1795223405 set /sys/kernel/mm/lru_gen/enabled=7
@@ -47,6 +50,14 @@ def test_acts_of_a_load_have_hot_sets_of_their_own() -> None:
 def test_a_kernel_that_took_both_nodes_for_one_tier_is_told_apart() -> None:
     assert corpus.read("6.1-hmat-small-moves-slower-default").one_tier
     assert not corpus.read("6.1-nvdimm-small-moves-slower-default").one_tier
+
+
+def test_a_recording_of_either_form_is_read_from_wherever_it_is(tmp_path: Path) -> None:
+    name = "6.12-hmat-small-two-acts-default"
+    kept_elsewhere = tmp_path / f"{name}.tar.zst"
+    copyfile(corpus.CORPUS / kept_elsewhere.name, kept_elsewhere)
+    assert corpus.read_archive(kept_elsewhere) == corpus.read(name)
+    assert corpus.read_archive(DATA / "kernel-lab" / "10-cxl-real.tar.zst") == read("10-cxl-real")
 
 
 def test_huge_pages_are_hot_as_a_whole_and_files_that_are_read_beside_come_once() -> None:
