@@ -256,10 +256,10 @@ fn page_kind(name: &ByteArray, row: u64) -> Result<PageKind, TraceProblem> {
     match name.data() {
         b"anon" | b"heap" | b"stack" => Ok(PageKind::Anon),
         b"file" => Ok(PageKind::File),
-        b"shmem" => Ok(PageKind::Tmpfs),
+        b"shmem" | b"tmpfs" => Ok(PageKind::Tmpfs),
         other => {
             let shown: String = String::from_utf8_lossy(other).chars().take(40).collect();
-            let problem = format!("is `{shown}`, expected anon, heap, stack, file or shmem");
+            let problem = format!("is `{shown}`, expected anon, heap, stack, file, shmem or tmpfs");
             Err(TraceProblem::Row {
                 column: "kind",
                 row: row + 1,

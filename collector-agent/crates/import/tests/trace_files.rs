@@ -134,25 +134,26 @@ fn columns_come_in_any_order_and_width_over_any_row_groups() {
             &[3, 3],
         ),
         group(
-            &["shmem", "stack"],
-            &[0.5, 0.5],
-            &[0, 0],
-            &[9, 8],
-            &[5, 7],
-            &[3, 6],
+            &["shmem", "tmpfs", "stack"],
+            &[0.5, 0.5, 0.5],
+            &[0, 1, 0],
+            &[9, 2, 8],
+            &[5, 6, 7],
+            &[3, 3, 6],
         ),
     ];
     let metadata = [("page_size", "16384"), ("interval_seconds", "0.5")];
     let reader = PageTraceReader::open(&write(directory.path(), schema, &metadata, &groups)).unwrap();
     assert_eq!(
         (reader.page_size_bytes(), reader.interval_seconds(), reader.rows()),
-        (16384, Some(0.5), 4)
+        (16384, Some(0.5), 5)
     );
     let intervals: Vec<_> = reader.intervals().map(Result::unwrap).collect();
     let first = vec![
         access(7, PageKind::Anon, u32::MAX, 1),
         access(u64::from(u32::MAX), PageKind::File, 0, 2),
         access(5, PageKind::Tmpfs, 9, 0),
+        access(6, PageKind::Tmpfs, 2, 1),
     ];
     let expected = [
         TraceInterval {
@@ -220,7 +221,7 @@ fn wrong_values_are_named_by_column_and_row() {
     let message = error_of(&[0, 0, 1], &[1, 2, 3], &[1, 1, 1], &["anon", "anon", "heep"]);
     assert_eq!(
         message,
-        "row 3, column `kind`: is `heep`, expected anon, heap, stack, file or shmem"
+        "row 3, column `kind`: is `heep`, expected anon, heap, stack, file, shmem or tmpfs"
     );
     let message = error_of(&[0, 2, 1], &[1, 2, 3], &[1, 1, 1], &["anon"; 3]);
     assert_eq!(
