@@ -32,6 +32,7 @@ from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_children
 from tierscope.usecases.operate.load_figures import judge
 
+pytestmark = pytest.mark.running_clock
 RECORDINGS = Path(__file__).resolve().parents[1] / "data"
 
 

@@ -17,6 +17,7 @@ from factories.waiting import DEADLINE_SECONDS
 from fixtures.elsewhere import long
 from tierscope.core.embedded.process import identify, wait_gone
 
+pytestmark = pytest.mark.running_clock
 UP = ("up", "--detach", "--no-agent", "--port", "0")
 
 
