@@ -67,6 +67,18 @@ def test_the_login_page_uses_the_link_only_on_its_button(service: Service) -> No
     assert service.client.get("/v1/session").json()["kind"] == "session"
 
 
+@pytest.mark.parametrize("place", ["/login", "/login/password"])
+def test_a_link_that_is_void_says_so_on_a_page_and_to_programs_as_an_error(service: Service, place: str) -> None:
+    form = {"link": "<b>void", "password": "correct horse battery staple"}
+    page = service.client.post(place, data=form, headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (page.status_code, page.headers["content-type"].partition(";")[0]) == (401, "text/html")
+    assert "has expired" in page.text
+    assert "<code>tierscope " in page.text
+    assert "<b>void" not in page.text
+    answer = service.client.post(place, data=form)
+    assert (answer.status_code, slug(answer)) == (401, "unknown-token")
+
+
 def test_the_login_page_escapes_what_it_is_given(service: Service) -> None:
     page = service.client.get("/login", params={"link": '"><script>alert(1)</script>'})
     assert "<script>" not in page.text

@@ -1,6 +1,7 @@
 """Ways to log in, and the pages behind one-time links. Opening a link uses nothing up: only the button does."""
 
 import html
+import re
 from typing import Annotated
 from urllib.parse import parse_qs
 
@@ -28,7 +29,7 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="view
 --critical:#ff8a80}}}}
 body{{margin:0;padding:12vh 16px 0;background:var(--page);color:var(--text);
 font:14px/1.55 'Inter Variable',system-ui,-apple-system,'Segoe UI',sans-serif}}
-main{{display:grid;gap:14px;max-width:360px;margin:auto}}
+main{{display:grid;gap:14px;max-width:360px;margin:auto}}a{{color:inherit}}
 h1{{display:flex;align-items:center;gap:10px;margin:0;font-size:20px;font-weight:600}}
 form{{display:grid;gap:12px;padding:16px;border:1px solid var(--line);border-radius:6px;background:var(--surface)}}
 p{{margin:0}}p.note{{font-size:13px;color:var(--dimmed)}}p[role=alert]{{color:var(--critical)}}
@@ -52,6 +53,8 @@ _FORM_OF_LINK = """{problem}<form method="post" action="/login/password">
 Several unrelated words do well.</label></p>
 <input id="new" type="password" name="password" autocomplete="new-password" minlength="{length}" maxlength="256"
  required autofocus><button type="submit">Set password and log in</button></form>"""
+_REFUSED = """<p role="alert">{cause}</p><p>{next_step}</p>
+<p class="note"><a href="/login">Other ways to log in</a></p>"""
 
 
 class OidcMethod(Model):
@@ -90,14 +93,21 @@ async def use_link(request: Request) -> Response:
     form = await _read_form(request)
     if not form.get("link"):
         raise UnknownToken("the form carries no login link")
-    token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
+    try:
+        token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
+    except UnknownToken as error:
+        return _refused(request, error)
     return await run_in_threadpool(_enter, request, token.secret)
 
 
 @router.get("/login/password", include_in_schema=False)
 def show_set_password(request: Request, link: Annotated[str, Query(max_length=256)]) -> Response:
     """Show the form that sets a password with a one-time link."""
-    return _password_page(link, use_cases(request).passwords.user_of_link(link).name)
+    try:
+        user = use_cases(request).passwords.user_of_link(link)
+    except UnknownToken as error:
+        return _refused(request, error)
+    return _password_page(link, user.name)
 
 
 @router.post("/login/password", include_in_schema=False)
@@ -107,6 +117,8 @@ async def set_password(request: Request) -> Response:
     link = form.get("link", "")
     try:
         token, _ = await use_cases(request).passwords.set_by_link(link, form.get("password", ""))
+    except UnknownToken as error:
+        return _refused(request, error)
     except WeakPassword as error:
         user = await run_in_threadpool(use_cases(request).passwords.user_of_link, link)
         return _password_page(link, user.name, problem=error)
@@ -119,6 +131,19 @@ def _password_page(link: str, name: str, *, problem: WeakPassword | None = None)
         problem=said, link=html.escape(link, quote=True), name=html.escape(name, quote=True), length=MIN_LENGTH
     )
     return _page("Set a password for Tierscope", body, status=200 if problem is None else problem.status)
+
+
+def _refused(request: Request, error: UnknownToken) -> Response:
+    """Tell a person why a link did nothing and what helps; a program gets the error as from any other address.
+
+    Raises:
+        UnknownToken: the caller does not ask for a page.
+    """
+    if "text/html" not in request.headers.get("Accept", ""):
+        raise error
+    next_step = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(error.next_step))
+    cause = html.escape(error.detail[:1].upper() + error.detail[1:])
+    return _page("Log in to Tierscope", _REFUSED.format(cause=f"{cause}.", next_step=next_step), status=error.status)
 
 
 def _page(title: str, body: str, *, status: int = 200) -> Response:

@@ -129,7 +129,8 @@ class Passwords:
 
 def _void() -> UnknownToken:
     return UnknownToken(
-        "this link was used or has expired", next_step="Ask an administrator for a new link to set the password."
+        "this link was used or has expired",
+        next_step="Ask an administrator for a new one: `tierscope user password-link NAME` prints it.",
     )
 
 

@@ -149,7 +149,9 @@ class Access:
         with self._database.write() as transaction:
             link = stored.use_token(transaction, kind="link", digest=hash_secret(secret), now=now)
             if link is None or link.role is None:
-                raise UnknownToken("this login link was used or has expired")
+                raise UnknownToken(
+                    "this login link was used or has expired", next_step="`tierscope token link` prints a new one."
+                )
             row = stored.NewTokenRow(kind="session", role=link.role, note=link.note or "admin")
             token = insert_secret(transaction, row, now + SESSION_LIFETIME)
             stored.append_audit(transaction, stored.AuditRow(now, row.note, "session.create", token.id, {}))
