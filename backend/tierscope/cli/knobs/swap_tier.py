@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tierscope.usecases.knobs.swap_hosts import SwapArea, SwappingHost
     from tierscope.usecases.knobs.swap_tier import ServiceSwapTier, SwapAgeView
 
+_SHOWN_SECONDS = (0, 60, 120, 300, 600, 1200, 1800, 2700, 3600, 7200)
+"""Ages that the table has, beside the best one."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -75,13 +78,19 @@ def _describe(found: ServiceSwapTier) -> str:
     if found.reason is not None:
         return "\n".join([*lines, f"Not known: {found.reason}"])
     lines += ["", "Cold for at least    on swap, GiB             loss, %                saving a year"]
-    lines += [_age(age, is_best=age == found.best) for age in found.ages]
+    lines += [_age(age, is_best=age == found.best) for age in _shown(found)]
     if found.cxl is not None:
         lines += ["", found.cxl.sentence]
     lines += [*map(_host, found.hosts), *(f"Warning: {text}" for text in found.warnings)]
     lines += ["", f"Loss target {found.loss_target:.1%}. Assumed:"]
     lines += [f"  {one.name}: {one.value} ({one.why})" for one in found.assumptions]
     return "\n".join(lines)
+
+
+def _shown(found: ServiceSwapTier) -> list[SwapAgeView]:
+    """The best age and few others: neighbours differ little, and `--json` has all."""
+    near = {next((age.age_seconds for age in found.ages if age.age_seconds >= shown), None) for shown in _SHOWN_SECONDS}
+    return [age for age in found.ages if age.age_seconds in near or age == found.best]
 
 
 def _age(age: SwapAgeView, *, is_best: bool) -> str:

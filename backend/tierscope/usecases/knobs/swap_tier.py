@@ -455,8 +455,8 @@ def _money(found: Range, currency: str) -> YearlyMoney:
 
 def age_words(age_seconds: float) -> str:
     """How long memory was cold before it goes to swap, in words."""
-    minutes = age_seconds / 60.0
-    return f"{minutes:.0f} more minutes" if minutes else "two intervals"
+    minutes = f"{age_seconds / 60.0:.0f}"
+    return f"{minutes} more minute{'' if minutes == '1' else 's'}" if age_seconds else "two intervals"
 
 
 def _sentence(verdict: Verdict, binding: Binding, best: SwapAge) -> str:
