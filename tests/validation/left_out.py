@@ -13,6 +13,7 @@ from validation.kernel_lab import FACTOR, FEW_PAGES, Found, compare
 from validation.recordings import Recording
 from validation.tables import Row, table, verdict
 
+G = TypeVar("G")
 T = TypeVar("T")
 
 SEEDS = (1, 2, 3)
@@ -122,7 +123,7 @@ def replay_all(recordings: Sequence[str]) -> list[Replayed]:
     return replay_on_all_cores(replay, recordings)
 
 
-def replay_on_all_cores(one: Callable[[str], T], recordings: Sequence[str]) -> list[T]:
+def replay_on_all_cores(one: Callable[[G], T], recordings: Sequence[G]) -> list[T]:
     """What a function makes of each."""
     with ProcessPoolExecutor() as cores:
         return list(cores.map(one, recordings))
