@@ -75,6 +75,8 @@ def test_a_link_that_is_void_says_so_on_a_page_and_to_programs_as_an_error(servi
     assert "has expired" in page.text
     assert "<code>tierscope " in page.text
     assert "<b>void" not in page.text
+    weak = service.client.post(place, data={**form, "password": "short"}, headers={"Accept": "text/html"})
+    assert (weak.status_code, weak.text) == (401, page.text)
     answer = service.client.post(place, data=form)
     assert (answer.status_code, slug(answer)) == (401, "unknown-token")
 

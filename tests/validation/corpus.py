@@ -66,9 +66,10 @@ def read(name: str) -> Recording:
 def read_archive(path: Path) -> Recording:
     """A recording as `make corpus` makes them, which says in `meta.json` what its load did; or any other."""
     files = unpack(path, WANTED)
-    if "load" not in json.loads(files["meta.json"]):
+    meta = json.loads(files["meta.json"])
+    if "load" not in meta:
         return recordings.read_archive(path)
-    meta, events, rows = json.loads(files["meta.json"]), files["events.log"], read_log(files["workload.log"])
+    events, rows = files["events.log"], read_log(files["workload.log"])
     begun = float(events.split(" load begins")[0].rsplit("\n", 1)[-1])
     load = _load(meta, fill_s=rows[0]["ts"] - rows[0]["t"] - begun)
     if load.page_units > 1:

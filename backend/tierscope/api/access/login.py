@@ -2,11 +2,13 @@
 
 import html
 import re
-from typing import Annotated
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
 from pydantic import Field
 
 from tierscope.api.access.endpoints import set_session_cookie
@@ -17,7 +19,26 @@ from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import UnknownToken, WeakPassword
 from tierscope.domain.access.passwords import MIN_LENGTH
 
-router = APIRouter(dependencies=[Depends(requires("public"))], tags=["access"])
+
+class LinkRoute(APIRoute):
+    """A route that people follow links to: one that is void is told on a page to who asks for pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's answer, or why a link did nothing; a program gets that error as from any other address."""
+        answer = super().get_route_handler()
+
+        async def answer_or_tell(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except UnknownToken as error:
+                if "text/html" not in request.headers.get("Accept", ""):
+                    raise
+                return _void_page(error)
+
+        return answer_or_tell
+
+
+router = APIRouter(dependencies=[Depends(requires("public"))], tags=["access"], route_class=LinkRoute)
 
 OIDC_START = "/v1/login/oidc/start"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -53,7 +74,7 @@ _FORM_OF_LINK = """{problem}<form method="post" action="/login/password">
 Several unrelated words do well.</label></p>
 <input id="new" type="password" name="password" autocomplete="new-password" minlength="{length}" maxlength="256"
  required autofocus><button type="submit">Set password and log in</button></form>"""
-_REFUSED = """<p role="alert">{cause}</p><p>{next_step}</p>
+_VOID = """<p role="alert">{cause}</p><p>{next_step}</p>
 <p class="note"><a href="/login">Other ways to log in</a></p>"""
 
 
@@ -93,21 +114,14 @@ async def use_link(request: Request) -> Response:
     form = await _read_form(request)
     if not form.get("link"):
         raise UnknownToken("the form carries no login link")
-    try:
-        token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
-    except UnknownToken as error:
-        return _refused(request, error)
+    token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
     return await run_in_threadpool(_enter, request, token.secret)
 
 
 @router.get("/login/password", include_in_schema=False)
 def show_set_password(request: Request, link: Annotated[str, Query(max_length=256)]) -> Response:
     """Show the form that sets a password with a one-time link."""
-    try:
-        user = use_cases(request).passwords.user_of_link(link)
-    except UnknownToken as error:
-        return _refused(request, error)
-    return _password_page(link, user.name)
+    return _password_page(link, use_cases(request).passwords.user_of_link(link).name)
 
 
 @router.post("/login/password", include_in_schema=False)
@@ -117,8 +131,6 @@ async def set_password(request: Request) -> Response:
     link = form.get("link", "")
     try:
         token, _ = await use_cases(request).passwords.set_by_link(link, form.get("password", ""))
-    except UnknownToken as error:
-        return _refused(request, error)
     except WeakPassword as error:
         user = await run_in_threadpool(use_cases(request).passwords.user_of_link, link)
         return _password_page(link, user.name, problem=error)
@@ -133,17 +145,10 @@ def _password_page(link: str, name: str, *, problem: WeakPassword | None = None)
     return _page("Set a password for Tierscope", body, status=200 if problem is None else problem.status)
 
 
-def _refused(request: Request, error: UnknownToken) -> Response:
-    """Tell a person why a link did nothing and what helps; a program gets the error as from any other address.
-
-    Raises:
-        UnknownToken: the caller does not ask for a page.
-    """
-    if "text/html" not in request.headers.get("Accept", ""):
-        raise error
+def _void_page(error: UnknownToken) -> Response:
     next_step = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(error.next_step))
     cause = html.escape(error.detail[:1].upper() + error.detail[1:])
-    return _page("Log in to Tierscope", _REFUSED.format(cause=f"{cause}.", next_step=next_step), status=error.status)
+    return _page("Log in to Tierscope", _VOID.format(cause=f"{cause}.", next_step=next_step), status=error.status)
 
 
 def _page(title: str, body: str, *, status: int = 200) -> Response:
