@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import gen_advice
 import gen_catalogue
 import gen_client
 import gen_heat
@@ -23,6 +24,7 @@ import gen_terms
 
 def main() -> int:
     """Run all generators: tables first, because the others import code that they write; the client last."""
+    gen_advice.main()
     gen_catalogue.main()
     gen_heat.main()
     gen_proto.main([])

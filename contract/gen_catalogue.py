@@ -205,6 +205,7 @@ def render_docs(metrics: list[Metric]) -> str:
 
 RUST_PACKAGE = """//! Tables written by `contract/gen.py`.
 
+pub(crate) mod advice;
 pub(crate) mod catalogue;
 pub(crate) mod heat_columns;
 """

@@ -4,6 +4,7 @@
 //! kernel does not offer is `None`, never zero.
 
 mod _generated;
+pub mod advice;
 pub mod catalogue;
 mod column;
 pub mod counters;

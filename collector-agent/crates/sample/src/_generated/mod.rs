@@ -1,4 +1,5 @@
 //! Tables written by `contract/gen.py`.
 
+pub(crate) mod advice;
 pub(crate) mod catalogue;
 pub(crate) mod heat_columns;
