@@ -1,5 +1,6 @@
 """Names of node_exporter are kernel counters; instances are hosts; selectors are read as Prometheus reads them."""
 
+import numpy as np
 import pytest
 
 from tierscope.domain.ingest.prometheus.containers import workload_of_pod
@@ -7,6 +8,7 @@ from tierscope.domain.ingest.prometheus.counters import MappedCounter, map_serie
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
 from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
 from tierscope.domain.ingest.prometheus.targets import TargetName, find_target, strip_port
+from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, tell_machines, views
 from tierscope.domain.ledger.machine import read_machine
 
 
@@ -94,12 +96,54 @@ def test_pages_of_zoneinfo_are_preferred_to_sizes_of_meminfo() -> None:
         ("http://db1:9100/metrics", "db1"),
         ("[fe80::1]:9100", "fe80::1"),
         ("10.0.0.7:9100", "10.0.0.7"),
+        ("DB1.example.org:9100", "db1.example.org"),
+        ("https://admin@db1/metrics", "db1"),
+        ("http://[fe80::1%25eth0]:9100/", "fe80::1%eth0"),
+        ("[2001:DB8::5]", "2001:db8::5"),
+        # None of these has a port, whatever stands behind a colon.
+        ("fd00:10:244::11", "fd00:10:244::11"),
+        ("2001:DB8::5", "2001:db8::5"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
+        ("::1", "::1"),
+        ("a:b:1", "a:b:1"),
+        ("db1:metrics", "db1:metrics"),
+        ("prod/db1", "prod/db1"),
+        ("prod/DB1:9100", "prod/DB1"),
+        ("//db1:9100/metrics", "//db1:9100/metrics"),
+        ("user@host", "user@host"),
+        ("user@host:9100", "user@host"),
+        ("db?1", "db?1"),
+        ("db#1", "db#1"),
+        ("[rack 1]:2", "[rack 1]"),
         ("[broken", "[broken"),
         ("", ""),
     ],
 )
 def test_instances_are_hosts(instance: str, name: str) -> None:
     assert strip_port(instance) == name
+
+
+def test_what_comes_back_at_the_rhythm_of_scrapes_is_two_machines() -> None:
+    marks = {1: Mark(0, "memory"), 2: Mark(0, "name", "a"), 3: Mark(0, "name", "b")}
+
+    def judged(*samples: tuple[int, int, float]) -> Machines:
+        ids, times, values = (np.array(column) for column in zip(*samples, strict=True))
+        return tell_machines(marks, ids, times, values.astype(np.float64))
+
+    # A machine that is renamed; memory that is plugged in, out and in again within a day.
+    assert judged((2, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0), (3, 4, 1.0)) == Machines()
+    assert not judged(*((1, i, 64.0 if i // 100 % 2 else 128.0) for i in range(400))).mixed
+    assert judged(*((1, i, 64.0 if i % 2 else 128.0) for i in range(6))).mixed
+    assert judged((2, 1, 1.0), (3, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0)).mixed
+
+
+def test_each_counter_is_taken_from_one_teller() -> None:
+    places, tellers = np.array([0, 0, 0, 1, 2]), np.array([0, 0, 1, 2, 1])
+    first, second = views(places, tellers, np.ones(5, np.bool_))
+    assert first.tolist() == [True, True, False, True, True]
+    assert second.tolist() == [False, False, True, True, True]
+    (left,) = views(places, tellers, tellers != 0)
+    assert left.tolist() == [False, False, True, True, True]
 
 
 def test_clusters_keep_hosts_of_one_name_apart() -> None:

@@ -1,9 +1,9 @@
 """Hosts that Prometheus reports: made once, not beside an agent, with boots apart, whatever comes again or late."""
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -11,23 +11,19 @@ from sqlalchemy import text
 
 from factories.derived import drain, dump, leave
 from factories.installations import enrol
-from factories.remote_writes import Series, named, write_body
+from factories.remote_writes import Series, named
+from factories.sampled_hosts import AFTER, PROMOTED, column, count, rows, scrape, send_samples, start_ms
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import RemoteWriteSettings, Settings
-from tierscope.domain.counters.packing import Block
+from tierscope.core.settings import Settings
 from tierscope.storage.base.partitions import drop_old, ensure_usual_partitions
-from tierscope.storage.counters.rows import read_block
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.capacity.update import UpdateCapacity
-from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]
-PROMOTED = "host|vmstat|pgpromote_success"
-AFTER = timedelta(minutes=2)
 DERIVED = ("hosts", "boots", "inventory", "counters_live", "tier_moves", "metrics_10m")
 
 
@@ -40,53 +36,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def send(database: Database) -> Send:
     """Sends requests, each of some series; how many samples were stored."""
-
-    def run(*requests: Sequence[Series], settings: RemoteWriteSettings | None = None) -> int:
-        async def work() -> int:
-            writer = RemoteWrite(database, settings=settings)
-            try:
-                taken = await asyncio.gather(*(writer.submit(write_body(*series)) for series in requests))
-                return sum(one.samples for one in taken)
-            finally:
-                await writer.stop()
-
-        return asyncio.run(work())
-
-    return run
-
-
-def start_ms(ago: timedelta = timedelta(minutes=20)) -> int:
-    """A whole minute some time ago."""
-    return int((utc_now() - ago).timestamp()) // 60 * 60_000
-
-
-def scrape(at_ms: int, count: int, *, instance: str = "db1:9100", boot_s: int = 1_700_000_000) -> list[Series]:
-    """One scrape of a small node_exporter."""
-    values = {
-        "node_vmstat_pgpromote_success": count,
-        "node_vmstat_pgdemote_kswapd": 2 * count,
-        "node_memory_MemTotal_bytes": 1 << 30,
-        "node_boot_time_seconds": boot_s,
-    }
-    return [(named(metric, instance), [(at_ms, float(value))]) for metric, value in values.items()]
-
-
-def rows(database: Database, host_id: int = 1) -> Block:
-    """All rows of counters of a host."""
-    with database.read() as session:
-        now = utc_now()
-        return read_block(session, host_id, now - timedelta(days=40), now + timedelta(days=1))
-
-
-def column(block: Block, key: str) -> list[int]:
-    """One column."""
-    return [int(value) for value in block.values[:, block.keys.index(key)]]
-
-
-def count(database: Database, statement: str) -> int:
-    """The one number of a statement."""
-    with database.read() as session:
-        return int(session.execute(text(statement)).scalar_one())
+    return partial(send_samples, database)
 
 
 def test_requests_that_come_again_or_in_parts_change_nothing(database: Database, send: Send) -> None:

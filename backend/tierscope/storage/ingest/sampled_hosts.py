@@ -39,17 +39,20 @@ class SampledHost:
     revoked: bool
     moving: bool
     """Whether it moves to another server, or has moved: its rows stay as they are here."""
+    own_findings: tuple[str, ...]
+    """What the service itself finds wrong with it."""
 
 
 def lock_host(transaction: WriteTransaction, host_id: int) -> SampledHost | None:
     """Lock a host's row, so that its counters are written by one worker at a time."""
     statement = text(
         "SELECT id, public_id, CASE WHEN agent_version IS NULL THEN NULL ELSE last_seen_at END AS agent_seen_at,"
-        " revoked_at IS NOT NULL AS revoked, coalesce(moving_until > now(), false) AS moving"
-        " FROM hosts WHERE id = :host FOR NO KEY UPDATE"
+        " revoked_at IS NOT NULL AS revoked, coalesce(moving_until > now(), false) AS moving,"
+        " ARRAY(SELECT finding_id FROM findings WHERE host_id = hosts.id AND source = 'service' AND until IS NULL)"
+        " AS own_findings FROM hosts WHERE id = :host FOR NO KEY UPDATE"
     )
     row = transaction.execute(statement, {"host": host_id}).mappings().one_or_none()
-    return None if row is None else SampledHost(**row)
+    return None if row is None else SampledHost(**{**row, "own_findings": tuple(row["own_findings"])})
 
 
 def find_agent_host(session: ReadSession, names: Sequence[str], *, seen_after: datetime) -> int | None:

@@ -55,13 +55,21 @@ def digest_labels(labels: Labels) -> bytes:
     return hashlib.sha256(parts.encode()).digest()[:16]
 
 
-def find_series(session: ReadSession, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-    """(series, target) of those digests that are stored."""
-    if not digests:
+def find_series(session: ReadSession, series: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
+    """(series, target) by digest of those that are stored under the target that they name."""
+    if not series:
         return {}
-    statement = text("SELECT hash, id, target_id FROM sample_series WHERE hash = ANY(:digests)")
-    rows = session.execute(statement, {"digests": list(digests)})
-    return {bytes(row.hash): (row.id, row.target_id) for row in rows}
+    statement = text(
+        "SELECT s.hash, s.id, s.target_id, t.cluster, t.name FROM sample_series s"
+        " JOIN sample_targets t ON t.id = s.target_id WHERE s.hash = ANY(:digests)"
+    )
+    targets = {one.digest: one.target for one in series}
+    rows = session.execute(statement, {"digests": list(targets)})
+    return {
+        bytes(row.hash): (row.id, row.target_id)
+        for row in rows
+        if targets[bytes(row.hash)] == TargetName(row.cluster, row.name)
+    }
 
 
 def count_series(session: ReadSession) -> int:
@@ -70,7 +78,11 @@ def count_series(session: ReadSession) -> int:
 
 
 def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
-    """Store series with their targets, in one order so that writers never deadlock; (series, target) by digest."""
+    """Store series with their targets, in one order so that writers never deadlock; (series, target) by digest.
+
+    What was stored of one under another target, by other settings or an older release, stays there with its samples:
+    its digest is given up.
+    """
     targets = _store_targets(transaction, sorted({series.target for series in new}))
     by_digest = {series.digest: series for series in new}
     rows = [
@@ -82,6 +94,15 @@ def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dic
         }
         for digest, series in sorted(by_digest.items())
     ]
+    placed = {"targets": [row["target_id"] for row in rows], "hashes": [row["hash"] for row in rows]}
+    transaction.execute(
+        text(
+            "UPDATE sample_series AS s SET hash = substring(sha256(s.hash || int8send(s.id)) FOR 16)"
+            " FROM unnest(CAST(:targets AS bigint[]), CAST(:hashes AS bytea[])) AS n (t, h)"
+            " WHERE s.hash = n.h AND s.target_id <> n.t"
+        ),
+        placed,
+    )
     transaction.execute(
         text(
             "INSERT INTO sample_series (target_id, hash, metric, labels)"
@@ -89,13 +110,12 @@ def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dic
             " CAST(:metrics AS text[]), CAST(:labels AS text[])) AS n (t, h, m, l) ON CONFLICT (hash) DO NOTHING"
         ),
         {
-            "targets": [row["target_id"] for row in rows],
-            "hashes": [row["hash"] for row in rows],
+            **placed,
             "metrics": [row["metric"] for row in rows],
             "labels": [json.dumps(row["labels"], ensure_ascii=False) for row in rows],
         },
     )
-    return find_series(transaction, list(by_digest))
+    return find_series(transaction, list(by_digest.values()))
 
 
 def _store_targets(transaction: WriteTransaction, names: Sequence[TargetName]) -> dict[TargetName, int]:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.ingest.batch import ServiceKey
-from tierscope.domain.ingest.prometheus.counters import MappedCounter, map_series
+from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY, MEMORY_KEY, MappedCounter, map_series
 from tierscope.domain.ingest.prometheus.inventory import INFO_METRICS
+from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, tell_machines, teller_of, views
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.series import StoredSeries, series_of_targets, series_state
@@ -19,6 +20,8 @@ from tierscope.storage.ingest.series import StoredSeries, series_of_targets, ser
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Span = tuple[datetime, datetime]
+UNAME = "node_uname_info"
 COUNTERS_PER_HOST = 4096
 _LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
 _SERVICE = "service:"
@@ -30,7 +33,7 @@ _kept: Cache[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"
 class CounterSeries:
     """Series `ids` [n] fill `places` [n] of `keys`, multiplied by `scales` [n]; a series may fill several.
 
-    `held_ms` [n]: how long its values stand.
+    `held_ms` [n]: how long its values stand. `tellers` [n]: who sends it, in order of preference.
     """
 
     keys: tuple[str, ...]
@@ -44,19 +47,47 @@ class CounterSeries:
     """Series that an inventory is made of."""
     nodename: str | None
     """What the machine calls itself."""
-    replicas: tuple[Bools, ...]
-    """[n] each: the series that one Prometheus of several sends, by their names; of a single one all."""
+    tellers: Ints
+    marks: Mapping[int, Mark]
+    """Series that tell machines apart."""
+    info_tellers: Mapping[int, int]
 
-    def read_info(self, bodies: Sequence[bytes], end: datetime) -> list[tuple[Mapping[str, str], float]]:
-        """The newest info samples up to `end`, with their labels."""
-        by_id = {series.id: series for series in self.info}
-        if not by_id or not bodies:
+    def read_told(self, bodies: Sequence[bytes], span: Span) -> "Told":
+        """What was told of the machine in a span, or shortly before its end."""
+        span = min(span[0], span[1] - _INFO_SPAN), span[1]
+        wanted = np.array(sorted({*self.info_tellers, *self.marks}), np.int64)
+        if not len(wanted) or not bodies:
+            return Told({}, Machines())
+        ids, times_ms, values = load_core().read_bodies(list(bodies), wanted, *_in_ms(span))
+        machines = tell_machines(self.marks, ids, times_ms, values)
+        newest: dict[int, float] = {}
+        for series, at_ms, value in zip(ids.tolist(), times_ms.tolist(), values.tolist(), strict=True):
+            recent = at_ms > to_us(span[1] - _INFO_SPAN) // 1000
+            if recent and np.isfinite(value) and self.info_tellers.get(series, -1) not in machines.apart:
+                newest[series] = value
+        return Told(newest, machines)
+
+    def read_info(self, told: "Told") -> list[tuple[Mapping[str, str], float]]:
+        """The newest info samples, with their labels."""
+        return [(one.labels, told.newest[one.id]) for one in self.info if one.id in told.newest]
+
+    def views(self, bodies: Sequence[bytes], machines: Machines, span: Span) -> list[Bools]:
+        """Which entries [n] make rows of a span together, the preferred ones first."""
+        if machines.mixed:
             return []
-        wanted = np.array(sorted(by_id), np.int64)
-        span = to_us(end - _INFO_SPAN) // 1000, to_us(end) // 1000
-        ids, _, values = load_core().read_bodies(list(bodies), wanted, *span)
-        newest = {int(series): float(value) for series, value in zip(ids, values, strict=True) if np.isfinite(value)}
-        return [(by_id[series].labels, value) for series, value in sorted(newest.items())]
+        live: Bools = ~np.isin(self.tellers, sorted(machines.apart))
+        if len(set(zip(self.places.tolist(), self.tellers.tolist(), strict=True))) > len(self.keys):
+            there, _, _ = load_core().read_bodies(list(bodies), np.unique(self.ids), *_in_ms(span))
+            live &= np.isin(self.ids, there)
+        return views(self.places, self.tellers, live)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What series say of a machine beside its counters: newest values by series, and whether it is one machine."""
+
+    newest: Mapping[int, float]
+    machines: Machines
 
 
 def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_labels: Sequence[str]) -> CounterSeries:
@@ -88,7 +119,11 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
     names = sorted({key.removeprefix(_SERVICE).partition("|")[0] for key in keys if key.startswith(_SERVICE)})
     place = {key: i for i, key in enumerate(keys)}
     taken = [(one, counter) for one, counter in mapped if counter.key in place and counter.rank == best[counter.key]]
-    uname = [one.labels for one in series if one.labels["__name__"] == "node_uname_info"]
+    uname = [one.labels for one in series if one.labels["__name__"] == UNAME]
+    info = tuple(one for one in series if one.labels["__name__"] in INFO_METRICS)
+    told = {one.id: teller_of(one.labels, replica_labels) for one, _ in taken}
+    told |= {one.id: teller_of(one.labels, replica_labels) for one in info}
+    rank = {teller: i for i, teller in enumerate(sorted(set(told.values())))}
     return CounterSeries(
         keys=keys,
         ids=np.array([one.id for one, _ in taken], np.int64),
@@ -96,14 +131,25 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
         scales=np.array([counter.scale for _, counter in taken], np.float64),
         held_ms=np.array([counter.held_ms for _, counter in taken], np.int64),
         services=tuple(ServiceKey(*name.split("/", 1)) for name in names),
-        info=tuple(one for one in series if one.labels["__name__"] in INFO_METRICS),
+        info=info,
         nodename=uname[-1].get("nodename") if uname else None,
-        replicas=_by_replica([one.labels for one, _ in taken], replica_labels),
+        tellers=np.array([rank[told[one.id]] for one, _ in taken], np.int64),
+        marks=_marks(taken, info, {series_id: rank[teller] for series_id, teller in told.items()}),
+        info_tellers={one.id: rank[told[one.id]] for one in info},
     )
 
 
-def _by_replica(labels: Sequence[Mapping[str, str]], replica_labels: Sequence[str]) -> tuple[Bools, ...]:
-    """Which series each replica sends, with those that name none: they come from somewhere else, and only once."""
-    named = np.array([next((one[name] for name in replica_labels if one.get(name)), "") for one in labels])
-    names = sorted(set(named.tolist()) - {""}) or [""]
-    return tuple((named == name) | (named == "") for name in names)
+def _marks(
+    taken: Sequence[tuple[StoredSeries, MappedCounter]], info: Sequence[StoredSeries], tellers: Mapping[int, int]
+) -> dict[int, Mark]:
+    marks = {
+        one.id: Mark(tellers[one.id], "name", one.labels.get("nodename", ""))
+        for one in info
+        if one.labels["__name__"] == UNAME
+    }
+    kinds = {BOOT_TIME_KEY: "boot", MEMORY_KEY: "memory"}
+    return marks | {one.id: Mark(tellers[one.id], kinds[counter.key]) for one, counter in taken if counter.key in kinds}
+
+
+def _in_ms(span: Span) -> tuple[int, int]:
+    return to_us(span[0]) // 1000, to_us(span[1]) // 1000

@@ -65,7 +65,7 @@ class SampleRegistry:
     def _find_or_store(self, named: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
         digests = {series.digest: series for series in named}
         with self._database.read() as session:
-            found = find_series(session, list(digests))
+            found = find_series(session, list(digests.values()))
         missing = [series for digest, series in digests.items() if digest not in found]
         if missing:
             with self._lock:

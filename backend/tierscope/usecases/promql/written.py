@@ -58,7 +58,7 @@ class WrittenSeries:
             series += _read(session, target, some, start, end)
             n_samples += sum(len(one.times_ms) for one in series[-len(some) :])
             check_samples(n_samples, "the selector means")
-        return series
+        return _joined(series)
 
     def find(self, session: ReadSession, matchers: Sequence[Matcher]) -> list[Labels]:
         """Labels of the series that meet all conditions, whenever they had samples.
@@ -66,7 +66,7 @@ class WrittenSeries:
         Raises:
             TooMuch: they are too many.
         """
-        return [make_labels(dict(one.labels)) for one in self._match(session, matchers)]
+        return list(dict.fromkeys(make_labels(dict(one.labels)) for one in self._match(session, matchers)))
 
     def names(self, session: ReadSession, matchers: Sequence[Matcher]) -> list[str]:
         """Names of labels of the series that meet all conditions."""
@@ -108,4 +108,19 @@ def _read(
     for one in some:
         within = slice(*np.searchsorted(ids, (one.id, one.id + 1)).tolist())
         found.append(Series(make_labels(dict(one.labels)), times_ms[within], values[within]))
+    return found
+
+
+def _joined(series: Sequence[Series]) -> list[Series]:
+    """Series of the same labels as one: those that were stored under one target, and then under another."""
+    by_labels: dict[Labels, list[Series]] = {}
+    for one in series:
+        by_labels.setdefault(one.labels, []).append(one)
+    found = []
+    for labels, parts in by_labels.items():
+        if len(parts) == 1:
+            found.append(parts[0])
+            continue
+        times_ms, first = np.unique(np.concatenate([part.times_ms for part in parts]), return_index=True)
+        found.append(Series(labels, times_ms, np.concatenate([part.values for part in parts])[first]))
     return found

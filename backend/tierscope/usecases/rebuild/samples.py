@@ -17,6 +17,7 @@ from tierscope.domain.counters.packing import Block, Bools, Ints, empty_block, j
 from tierscope.domain.ingest.batch import Finding
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
+from tierscope.domain.ingest.prometheus.tellers import SAME_BOOT_SECONDS, Machines
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
@@ -56,10 +57,11 @@ AGENT_SILENT = timedelta(hours=1)
 """An agent that was heard of within it reports the host; what Prometheus sends of it is kept, its counters are not."""
 CARRY = timedelta(minutes=2)
 """How far before a minute samples are read, so that a row finds what came since the row before."""
+NEWEST = timedelta(minutes=30)
+"""What is told of a machine in minutes that ended before this ends no finding."""
 PACK_LEVEL = 6
-SAME_BOOT_SECONDS = 30
-"""A machine's boot time moves with its clock by less than this."""
 TWICE = "reported-twice"
+MACHINES = "several-machines"
 _UNKNOWN_BOOT = "prometheus"
 _BOOT_PREFIX = "boot-time:"
 
@@ -168,7 +170,9 @@ def _rebuild_span(
 ) -> list[int]:
     start, end = span
     bodies = read_bodies(transaction, targets, start - CARRY, end)
-    rows = _fold(bodies, series, (start - CARRY, end))
+    told = series.read_told(bodies, (start - CARRY, end))
+    _note_machines(home, host, told.machines, now, newest=end > now - NEWEST)
+    rows = _fold(bodies, series, told.machines, (start - CARRY, end))
     rows = rows.rows(rows.times_us > to_us(start))
     if start < now - timedelta(days=BEHIND_DAYS):
         ensure_partitions(home, start, end)
@@ -180,7 +184,7 @@ def _rebuild_span(
     changed = replace_rows(home, host.id, stored, rows, span)
     if changed and len(rows):
         newest_us = int(rows.times_us[-1])
-        info = series.read_info(bodies, end)
+        info = series.read_info(told)
         newest = {
             key: int(value)
             for key, value, present in zip(rows.keys, rows.values[-1], rows.present[-1], strict=True)
@@ -197,7 +201,20 @@ def _rebuild_span(
     return changed
 
 
-def _fold(bodies: list[bytes], series: CounterSeries, span: Span) -> Block:
+def _note_machines(
+    home: WriteTransaction, host: SampledHost, machines: Machines, now: datetime, *, newest: bool
+) -> None:
+    """The finding that several machines send under one name, noted where that changed."""
+    if not machines.evidence and not (newest and MACHINES in host.own_findings):
+        return
+    cause = f"Several machines send series under this host's name: {'; '.join(machines.evidence)}."
+    taken = "Nothing is taken of their counters" if machines.mixed else "The counters of the first one alone are taken"
+    fix = f"Give each machine a label `instance` (or `cluster`) of its own. {taken}; they never add up."
+    finding = Finding(MACHINES, "warning", cause, fix, "certain")
+    write_own_findings(home, [OwnFinding(host.id, finding, bool(machines.evidence))], now)
+
+
+def _fold(bodies: list[bytes], series: CounterSeries, machines: Machines, span: Span) -> Block:
     """Rows of the counters. Each is what one Prometheus saw: another's rows stand only where the first ones have none.
 
     The clocks of two that scrape one machine differ, so that their rows side by side would have counters that fall.
@@ -205,7 +222,7 @@ def _fold(bodies: list[bytes], series: CounterSeries, span: Span) -> Block:
     rows = empty_block(series.keys)
     if not bodies:
         return rows
-    for chosen in series.replicas:
+    for chosen in series.views(bodies, machines, span):
         more = _fold_replica(bodies, series, chosen, span)
         more = more.rows(_far_from(more.times_us, rows.times_us))
         rows = join_blocks([rows, more]) if len(rows) else more

@@ -13,14 +13,16 @@ from tierscope.domain.ingest.prometheus.containers import HELD_MS, METRICS, cont
 PAGE_BYTES = 4096
 BOOT_TIME_KEY = "host|stat|btime"
 """Seconds since 1970 at which the machine booted: tells boots apart."""
+MEMORY_KEY = "host|meminfo|MemTotal"
+"""Bytes of memory that the kernel has."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappedCounter:
     """A counter that a series gives. Of several series for one counter, those of the least `rank` are taken.
 
-    Series of one counter and rank add up, such as CPUs. `held_ms`: how long a value stands where series are stamped
-    with times of their own; 0 where a value belongs to its scrape.
+    Series of one counter and rank add up where one exporter sends them, such as CPUs. `held_ms`: how long a value
+    stands where series are stamped with times of their own; 0 where a value belongs to its scrape.
     """
 
     key: str

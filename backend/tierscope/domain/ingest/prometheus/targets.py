@@ -1,11 +1,20 @@
-"""Whom a series is about: the target that its labels name."""
+"""Whom a series is about: the target that its labels name.
 
+Prometheus makes `instance` of the address that it scrapes, `name:port`; but any text may stand there. Only what must be
+an address loses its port, so that no two hosts become one because their labels look like parts of an address.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
+from ipaddress import AddressValueError, IPv6Address
 
 INSTANCE = "instance"
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://([^/?#]*)")
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\](?::\d{1,5})?")
+_WITH_PORT = re.compile(r"([^:]+):\d{1,5}")
+_HOST_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,9 +32,31 @@ def find_target(labels: Mapping[str, str], *, host_label: str, cluster_label: st
 
 @lru_cache(maxsize=4096)
 def strip_port(instance: str) -> str:
-    """`db1` of `db1:9100`, `http://db1:9100/metrics` and `db1`; `::1` of `[::1]:9100`."""
-    address = instance if "//" in instance else f"//{instance}"
+    """The host that a label names: `db1` of `db1:9100` and of `http://db1:9100/metrics`, `::1` of `[::1]:9100`.
+
+    All other texts are names as they are: `fd00::11`, which has no port (RFC 3986 has IPv6 in brackets), `prod/db1`,
+    `a:b:c`. Names of hosts and addresses are of one case (RFC 4343, RFC 5952).
+    """
+    url = _URL.match(instance)
+    if url is not None:
+        # Who logs in is no part of whom a URL names; `%` stands as `%25` there (RFC 6874).
+        address = _without_port(url[1].rpartition("@")[2].replace("%25", "%"))
+        return address or instance
+    return _without_port(instance)
+
+
+def _without_port(text: str) -> str:
+    bracketed = _IN_BRACKETS.fullmatch(text)
+    if bracketed is not None and _is_ipv6(bracketed[1]):
+        return bracketed[1].lower()
+    ported = _WITH_PORT.fullmatch(text)
+    name = text if ported is None else ported[1]
+    return name.lower() if _HOST_NAME.fullmatch(name) or _is_ipv6(name) else name
+
+
+def _is_ipv6(text: str) -> bool:
     try:
-        return urlsplit(address).hostname or instance
-    except ValueError:
-        return instance
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return True
