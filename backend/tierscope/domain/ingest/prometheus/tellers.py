@@ -20,9 +20,30 @@ Teller = tuple[str, tuple[tuple[str, str], ...]]
 SAME_BOOT_SECONDS = 30
 """A machine's boot time moves with its clock by less than this."""
 _OF_METRICS = frozenset(
-    ("__name__", "cpu", "mode", "node", "zone", "exported_node", "exported_zone")
-    + ("nodename", "release", "version", "machine", "sysname", "domainname", "tier")
-    + ("container", "container_name", "id", "image", "name", "namespace", "pod", "pod_name")
+    {
+        "__name__",
+        "cpu",
+        "mode",
+        "node",
+        "zone",
+        "exported_node",
+        "exported_zone",
+        "nodename",
+        "release",
+        "version",
+        "machine",
+        "sysname",
+        "domainname",
+        "tier",
+        "container",
+        "container_name",
+        "id",
+        "image",
+        "name",
+        "namespace",
+        "pod",
+        "pod_name",
+    }
 )
 """Labels by which the series of one exporter differ, and those that say what it found."""
 _GIB = 1 << 30
@@ -40,7 +61,8 @@ def teller_of(labels: Mapping[str, str], replica_labels: Sequence[str]) -> Telle
 def views(places: Ints, tellers: Ints, live: Bools) -> list[Bools]:
     """Which entries [n] make rows together: each counter from one teller.
 
-    The first view has the first of those that are `live` [n], the second the next where a counter has several, and so on.
+    The first view has the first of those that are `live` [n], the second the next one where there are several, and so
+    on.
     `places` [n]: the counter of each entry; `tellers` [n]: who sends it, in order of preference.
     """
     if not len(places):
