@@ -286,8 +286,8 @@ def test_measured_ping_pong_follows_its_definition() -> None:
     given = frame(
         candidates_demoted=shares.tolist(),
         promotion_candidates_pages=[1e5] * 9,
-        promoted_pages=[4e5] * 9,
-        demoted_pages=[4e5] * 9,
+        promoted_bytes=[1.6e9] * 9,
+        demoted_bytes=[1.6e9] * 9,
     )
     assert checked.recovery is not None
     _, changes = follow(

@@ -51,6 +51,7 @@ HOST = Host(
     dram_gb_per_s=200,
     slow_gb_per_s=50,
     slow_write_gb_per_s=22,
+    page_bytes=4096,
 )
 HEALTHY = Facts(HOST, Flows(ping_pong="ok"), Heat(served_now=0.9, served_best=0.95))
 

@@ -173,9 +173,10 @@ def test_measured_states_need_traffic_and_skip_zero_denominators() -> None:
             candidates_demoted=again,
         )
 
-    assert letters(follow_measured(measured(400_000, 100, 40), None).states) == "cccc"
-    assert letters(follow_measured(measured(400_000, 0, 0), None).states) == "oooo"
-    assert letters(follow_measured(measured(4, 100, 40), None).states) == "oooo"
+    assert letters(follow_measured(measured(400_000, 100, 40), None, 4096).states) == "cccc"
+    assert letters(follow_measured(measured(400_000, 0, 0), None, 4096).states) == "oooo"
+    assert letters(follow_measured(measured(4, 100, 40), None, 4096).states) == "oooo"
+    assert follow_measured(measured(400_000, 100, 40), None, None).states == (None,) * 4
 
 
 def test_the_gravest_state_wins() -> None:

@@ -212,7 +212,7 @@ def test_memory_without_processors_in_the_tier_of_dram_is_named_unless_few_use_i
     apart = [{"rank": 4, "nodes": [0]}, {"rank": 961, "nodes": [1]}]
     found = judge(
         made({**moves(), **({} if slow_share is None else traffic(slow_share))}, n=10),
-        read_machine({"nodes": nodes, "tiers": together}).context(limit_events=None),
+        read_machine({"nodes": nodes, "tiers": together, "page_size_bytes": 4096}).context(limit_events=None),
     )
     assert (found.word, found.confidence) == (word, confidence)
     assert not read_machine({"nodes": nodes, "tiers": apart}).context(limit_events=None).one_tier

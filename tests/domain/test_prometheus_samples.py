@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tierscope.domain.ingest.prometheus.containers import workload_of_pod
-from tierscope.domain.ingest.prometheus.counters import MappedCounter, map_series
+from tierscope.domain.ingest.prometheus.counters import map_series
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
 from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
 from tierscope.domain.ingest.prometheus.targets import TargetName, find_target, strip_port
@@ -31,7 +31,7 @@ def container(metric: str, **labels: str) -> dict[str, str]:
         ({"__name__": "node_memory_numa_MemFree", "node": "1"}, [("node:1|meminfo|MemFree", 1.0)]),
         (
             {"__name__": "node_memory_numa_Active_anon", "node": "1"},
-            [("node:1|meminfo|Active(anon)", 1.0), ("node:1|vmstat|nr_active_anon", 1 / 4096)],
+            [("node:1|meminfo|Active(anon)", 1.0)],
         ),
         ({"__name__": "node_memory_numa_numa_foreign_total", "node": "0"}, [("node:0|numastat|numa_foreign", 1.0)]),
         (
@@ -79,13 +79,6 @@ def test_series_are_counters(labels: dict[str, str], counters: list[tuple[str, f
 )
 def test_pods_belong_to_the_workloads_that_agents_name(pod: str, workload: str) -> None:
     assert workload_of_pod(pod) == workload
-
-
-def test_pages_of_zoneinfo_are_preferred_to_sizes_of_meminfo() -> None:
-    (pages,) = map_series({"__name__": "node_zoneinfo_nr_active_anon_pages", "node": "1", "zone": "DMA"})
-    sizes = map_series({"__name__": "node_memory_numa_Active_anon", "node": "1"})
-    assert isinstance(pages, MappedCounter)
-    assert pages.rank < sizes[1].rank
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.knobs.swap_tier import PAGE_BYTES, ColdMemory, SwapAge, SwapTerms, judge_swap_tier, weigh_cxl
+from tierscope.domain.knobs.swap_tier import ColdMemory, SwapAge, SwapTerms, judge_swap_tier, weigh_cxl
 from tierscope.domain.tco.scenario import GIB, Finance, Range
 
 TERMS = SwapTerms(
@@ -39,7 +39,7 @@ def test_a_constant_rate_brings_back_that_share_of_what_is_out_whatever_the_age(
         assert age.back_bytes_per_s.value == pytest.approx(age.out_bytes.value * 0.01 / 60.0, rel=0.01)
     first = found.ages[0]
     assert first.out_bytes.value == pytest.approx(64 * GIB)
-    assert first.loss.value == pytest.approx(first.back_bytes_per_s.value * 80e-6 / PAGE_BYTES / 8.0)
+    assert first.loss.value == pytest.approx(first.back_bytes_per_s.value * 80e-6 / 4096 / 8.0)
     assert [age.age_seconds for age in found.ages] == [60.0 * lag for lag in range(31)]
 
 

@@ -164,7 +164,7 @@ def test_ledger_without_the_effort_of_reclaim_is_judged_by_its_hot_share() -> No
 
 def test_faults_on_huge_pages_count_as_many_pages() -> None:
     """Recording 23: 512 candidates for each fault, and all that the scanner armed is in use."""
-    seen = gather(counters("23-huge-pages-exchange").ledger(), 4096)
+    seen = gather(counters("23-huge-pages-exchange").ledger(), 4096, 512)
     assert seen.huge
     assert seen.candidates is not None
     assert seen.hint_faults is not None

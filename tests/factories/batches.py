@@ -194,7 +194,7 @@ def add_page_sample(
 def add_inventory(batch: batch_pb2.Batch, *, services: Sequence[str] = ("cache",), hostname: str = "node-1") -> None:
     """Adds an inventory with two nodes, a knob that is absent, a finding and services of the namespace `demo`."""
     inventory = batch.inventory
-    inventory.hostname = hostname
+    inventory.hostname, inventory.page_size_bytes = hostname, 4096
     inventory.cpus_online = 4
     inventory.nodes.add(id=0, memory_bytes=1 << 33, cpulist="0-3", tier_class="dram")
     inventory.nodes.add(id=1, tier_class="cxl")

@@ -63,13 +63,21 @@ def ledger_columns(ledger: Ledger, names: Sequence[str] = COLUMN_KEYS) -> Column
     return {name: ledger.column(name) for name in names}
 
 
-def host_columns(block: Block, times_s: Floats, tiers: Tiers, top_bytes: float | None, page_bytes: int) -> Columns:
+def moved_columns(ledger: Ledger, page_bytes: int | None) -> Columns:
+    """Tier moves in bytes; absent where the page size of the host is not known."""
+    factor = np.nan if page_bytes is None else float(page_bytes)
+    return {f"{way}_bytes": ledger.column(f"{way}_pages") * factor for way in ("promoted", "demoted")}
+
+
+def host_columns(
+    block: Block, times_s: Floats, tiers: Tiers, top_bytes: float | None, page_bytes: int | None
+) -> Columns:
     """Sizes and free memory at the ends of intervals [n], and pages allocated in them."""
     rows = _rows_at(block, times_s)
     found = {name: _states(block, [key], rows) for name, key in _MEMINFO.items()}
     free = [f"node:{node}|meminfo|MemFree" for node in sorted(tiers.top_nodes)]
     found["top_free_bytes"] = _states(block, free, rows)
-    if free and np.isnan(found["top_free_bytes"]).all():
+    if free and page_bytes is not None and np.isnan(found["top_free_bytes"]).all():
         pages = [f"node:{node}|vmstat|nr_free_pages" for node in sorted(tiers.top_nodes)]
         found["top_free_bytes"] = _states(block, pages, rows) * page_bytes
     size = np.nan if top_bytes is None else top_bytes

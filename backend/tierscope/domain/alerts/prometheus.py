@@ -34,15 +34,29 @@ _SUBJECT = "{{ $labels.instance }}"
 
 @dataclass(frozen=True, slots=True)
 class _Metric:
-    """Counters that are added up (`needed` must exist, `more` where they do), or a gauge."""
+    """Counters that are added up (`needed` must exist, `more` where they do), or a gauge.
+
+    `page_bytes`: they count pages, and stand for bytes.
+    """
 
     needed: tuple[str, ...]
     more: tuple[str, ...] = ()
     factor: float = 1.0
+    page_bytes: bool = False
 
 
-def _vmstat(*names: str, more: tuple[str, ...] = ()) -> _Metric:
-    return _Metric(tuple(_VMSTAT + name for name in names), tuple(_VMSTAT + name for name in more))
+_PAGE_BYTES = "2 ^ round(log2(node_memory_MemFree_bytes / node_vmstat_nr_free_pages))"
+"""Free memory in both units; the two files are read one after the other, and a page is a power of two of bytes."""
+
+
+def _vmstat(*names: str, more: tuple[str, ...] = (), page_bytes: bool = False) -> _Metric:
+    return _Metric(
+        tuple(_VMSTAT + name for name in names), tuple(_VMSTAT + name for name in more), page_bytes=page_bytes
+    )
+
+
+_DEMOTED = ("pgdemote_kswapd", "pgdemote_direct")
+_DEMOTED_MORE = ("pgdemote_khugepaged", "pgdemote_proactive")
 
 
 FLOWS: dict[str, _Metric] = {
@@ -53,7 +67,9 @@ FLOWS: dict[str, _Metric] = {
     "demoted_direct_pages": _vmstat("pgdemote_direct"),
     "demoted_khugepaged_pages": _vmstat("pgdemote_khugepaged"),
     "demoted_proactive_pages": _vmstat("pgdemote_proactive"),
-    "demoted_pages": _vmstat("pgdemote_kswapd", "pgdemote_direct", more=("pgdemote_khugepaged", "pgdemote_proactive")),
+    "demoted_pages": _vmstat(*_DEMOTED, more=_DEMOTED_MORE),
+    "promoted_bytes": _vmstat("pgpromote_success", page_bytes=True),
+    "demoted_bytes": _vmstat(*_DEMOTED, more=_DEMOTED_MORE, page_bytes=True),
     "numa_migrated_pages": _vmstat("numa_pages_migrated"),
     "migrate_success_pages": _vmstat("pgmigrate_success"),
     "migrate_fail_pages": _vmstat("pgmigrate_fail"),
@@ -220,6 +236,8 @@ def _flow(key: str, function: str, over: str, factor: float) -> str:
     parts = [f"{function}({name}[{over}])" for name in metric.needed]
     parts += [f"({function}({name}[{over}]) or 0 * {parts[0]})" for name in metric.more]
     total = parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
+    if metric.page_bytes:
+        total = f"({total} * {_PAGE_BYTES})"
     scale = factor * metric.factor
     return total if abs(scale - 1.0) < 1e-9 else f"({total} * {scale:.12g})"  # noqa: PLR2004 - rounding of 1e6 * 1e-6
 

@@ -71,6 +71,8 @@ def _derived(key: str, unit: str, meaning: str, expression: str, scopes: tuple[S
 
 STORED: tuple[Series, ...] = (
     *_ledger(),
+    _flow("promoted_bytes", "bytes", "Promoted pages by the page size of their host.", ALL),
+    _flow("demoted_bytes", "bytes", "Demoted pages by the page size of their host.", ALL),
     _gauge("top_capacity_bytes", "bytes", "Memory of the nodes of the top tier."),
     _gauge("top_free_bytes", "bytes", "Free memory on the nodes of the top tier."),
     _gauge("memory_total_bytes", "bytes", "Memory of the host."),
@@ -154,13 +156,13 @@ DERIVED: tuple[Series, ...] = (
         "churn_upper_bound_bytes",
         "bytes/s",
         "The same in bytes, each page once.",
-        "churn_upper_bound * 4096B / 1pages",
+        "min(promoted_bytes, demoted_bytes)",
     ),
     _derived(
         "tier_move_bytes",
         "bytes/s",
         "Tier-move traffic: every page that moved once.",
-        "(promoted_pages + demoted_pages) * 4096B / 1pages",
+        "promoted_bytes + demoted_bytes",
     ),
     _derived(
         "promotion_failure_ratio",

@@ -56,7 +56,7 @@ def pod_and_container(scope: str) -> tuple[str, str] | None:
     return None
 
 
-def pod_terms(keys: Iterable[str], classes: Mapping[int, str], *, page_bytes: int) -> Iterator[PodTerm]:
+def pod_terms(keys: Iterable[str], classes: Mapping[int, str], *, page_bytes: int | None) -> Iterator[PodTerm]:
     """What counters say of pods. `classes` are those of the memory of nodes; one that is missing is `unknown`."""
     for key in keys:
         if not key.startswith("cgroup:/"):
@@ -73,7 +73,7 @@ def pod_terms(keys: Iterable[str], classes: Mapping[int, str], *, page_bytes: in
             tier = classes.get(int(placed[2]), "unknown")
             for kind, sign in _KINDS[placed[1]]:
                 yield PodTerm(MEMORY, uid, (("tier", tier), ("kind", kind)), key, float(sign))
-        elif moved is not None:
+        elif moved is not None and page_bytes is not None:
             direction, by = moved
             labels = (("container_cgroup", container), ("direction", direction), ("by", by))
             yield PodTerm(MOVES, uid, labels, key, float(page_bytes))

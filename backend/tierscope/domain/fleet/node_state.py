@@ -30,7 +30,7 @@ class NodeInfo:
     write_bandwidth_mib_per_s: int | None
 
 
-def describe_nodes(body: Mapping[str, Any], newest: Block | None, *, page_bytes: int) -> tuple[NodeInfo, ...]:
+def describe_nodes(body: Mapping[str, Any], newest: Block | None, *, page_bytes: int | None) -> tuple[NodeInfo, ...]:
     """Describe all nodes by id; `newest` is a block whose last sample is the current one."""
     values = _last_values(newest)
     ranks = {
@@ -42,7 +42,9 @@ def describe_nodes(body: Mapping[str, Any], newest: Block | None, *, page_bytes:
     )
 
 
-def _describe(node: Mapping[str, Any], values: Mapping[str, int], ranks: Mapping[int, int], page: int) -> NodeInfo:
+def _describe(
+    node: Mapping[str, Any], values: Mapping[str, int], ranks: Mapping[int, int], page: int | None
+) -> NodeInfo:
     number = int(node["id"])
     size = node.get("memory_bytes")
     return NodeInfo(
@@ -73,16 +75,16 @@ def _last_values(newest: Block | None) -> dict[str, int]:
     return {key: value for key, value, present in cells if present}
 
 
-def _bytes_of(values: Mapping[str, int], node: int, meminfo: str, vmstat: str, page_bytes: int) -> int | None:
+def _bytes_of(values: Mapping[str, int], node: int, meminfo: str, vmstat: str, page_bytes: int | None) -> int | None:
     found = values.get(f"node:{node}|meminfo|{meminfo}")
     if found is not None:
         return found
     pages = values.get(f"node:{node}|vmstat|{vmstat}")
-    return None if pages is None else pages * page_bytes
+    return None if pages is None or page_bytes is None else pages * page_bytes
 
 
-def _watermark(values: Mapping[str, int], node: int, name: str, page_bytes: int) -> int | None:
+def _watermark(values: Mapping[str, int], node: int, name: str, page_bytes: int | None) -> int | None:
     """The sum of the node's zones: kswapd judges zones one by one, so that this is a guide, not a trigger."""
     prefix, suffix = f"zone:{node}/", f"|zoneinfo|{name}"
     zones = [value for key, value in values.items() if key.startswith(prefix) and key.endswith(suffix)]
-    return sum(zones) * page_bytes if zones else None
+    return sum(zones) * page_bytes if zones and page_bytes is not None else None

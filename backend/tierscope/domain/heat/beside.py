@@ -15,8 +15,6 @@ from tierscope.domain._generated.heat_columns import HEAT_COLUMNS, HeatColumn
 
 Ints = npt.NDArray[np.int64]
 
-SMALL_PAGE_BYTES = 4096
-
 BESIDE_COLUMNS: Mapping[str, HeatColumn] = {column.name: column for column in HEAT_COLUMNS if column.rule}
 """The columns of rows that sums are made of, by name."""
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
-from tierscope.domain.heat.beside import BESIDE_COLUMNS, SMALL_PAGE_BYTES, Beside, combine_sampled
+from tierscope.domain.base.page_size import LARGEST_BASE_PAGE_BYTES
+from tierscope.domain.heat.beside import BESIDE_COLUMNS, Beside, combine_sampled
 from tierscope.domain.heat.classes import FOLDED_COLUMNS, WINDOWS, Folded, file_partial, valid_run
 
 Ints = npt.NDArray[np.int64]
@@ -114,7 +115,7 @@ def _part(strata: Strata, name: str) -> tuple[Ints, Ints]:
 def _huge(strata: Strata, name: str) -> tuple[Ints, Ints]:
     """Active bytes of huge pages that have the column, and the column there."""
     values = strata.column(name)
-    known = (values >= 0) & (strata.column("page_sizes") > SMALL_PAGE_BYTES)
+    known = (values >= 0) & (strata.column("page_sizes") > LARGEST_BASE_PAGE_BYTES)
     active = strata.column("active_lo_bytes")[:, HOT_WINDOW]
     return np.where(known, active, 0), np.where(known, values, 0)
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.base.compiled import compiled_core
-from tierscope.domain.heat.beside import BESIDE_WIDTHS, SMALL_PAGE_BYTES, Beside
+from tierscope.domain.base.page_size import LARGEST_BASE_PAGE_BYTES
+from tierscope.domain.heat.beside import BESIDE_WIDTHS, Beside
 from tierscope.domain.heat.classes import EDGES, FOLDED_COLUMNS, Folded
 from tierscope.domain.heat.folding import HOT_WINDOW, MOST_KIND, FoldedStrata
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, Method, fold_rows, make_series
@@ -203,7 +204,7 @@ def compiled_fold() -> "HeatFold":
         edges=list(EDGES),
         hot_window=HOT_WINDOW,
         most_kind=MOST_KIND,
-        small_page_bytes=SMALL_PAGE_BYTES,
+        small_page_bytes=LARGEST_BASE_PAGE_BYTES,
     )
     return fold
 

@@ -73,7 +73,8 @@ class SwapDrive:
 class Host:
     """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read.
 
-    Without `bandwidth_measured` the bandwidth of the slow tier is what firmware states.
+    Without `bandwidth_measured` the bandwidth of the slow tier is what firmware states. Counts of pages are in pages of
+    `page_bytes`, None where the host does not say.
     """
 
     knobs: Mapping[str, str | None]
@@ -94,6 +95,7 @@ class Host:
     slow_write_gb_per_s: float | None = None
     bandwidth_measured: bool = True
     swap_drives: tuple[SwapDrive, ...] = ()
+    page_bytes: int | None = None
 
     def number(self, path: str) -> int | None:
         """The value of a setting; None where it does not exist, cannot be read, or is no whole number."""

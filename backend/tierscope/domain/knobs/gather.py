@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.counters.monotonic import Bools
 from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
@@ -20,7 +21,7 @@ from tierscope.domain.ledger import (
     steady_intervals,
     traffic_holds,
 )
-from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, PAGE_BYTES
+from tierscope.domain.ledger.ping_pong import FAULT_SECONDS
 
 GB = 1e9
 MIB = 1 << 20
@@ -72,7 +73,7 @@ def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows
     rate = {key: _rate(ledger, steady, key) for key in _RATES}
     promoted, demoted = rate["promoted_pages"], rate["demoted_pages"]
     candidates, faults = rate["promotion_candidates_pages"], rate["hint_faults"]
-    moved = None if promoted is None or demoted is None else (promoted + demoted) * PAGE_BYTES
+    moved = bytes_of(None if promoted is None or demoted is None else promoted + demoted, host.page_bytes)
     direct, limited, reclaimed = (
         rate[key] for key in ("demoted_direct_pages", "limit_reclaimed_pages", "reclaimed_pages")
     )
@@ -82,13 +83,13 @@ def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows
         promoted_pages_per_s=promoted,
         demoted_pages_per_s=demoted,
         candidate_pages_per_s=candidates,
-        candidates_steady_minutes=_steady_minutes(ledger, host.number(RATE_LIMIT)),
+        candidates_steady_minutes=_steady_minutes(ledger, host),
         swapped_out_pages_per_s=rate["swap_out_pages"],
         swapped_in_pages_per_s=rate["swap_in_pages"],
         refaulted_file_pages_per_s=rate["refault_file_pages"],
         refaulted_anon_pages_per_s=rate["refault_anon_pages"],
         hint_fault_cpu_ratio=None if faults is None else faults * FAULT_SECONDS,
-        useful_promotion_p95_mb_per_s=_useful(ledger, steady) if state == "ok" else None,
+        useful_promotion_p95_mb_per_s=_useful(ledger, steady, host.page_bytes) if state == "ok" else None,
         tier_move_slow_bandwidth_ratio=moved / (host.slow_gb_per_s * GB)
         if moved is not None and host.slow_gb_per_s
         else None,
@@ -135,9 +136,11 @@ def _hot_share(ledger: Ledger, steady: Bools) -> float | None:
     return min(some / all_, 1.0) if all_ >= FAULTS_MIN and some <= HUGE_SPOILT * all_ else None
 
 
-def _useful(ledger: Ledger, steady: Bools) -> float | None:
+def _useful(ledger: Ledger, steady: Bools, page_bytes: int | None) -> float | None:
     """The 95th percentile of promotion over intervals, MB/s."""
-    rates = ledger.column("promoted_pages")[steady] * PAGE_BYTES / np.maximum(ledger.dt_seconds[steady], 1e-9) / 1e6
+    if page_bytes is None:
+        return None
+    rates = ledger.column("promoted_pages")[steady] * page_bytes / np.maximum(ledger.dt_seconds[steady], 1e-9) / 1e6
     rates = rates[np.isfinite(rates)]
     return float(np.percentile(rates, 95)) if len(rates) else None
 
@@ -146,13 +149,15 @@ def _ping_pong(ledger: Ledger, host: Host, word: str | None, seconds: float) -> 
     """Measured on TPP kernels; elsewhere the verdict: futile moves are WARN, and CRIT after ten minutes."""
     marked = ledger.column("candidates_demoted")
     if np.isfinite(marked).any():
+        if host.page_bytes is None:
+            return None
         candidates, promoted, demoted = (
             ledger.column(key) for key in ("promotion_candidates_pages", "promoted_pages", "demoted_pages")
         )
         moved = np.nan_to_num(promoted) + np.nan_to_num(demoted)
         ratios = [float(a / b) if np.isfinite(a) and b > 0 else None for a, b in zip(marked, candidates, strict=True)]
         busy = [
-            traffic_holds(move_bytes_per_s(int(pages), 0, float(dt)), host.dram_bytes)
+            traffic_holds(move_bytes_per_s(int(pages), host.page_bytes, float(dt)), host.dram_bytes)
             for pages, dt in zip(moved, ledger.dt_seconds, strict=True)
         ]
         return follow_states(ratios, busy)[-1]
@@ -163,18 +168,19 @@ def _ping_pong(ledger: Ledger, host: Host, word: str | None, seconds: float) -> 
     return "crit" if seconds >= CRIT_SECONDS else "warn"
 
 
-def _steady_minutes(ledger: Ledger, limit_mib_per_s: int | None) -> float | None:
+def _steady_minutes(ledger: Ledger, host: Host) -> float | None:
     """How long candidates have been on one side of the limit up to the end of the window; None where not counted."""
     candidates = ledger.column("promotion_candidates_pages")
     known = np.isfinite(candidates)
-    if not limit_mib_per_s or not known.any():
+    limit_mib_per_s, page_bytes = host.number(RATE_LIMIT), host.page_bytes
+    if not limit_mib_per_s or page_bytes is None or not known.any():
         return None
     age = ledger.times_s[known][-1] - ledger.times_s[known]
     place = np.floor(age / BUCKET_SECONDS).astype(np.int64)
     seconds = np.bincount(place, weights=ledger.dt_seconds[known])
     pages = np.bincount(place, weights=candidates[known])
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = pages * PAGE_BYTES / seconds / (limit_mib_per_s * MIB)
+        share = pages * page_bytes / seconds / (limit_mib_per_s * MIB)
     side = np.where(share > 1 + BAND, 1, np.where(share < 1 - BAND, -1, 0))
     same = (side == side[0]) & (side != 0) & (seconds > 0)
     run = len(same) if same.all() else int(np.argmin(same))

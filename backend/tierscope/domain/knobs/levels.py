@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.counters.monotonic import Bools, Floats, Ints, differences, nominal_step
 from tierscope.domain.knobs.facts import Flows, Host
 from tierscope.domain.ledger import Ledger
-from tierscope.domain.ledger.ping_pong import PAGE_BYTES
 
 BURST_PERCENTILE = 99.0
 RECURS = 0.10
@@ -47,6 +47,7 @@ class Levels:
 
     def __init__(self, samples: Samples, steady_times: Floats, host: Host) -> None:
         self._samples = samples
+        self._page_bytes = host.page_bytes
         self._place = {key: i for i, key in enumerate(samples.keys)}
         inside = np.isin(np.round(samples.times_s, 3), np.round(steady_times, 3))
         self._rows = inside if inside.any() else np.ones(len(samples.times_s), bool)
@@ -104,7 +105,7 @@ class Levels:
         keys = [key for key in self._samples.keys if key.startswith(prefixes) and key.endswith(f"|zoneinfo|{name}")]
         columns = [column for column in map(self._column, keys) if column is not None]
         pages = median_of(np.sum(columns, axis=0)[self._rows]) if prefixes and columns else None
-        return None if pages is None else pages * PAGE_BYTES
+        return bytes_of(pages, self._page_bytes)
 
     def _flow(self, name: str) -> tuple[Floats, Floats] | None:
         """Allocations of the top tier's nodes per interval with its seconds; None where a node does not count them."""
@@ -148,7 +149,7 @@ class Levels:
         moved = np.nan_to_num([promoted.get(at, 0.0) for at in np.round(self._samples.times_s[1:], 3).tolist()])
         rates = np.maximum(hit[0] + foreign[0] - moved, 0.0) / hit[1]
         rates = rates[np.isfinite(rates) & self._rows[1:]]
-        return float(np.percentile(rates, BURST_PERCENTILE)) * PAGE_BYTES if len(rates) else None
+        return bytes_of(float(np.percentile(rates, BURST_PERCENTILE)) if len(rates) else None, self._page_bytes)
 
     def _swap_used(self) -> float | None:
         size, used = self._column(_SWAP_SIZE), self._column(_SWAP_USED)

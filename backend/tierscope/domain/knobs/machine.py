@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.fleet.settings import selected
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host, SwapDrive
@@ -51,6 +52,7 @@ def read_host(inventory: Body | None) -> Host:
         slow_write_gb_per_s=_bandwidth(nodes, slow, benches, "write"),
         bandwidth_measured=any(bench.get("memory_node") in slow for bench in benches),
         swap_drives=read_swap_drives(body),
+        page_bytes=facts.machine.page_bytes,
     )
 
 
@@ -99,10 +101,11 @@ def list_subtracted(inventory: Body | None) -> tuple[SubtractedMemory, ...]:
     )
     found = []
     for what, field, unit, why in named:
-        known = [row[field] * unit for row in rows if row.get(field) is not None]
-        found.append(
-            SubtractedMemory(what, float(sum(known)), why) if known else SubtractedMemory(what, None, _NOT_TOLD)
-        )
+        known = [row[field] for row in rows if row.get(field) is not None]
+        if known and unit is not None:
+            found.append(SubtractedMemory(what, float(sum(known)) * unit, why))
+        else:
+            found.append(SubtractedMemory(what, None, NOT_KNOWN if known else _NOT_TOLD))
     return (*found, SubtractedMemory("memory policies and cpusets", None, _BINDINGS))
 
 
@@ -126,13 +129,13 @@ def _total(sizes: Sequence[int | None]) -> float | None:
     return float(sum(known)) if known and len(known) == len(sizes) else None
 
 
-def _unmovable(body: Body, top: Sequence[int], page_bytes: int) -> float | None:
+def _unmovable(body: Body, top: Sequence[int], page_bytes: int | None) -> float | None:
     known = [
         float(row.get(field) or 0) * unit
         for row in body.get("unmovable") or ()
         if row.get("node") in top
         for field, unit in (("hugetlb_bytes", 1), ("mlocked_bytes", 1), ("pinned_pages", page_bytes))
-        if row.get(field) is not None
+        if row.get(field) is not None and unit is not None
     ]
     return sum(known) if known else None
 

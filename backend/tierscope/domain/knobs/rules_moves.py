@@ -1,5 +1,6 @@
 """Rules on the rate of tier moves: limit, threshold, scanning."""
 
+from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.knobs.facts import (
     DEMOTION,
     HOT_THRESHOLD,
@@ -28,7 +29,6 @@ BAND = 0.10
 STEADY_MINUTES = 30.0
 HINT_CPU_MAX = 0.02
 LAG_MAX_SECONDS = 300.0
-PAGE_BYTES = 4096
 MIB = 1 << 20
 SAFE_PERIOD = (500, 5000)
 SIZE_MAX_MB = 4096
@@ -69,9 +69,9 @@ def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Adv
     """A limit that would not bind changes nothing, so it is at most half of what is promoted in vain now."""
     host, flows = facts.host, facts.flows
     proposed = promotion_limit(host.slow_write_gb_per_s, flows.useful_promotion_p95_mb_per_s or 0.0)
-    promoted = None if flows.promoted_pages_per_s is None else flows.promoted_pages_per_s * PAGE_BYTES / MIB
+    promoted = bytes_of(flows.promoted_pages_per_s, host.page_bytes)
     if promoted is not None and flows.useful_promotion_p95_mb_per_s is None:
-        proposed = max(min(proposed, int(promoted * HALF)), 1)
+        proposed = max(min(proposed, int(promoted / MIB * HALF)), 1)
     if proposed >= current:
         return None
     return Advice(
@@ -158,7 +158,10 @@ def threshold(facts: Facts) -> Advice | Unknown | None:
     limit, current = host.number(RATE_LIMIT), host.number(HOT_THRESHOLD)
     if not limit or limit >= UNBOUND_LIMIT_MB or current is None or flows.candidate_pages_per_s is None:
         return None
-    share = flows.candidate_pages_per_s * PAGE_BYTES / (limit * MIB)
+    candidates = bytes_of(flows.candidate_pages_per_s, host.page_bytes)
+    if candidates is None:
+        return Unknown("F5", ("page size of the host",))
+    share = candidates / (limit * MIB)
     if 1 - BAND <= share <= 1 + BAND:
         return None
     if flows.candidates_steady_minutes is None or flows.candidates_steady_minutes < STEADY_MINUTES:

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.domain.simulate.endurance import DAY_SECONDS, drive_life_years
 from tierscope.domain.simulate.swap_amplification import amplification_at
@@ -24,11 +25,11 @@ Floats = npt.NDArray[np.float64]
 Verdict = Literal["pays", "may_pay", "does_not_pay", "keep_out"]
 Binding = Literal["loss", "latency", "price", "endurance", "uncertainty", "none"]
 
-PAGE_BYTES = 4096
 USED_RATIO = 0.5
 """Of the device: above half Linux frees the slot of a page that comes back, and writes it again (`vm_swap_full`)."""
 FAULT_S = Range(80e-6, 70e-6, 250e-6)
-"""One swap-in from flash [A]: reading it, to the 99th percentile of a device with little load."""
+"""One swap-in of 4 KiB from flash [A]: reading it, to the 99th percentile of a device with little load. A larger page
+costs as many of them as it is larger, at most."""
 ZRAM_FAULT_S = Range(4e-6, 2e-6, 20e-6)
 """One swap-in from compressed memory [A]: a page fault with 1.5 us of lz4, to one that waits for a processor."""
 ZRAM_RATIO = Range(3.0, 2.0, 4.0)
@@ -140,7 +141,7 @@ def weigh_cxl(found: SwapTier, terms: SwapTerms, media: Range, controller: Range
     swap = age.cost_per_year
     dram = Range(*(gb * price * factor for price in (terms.dram.value, terms.dram.low, terms.dram.high)))
     saving = _range(dram.value - cost.value, dram.low - cost.high, dram.high - cost.low)
-    back, per_core = age.back_bytes_per_s, PAGE_BYTES * terms.cores
+    back, per_core = age.back_bytes_per_s, MODEL_PAGE_BYTES * terms.cores
     loss = _range(
         *(
             min(rate * extra * lines / per_core, 1.0)
@@ -204,7 +205,7 @@ def _ages(cold: ColdMemory, terms: SwapTerms) -> tuple[SwapAge, ...]:
     for at in range(len(central.out)):
         out = _range(central.out[at], worst.out[at], best.out[at])
         back = _range(central.back[at], best.back[at], busiest.back[at])
-        wait = _range(*(rate / PAGE_BYTES * each for rate, each in zip(_parts(back), _parts(fault), strict=True)))
+        wait = _range(*(rate / MODEL_PAGE_BYTES * each for rate, each in zip(_parts(back), _parts(fault), strict=True)))
         life = None if terms.device == "zram" else _life(out, back, terms.device)
         found.append(
             SwapAge(

@@ -13,7 +13,6 @@ import numpy as np
 from tierscope.domain.counters.monotonic import Bools, Floats
 from tierscope.domain.ledger.columns import COLUMN_INDEX
 from tierscope.domain.ledger.ledger import Ledger
-from tierscope.domain.ledger.ping_pong import HUGE_PAGES
 
 MIN_INTERVALS = 5
 STEADY_BAND = 0.10
@@ -148,8 +147,8 @@ def steady_intervals(ledger: Ledger) -> Bools:
     return steady if steady.sum() >= max(MIN_INTERVALS, 0.25 * len(resident)) else np.ones(len(resident), bool)
 
 
-def gather(ledger: Ledger, page_bytes: int) -> Evidence:
-    """Gather the evidence of a window of at least one interval."""
+def gather(ledger: Ledger, page_bytes: int, huge_pages: int) -> Evidence:
+    """Gather the evidence of a window of at least one interval; a huge page is `huge_pages` base pages."""
     steady = steady_intervals(ledger)
     dt = ledger.dt_seconds[steady]
 
@@ -171,7 +170,7 @@ def gather(ledger: Ledger, page_bytes: int) -> Evidence:
     top, slow = _level(ledger, steady, "top_resident_bytes"), _level(ledger, steady, "slow_resident_bytes")
     slow_pages = _slow_pages(top, slow, page_bytes)
     candidates, armed = amount("promotion_candidates_pages"), amount("pte_updates")
-    touched = _touched_pages(ledger, flow, some)
+    touched = _touched_pages(ledger, flow, some, huge_pages)
     found, scanned = flow("promotion_candidates_pages"), flow("pte_updates")
     hot = None if candidates is None or touched is None else _hot_share(found, touched, scanned)
     course = None if hot is None else _hot_course(found, touched, _after_first_pass(scanned, slow_pages), dt)
@@ -257,17 +256,19 @@ def _effort(amount: Callable[[str], float | None]) -> float | None:
     return (scanned + passed) / demoted
 
 
-def _touched_pages(ledger: Ledger, flow: Callable[[str], Floats], some: Callable[[str], float]) -> Floats | None:
-    """Hint faults in base pages, per interval: a fault on a huge page arms and finds 512 of them at once."""
+def _touched_pages(
+    ledger: Ledger, flow: Callable[[str], Floats], some: Callable[[str], float], huge_pages: int
+) -> Floats | None:
+    """Hint faults in base pages, per interval: a fault on a huge page arms and finds all of its base pages at once."""
     if ledger.total("hint_faults") is None or ledger.total("pte_updates") is None:
         return None
     faults, armed, huge = flow("hint_faults"), some("pte_updates"), some("huge_pte_updates")
-    entries = armed - (HUGE_PAGES - 1) * huge
+    entries = armed - (huge_pages - 1) * huge
     if huge > 0 and entries > 0:
-        return np.asarray(faults * min(armed / entries, float(HUGE_PAGES)))
+        return np.asarray(faults * min(armed / entries, float(huge_pages)))
     candidates = some("promotion_candidates_pages")
     if candidates > HUGE_SIGN * faults.sum() > 0:
-        return np.asarray(faults * min(max(armed, candidates) / faults.sum(), float(HUGE_PAGES)))
+        return np.asarray(faults * min(max(armed, candidates) / faults.sum(), float(huge_pages)))
     return faults
 
 

@@ -134,11 +134,13 @@ def rate_of(ledger: Ledger, what: RateDefinition) -> RateSum:
     return RateSum(1, 1, per_s, float(total), seconds, intervals, start, float(ledger.times_s[-1]), broken)
 
 
-def flow_of(ledger: Ledger, what: RateDefinition, page_bytes: int) -> RateSum:
-    """A rate of one host over its newest rows in bytes; its ledger counts pages of `page_bytes`."""
+def flow_of(ledger: Ledger, what: RateDefinition, page_bytes: int | None) -> RateSum:
+    """A rate of one host over its newest rows in bytes; its ledger counts pages of `page_bytes`, None: not known."""
     found = rate_of(ledger, what)
     if what.of_damon:
         return found
+    if page_bytes is None:
+        return RateSum(n_hosts=found.n_hosts, broken=found.broken)
     return replace(found, per_s=found.per_s * page_bytes, total=found.total * page_bytes)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
 from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service
 from tierscope.domain.ledger.words import Context
 
@@ -26,7 +27,9 @@ class Machine:
     promote_limit_mib_per_s: float | None
     balancing: int | None
     demotion: bool | None
-    page_bytes: int
+    page_bytes: int | None
+    huge_pages: int
+    """Base pages of a transparent huge page."""
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
@@ -57,10 +60,11 @@ class Machine:
             slow_bytes=self.slow_bytes,
             one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
             page_bytes=self.page_bytes,
+            huge_pages=self.huge_pages,
         )
 
 
-def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int, scope: str | None) -> Plan:
+def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None) -> Plan:
     if scope is None:
         return plan_host(keys, tiers, page_bytes=page_bytes)
     return plan_service(keys, [scope], tiers)
@@ -73,7 +77,7 @@ def _counted_scopes(keys: tuple[str, ...]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=_PLANS_KEPT)
-def _pick(keys: tuple[str, ...], tiers: Tiers, page_bytes: int, scope: str | None) -> PickedPlan:
+def _pick(keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None) -> PickedPlan:
     return pick(_plan(keys, tiers, page_bytes, scope))
 
 
@@ -92,7 +96,8 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
         promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
         balancing=_whole(_knob(body, _BALANCING)),
         demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
-        page_bytes=int(body.get("page_size_bytes") or 4096),
+        page_bytes=page_bytes_of(body),
+        huge_pages=huge_pages_of(page_bytes_of(body), body.get("huge_page_bytes")),
     )
 
 

@@ -11,14 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.ledger.ledger import Ledger
 
-PAGE_BYTES = 4096
-HUGE_PAGES = 512
 OFF_LISTS = 0.02
 """Pages of a tier that are on none of its LRU lists, over those that are: on their way there, or locked [A]."""
 MOVE_SECONDS = 3e-6
-"""CPU time of moving one 4 KiB page. Assumption, to be measured per machine."""
+"""CPU time of moving 4 KiB of pages. Assumption, to be measured per machine."""
 FAULT_SECONDS = 1e-6
 """CPU time of one hint fault. Assumption."""
 
@@ -40,7 +39,6 @@ class Measured:
     return_ratio: float | None
     pages_per_s: float
     pages_per_s_per_gib: float | None
-    bytes_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +64,20 @@ def measure_tpp(
         return_ratio=candidates_demoted / demoted_pages if demoted_pages else None,
         pages_per_s=per_s,
         pages_per_s_per_gib=per_s / gib if gib else None,
-        bytes_per_s=per_s * PAGE_BYTES * 2,
     )
 
 
-def count_returns(ledger: Ledger, page_bytes: int = PAGE_BYTES) -> int:
+def count_returns(ledger: Ledger, page_bytes: int | None, huge_pages: int) -> int:
     """Promoted pages of a ledger that must have been demoted within it; 0 where that cannot be told.
 
     From any interval on: pages that were promoted, less those that were on the slow tier at its end and those that were
     allocated there since. The largest of these differences counts, so that memory that fills at first does no harm. An
-    allocation off its node is one event, of up to 512 pages where huge pages are scanned.
+    allocation off its node is one event, of up to `huge_pages` base pages where huge pages are scanned.
     """
+    if page_bytes is None:
+        return 0
     allocations, slow = ledger.column("allocation_spill"), ledger.column("slow_resident_bytes")
-    each = HUGE_PAGES if np.nansum(ledger.column("huge_pte_updates")) > 0 else 1
+    each = huge_pages if np.nansum(ledger.column("huge_pte_updates")) > 0 else 1
     promoted = np.nan_to_num(ledger.column("promoted_pages"))
     # What follows each interval; where allocations were not counted, nothing before is told.
     since = np.append(np.cumsum((promoted - each * allocations)[:0:-1])[::-1], 0.0)
@@ -110,7 +109,7 @@ def bound_churn(
     )
 
 
-def bound_moves(ledger: Ledger, *, dram_bytes: float | None, page_bytes: int) -> Bounded | None:
+def bound_moves(ledger: Ledger, *, dram_bytes: float | None, page_bytes: int | None, huge_pages: int) -> Bounded | None:
     """The bounds of a ledger's moves; None where promotions and demotions are not both counted."""
     promoted, demoted = ledger.total("promoted_pages"), ledger.total("demoted_pages")
     seconds = ledger.seconds("promoted_pages")
@@ -121,18 +120,18 @@ def bound_moves(ledger: Ledger, *, dram_bytes: float | None, page_bytes: int) ->
         demoted_pages=demoted,
         seconds=seconds,
         dram_bytes=dram_bytes,
-        returned_pages=count_returns(ledger, page_bytes),
+        returned_pages=count_returns(ledger, page_bytes, huge_pages),
     )
 
 
-def move_bytes_per_s(promoted_pages: int, demoted_pages: int, seconds: float) -> float:
-    """Tier-move traffic: every moved page once, bytes per second."""
-    return (promoted_pages + demoted_pages) * PAGE_BYTES / seconds
+def move_bytes_per_s(moved_pages: int, page_bytes: int, seconds: float) -> float:
+    """Tier-move traffic: every page that was promoted or demoted once, bytes per second."""
+    return moved_pages * page_bytes / seconds
 
 
-def cpu_core_ratio(moves: int, faults: int, seconds: float) -> float:
+def cpu_core_ratio(moved_bytes: float, faults: int, seconds: float) -> float:
     """Share of one core that moves and hint faults cost, at the assumed costs."""
-    return (moves * MOVE_SECONDS + faults * FAULT_SECONDS) / seconds
+    return (moved_bytes / MODEL_PAGE_BYTES * MOVE_SECONDS + faults * FAULT_SECONDS) / seconds
 
 
 def traffic_holds(bytes_per_s: float, dram_bytes: float | None) -> bool:

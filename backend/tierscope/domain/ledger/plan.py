@@ -4,15 +4,21 @@ Dialects are told by the names that exist, never by a version: distributions bac
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
+from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
 from tierscope.domain.ledger.columns import COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
-_LRU = ("nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file")
+_LRU: Final[Mapping[str, frozenset[str]]] = {
+    "vmstat": frozenset({"nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file"}),
+    "meminfo": frozenset({"Inactive(anon)", "Active(anon)", "Inactive(file)", "Active(file)"}),
+}
+"""The LRU lists of a node: in pages in its vmstat, in bytes in its meminfo."""
 NO_TRAFFIC = "No counters of bytes at both fast and slow memory."
 NO_SLOW_NODE = "The host has no slow node."
 NO_GAUGE = "No node of this tier, or no counters of its LRU lists."
@@ -114,8 +120,11 @@ def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
     return "mainline", "mainline" + (": " + ", ".join(traits) if traits else "")
 
 
-def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int) -> Plan:
-    """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in."""
+def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None) -> Plan:
+    """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in.
+
+    Where that is not known, and where vmstat does not have them, the lists are taken from the nodes' meminfo.
+    """
     dialect, variant = find_dialect(keys)
     index = {key: place for place, key in enumerate(keys)}
     columns = []
@@ -225,18 +234,28 @@ def _plan_loads(column: Column, index: dict[str, int], tiers: Tiers, scopes: Seq
     return _plan_terms(column, replace(terms, names=tuple(names)), index, scopes)
 
 
-def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_bytes: int) -> ColumnPlan:
+def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_bytes: int | None) -> ColumnPlan:
     top = column.key.startswith("top_")
-    plus, counters = [], []
+    lists: dict[str, list[tuple[int, str]]] = {source: [] for source in _LRU}
+    nodes: dict[str, set[str]] = {source: set() for source in _LRU}
     for key, place in index.items():
         scope, _, rest = key.partition("|")
         source, _, name = rest.partition("|")
-        if source == "vmstat" and name in _LRU and scope.startswith("node:"):
-            node = scope.removeprefix("node:")
-            if node.isdigit() and (int(node) in tiers.top_nodes) == top:
-                plus.append(place)
-                counters.append(name)
-    return _gauge(column, plus, counters, tiers, page_bytes)
+        node = scope.removeprefix("node:")
+        if scope.startswith("node:") and node.isdigit() and name in _LRU.get(source, ()):
+            nodes[source].add(node)
+            if (int(node) in tiers.top_nodes) == top:
+                lists[source].append((place, name))
+    source = "vmstat" if page_bytes is not None and nodes["vmstat"] >= nodes["meminfo"] else "meminfo"
+    plan = _gauge(
+        column,
+        [place for place, _ in lists[source]],
+        [name for _, name in lists[source]],
+        tiers,
+        page_bytes if source == "vmstat" and page_bytes is not None else 1,
+    )
+    in_pages_alone = page_bytes is None and not lists["meminfo"] and lists["vmstat"]
+    return replace(plan, note=NOT_KNOWN) if in_pages_alone and plan.note == NO_GAUGE else plan
 
 
 def _plan_service_gauge(column: Column, index: dict[str, int], scopes: Sequence[str], tiers: Tiers) -> ColumnPlan:

@@ -193,7 +193,7 @@ def judge_refused(seen: Evidence, context: Context) -> Verdict | None:
 def _limit_reached(seen: Evidence, context: Context) -> float | None:
     """Candidates over what a known promotion rate limit lets through; None where none can bind."""
     limit = context.promote_limit_mib_per_s
-    if limit is None or limit >= UNBOUND_LIMIT_MIB_PER_S or seen.seconds <= 0:
+    if limit is None or limit >= UNBOUND_LIMIT_MIB_PER_S or seen.seconds <= 0 or context.page_bytes is None:
         return None
     return (seen.candidates or 0.0) * context.page_bytes / (max(limit, 1e-9) * 2**20 * seen.seconds)
 
@@ -239,7 +239,7 @@ def _full_below(seen: Evidence, context: Context) -> float | None:
     fails = _demotion_fails(seen)
     if seen.demoted > seen.few_pages and not fails:
         return None
-    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None:
+    if context.demotion is False or not context.slow_bytes or seen.slow_pages is None or context.page_bytes is None:
         return None
     full = seen.slow_pages * context.page_bytes / context.slow_bytes
     return full if full >= (FULL_WHERE_MOVES_FAIL if fails else FULL_SHARE) else None

@@ -94,15 +94,21 @@ def no_more(n: int) -> Beside:
     return Beside(np.full(n, np.nan), np.full(n, np.nan))
 
 
-def follow_measured(ledger: Ledger, dram_bytes: float | None) -> Followed:
-    """States on a TPP kernel: by the share of promotion candidates that were demoted before."""
+def follow_measured(ledger: Ledger, dram_bytes: float | None, page_bytes: int | None) -> Followed:
+    """States on a TPP kernel: by the share of promotion candidates that were demoted before.
+
+    Where the page size is not known, neither is whether moves are enough to matter, and all states are None.
+    """
+    if page_bytes is None:
+        n = len(ledger.times_s)
+        return Followed((None,) * n, ("",) * n)
     candidates, again = ledger.column("promotion_candidates_pages"), ledger.column("candidates_demoted")
     moved = np.nan_to_num(ledger.column("promoted_pages")) + np.nan_to_num(ledger.column("demoted_pages"))
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.where(candidates > 0, again / candidates, np.nan)
     ratios = [float(share) if np.isfinite(share) else None for share in shares]
     busy = [
-        traffic_holds(move_bytes_per_s(int(pages), 0, float(seconds)), dram_bytes) if seconds > 0 else False
+        traffic_holds(move_bytes_per_s(int(pages), page_bytes, float(seconds)), dram_bytes) if seconds > 0 else False
         for pages, seconds in zip(moved, ledger.dt_seconds, strict=True)
     ]
     whys = tuple(

@@ -6,6 +6,7 @@ counters have to do (`rules.py`), and nothing is called healthy that the scanner
 
 from dataclasses import replace
 
+from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.ledger.evidence import MIN_INTERVALS, Evidence, gather, steady_intervals
 from tierscope.domain.ledger.ledger import Ledger
 from tierscope.domain.ledger.outcome import judge_outcome, measured_outcome
@@ -40,7 +41,9 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     context = context or Context()
     if int(ledger.present.any(axis=1).sum()) < MIN_INTERVALS:
         return Verdict("not_known", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain")
-    seen = gather(ledger, context.page_bytes)
+    if context.page_bytes is None:
+        return Verdict("not_known", NOT_KNOWN, "certain")
+    seen = gather(ledger, context.page_bytes, context.huge_pages)
     pressed = (
         judge_limit(seen, context, LIMIT_BEFORE_SWAP)
         or judge_swap(seen, context)

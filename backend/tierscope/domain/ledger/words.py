@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES, huge_pages_of
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.counters.monotonic import Floats
-from tierscope.domain.ledger.ping_pong import PAGE_BYTES
 
 Word = Literal[
     "fits",
@@ -73,7 +73,8 @@ class Context:
     `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
     ledger's rows, NaN where missing. `outcome`: what was measured of slow accesses elsewhere than in the ledger.
     `slow_file_share`: share of file cache in what is resident on slower tiers. `slow_bytes`: size of these tiers.
-    `one_tier`: nodes without processors are in the tier of those with some.
+    `one_tier`: nodes without processors are in the tier of those with some. `page_bytes`: of a base page, which
+    all counts are in; a transparent huge page is `huge_pages` of them.
     """
 
     dram_bytes: float | None = None
@@ -86,7 +87,8 @@ class Context:
     slow_file_share: float | None = None
     slow_bytes: float | None = None
     one_tier: bool = False
-    page_bytes: int = PAGE_BYTES
+    page_bytes: int | None = MODEL_PAGE_BYTES
+    huge_pages: int = huge_pages_of(MODEL_PAGE_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

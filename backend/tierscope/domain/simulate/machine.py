@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
+
 SwapDevice = Literal["ssd", "zns"]
 
 SLACK_RATIO = 0.05
@@ -38,7 +40,7 @@ class Machine:
 
     dram_pages: int
     slow_pages: int
-    page_bytes: int = 4096
+    page_bytes: int = MODEL_PAGE_BYTES
     swap: SwapDevice | None = None
     swap_pages: int = 0
     watermark_scale_factor: float = WATERMARK_SCALE_FACTOR
@@ -121,7 +123,7 @@ class Machine:
         return max(int(FAST_PATH_BYTES * self.sampled_ratio) // self.page_bytes, self.dram_pages // 16)
 
 
-def split_machine(peak_pages: int, dram_ratio: float, *, page_bytes: int = 4096) -> Machine:
+def split_machine(peak_pages: int, dram_ratio: float, *, page_bytes: int = MODEL_PAGE_BYTES) -> Machine:
     """A machine that holds the service with 5 % to spare, this share of the service's peak in DRAM.
 
     Raises:

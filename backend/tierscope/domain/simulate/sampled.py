@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.curve.sample_blocks import SampledPages
-from tierscope.domain.simulate.trace import BASE_PAGE_BYTES, TimedSample, TraceColumns, of_sampled_pages
+from tierscope.domain.simulate.trace import TimedSample, TraceColumns, of_sampled_pages
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -188,7 +189,7 @@ def _add_idle(columns: TraceColumns, resident_bytes: Sequence[float], ratio: flo
         weights=columns.units * (columns.last - columns.first + 1) / columns.intervals,
         minlength=len(resident_bytes),
     )
-    missing = np.maximum(np.array(resident_bytes) * ratio / BASE_PAGE_BYTES - mean, 0.0).astype(np.int64)
+    missing = np.maximum(np.array(resident_bytes) * ratio / MODEL_PAGE_BYTES - mean, 0.0).astype(np.int64)
     kinds = np.repeat(np.arange(len(missing)), missing)
     idle = len(kinds)
     return replace(

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tierscope.domain.base.compiled import compiled_core
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 
 SwapDeviceName = Literal[
     "block",
@@ -37,7 +38,6 @@ DEVICE_LABELS: Mapping[SwapDeviceName, str] = {
     "zram": "zram",
     "zswap": "zswap before a block SSD",
 }
-PAGE_BYTES = 4096
 LEVEL = 0.95
 SEEDS = (1, 2, 3)
 MIN_SEEDS, MAX_SEEDS = 3, 9
@@ -213,7 +213,7 @@ def simulate_device(
     numbers = device_settings(settings)
     tenants = tenants_at(utilisation, loads, numbers["slots"])
     frames = sum(tenant["frames"] for tenant in tenants)
-    numbers["pool_bytes"] = numbers.pop("pool_ratio") * frames * PAGE_BYTES
+    numbers["pool_bytes"] = numbers.pop("pool_ratio") * frames * MODEL_PAGE_BYTES
     core = compiled_core("SwapDeviceFull", "swap devices are simulated by")
     runs = []
     for seed in seeds:
@@ -328,7 +328,7 @@ def _over(part: float | None, whole: float | None) -> float | None:
 
 
 def _bytes(pages: float | None) -> float | None:
-    return None if pages is None else pages * PAGE_BYTES
+    return None if pages is None else pages * MODEL_PAGE_BYTES
 
 
 def _seconds(ns: float | None) -> float | None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierscope.domain.base.compiled import compiled_core
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.simulate.endurance import DAY_SECONDS, drive_life_years
 from tierscope.domain.simulate.machine import SwapDevice
 from tierscope.domain.simulate.replay import Ints, Outcome, SwapTraffic
 from tierscope.domain.simulate.swap_devices import (
-    PAGE_BYTES,
     SEEDS,
     DevicePoint,
     Estimate,
@@ -102,7 +102,7 @@ def play_on_device(
         error = f"the swap area has {area:,.0f} pages of the trace, too few to be a device: {MIN_SLOTS:,} are needed"
         return DeviceUse(DevicePoint(name, use, error=error), area_bytes)
     numbers = device_settings(settings) | {"slots": float(slots)}
-    numbers["pool_bytes"] = numbers.pop("pool_ratio") * machine.dram_pages * ratio * PAGE_BYTES
+    numbers["pool_bytes"] = numbers.pop("pool_ratio") * machine.dram_pages * ratio * MODEL_PAGE_BYTES
     # Fewer pages on a device with all its dies: time runs as much faster, so that the dies have the machine's load.
     interval_ns = outcome.interval_s * 1e9 * ratio * machine.sampled_ratio
     pass_ns = int(interval_ns * len(outcome.figures.promoted))

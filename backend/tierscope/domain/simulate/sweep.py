@@ -5,6 +5,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.simulate.costs import Costs
 from tierscope.domain.simulate.machine import Machine, split_machine
 from tierscope.domain.simulate.policies import (
@@ -80,7 +81,9 @@ class SweepRun:
         own = {name: value for name, value in self.settings.items() if name not in _SHARED}
         return make_policy(self.policy, own)
 
-    def make_machine(self, peak_pages: int, *, sampled_ratio: float = 1.0, page_bytes: int = 4096) -> Machine:
+    def make_machine(
+        self, peak_pages: int, *, sampled_ratio: float = 1.0, page_bytes: int = MODEL_PAGE_BYTES
+    ) -> Machine:
         """The machine: this share of the peak in DRAM, the rest and 5 % to spare on the slower tier."""
         of = self.settings.get
         machine = split_machine(peak_pages, self.dram_ratio, page_bytes=page_bytes)

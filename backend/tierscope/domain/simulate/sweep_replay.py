@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.claims import Claim, claim_replay, join_claims
 from tierscope.domain.simulate.costs import DEFAULT_BELIEF, Costs, Loss, Stall, estimate_loss, stall_time
@@ -50,12 +51,12 @@ class HostTrace:
             sampled.sampled_ratio,
             sampled.unseen_ratio,
             sampled.n_pages,
-            4096,
+            MODEL_PAGE_BYTES,
             lead_intervals,
         )
 
     @classmethod
-    def of_whole(cls, trace: "SimulationTrace", *, page_bytes: int = 4096) -> "HostTrace":
+    def of_whole(cls, trace: "SimulationTrace", *, page_bytes: int = MODEL_PAGE_BYTES) -> "HostTrace":
         """A trace with every page."""
         return cls(trace, (), 1.0, 0.0, trace.pages, page_bytes, 0)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.compiled import compiled_core
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.curve.page_traces import PageTrace
 from tierscope.domain.curve.sample_blocks import SampledPages
 
@@ -19,8 +20,6 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MAX_ACCESSES = 2**32 - 1
-BASE_PAGE_BYTES = 4096
-"""The kernel's smallest page on machines that agents run on; larger pages are counted in these."""
 _REPLAYED = "traces are replayed by"
 
 
@@ -132,7 +131,7 @@ def of_sampled_pages(blocks: Sequence[TimedSample], *, interval_ns: int) -> Trac
         np.minimum.at(first, pages, numbers[sample.first_interval])
         np.maximum.at(last, pages, numbers[sample.last_interval])
         kinds[pages] = sample.kinds - 1
-        units[pages] = np.maximum(sample.page_sizes_bytes // BASE_PAGE_BYTES, 1)
+        units[pages] = np.maximum(sample.page_sizes_bytes // MODEL_PAGE_BYTES, 1)
         seen = sample.observed[sample.row_interval]
         rows.append(
             np.stack(

@@ -89,7 +89,7 @@ class IntervalJudge:
 
     def _states(self, rows: Ledger, *, measured: bool) -> Sequence[State | None]:
         if measured:
-            return follow_measured(rows, self.machine.top_bytes).states
+            return follow_measured(rows, self.machine.top_bytes, self.machine.page_bytes).states
         found: list[Beside] = []
 
         def beside() -> Beside:

@@ -41,7 +41,7 @@ class HostFlows:
 
 def find_flows(host: HostTenants) -> HostFlows:
     """What was demoted of each tenant, and what each took of the top tier."""
-    page = float(host.machine.page_bytes)
+    page = float(host.machine.page_bytes or np.nan)
     top = np.stack([tenant.top for tenant in host.tenants], axis=1) / page
     slow = np.stack([tenant.slow for tenant in host.tenants], axis=1) / page
     promoted = np.stack([tenant.promoted for tenant in host.tenants], axis=1)

@@ -10,9 +10,9 @@ import numpy as np
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.base.page_size import LARGEST_BASE_PAGE_BYTES
 from tierscope.domain.base.vocabulary import PageKind
 from tierscope.domain.heat import CLASSES, EDGES, WINDOWS, Estimate, HeatClass, Rule, Scheme, describe
-from tierscope.domain.heat.beside import SMALL_PAGE_BYTES
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS, Method
 from tierscope.domain.heat.source import HeatSource
 from tierscope.domain.heat.summary import MeanClasses, ServiceShare, weighted_share
@@ -205,7 +205,7 @@ def _by_size(source: HeatSource | None, rule: Rule, evidence: Evidence) -> tuple
         part = None if source is None else source.pick(size=size)
         if part is not None:
             resident = evidence.resident(part.resident())
-            huge = view_huge_pages(part, evidence) if size > SMALL_PAGE_BYTES else None
+            huge = view_huge_pages(part, evidence) if size > LARGEST_BASE_PAGE_BYTES else None
             found.append(SizeHeat(size or None, resident, _classes(part, rule, evidence), huge))
     return tuple(found)
 

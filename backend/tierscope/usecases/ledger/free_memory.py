@@ -80,7 +80,11 @@ def _host_lines(
     if lines is None:
         return {}
     scale = {name: 1 if name == FREE and in_bytes else machine.page_bytes for name in parts}
-    return {name: _sum(lines, keys, grid) * scale[name] for name, keys in parts.items() if set(keys) & set(lines.keys)}
+    return {
+        name: _sum(lines, keys, grid) * factor
+        for name, keys in parts.items()
+        if set(keys) & set(lines.keys) and (factor := scale[name]) is not None
+    }
 
 
 def _sum(lines: Lines, keys: Sequence[str], grid: Grid) -> Floats:

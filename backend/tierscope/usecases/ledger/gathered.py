@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import day_of, hour_of
 from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
+from tierscope.domain.base.page_size import bytes_of, sum_known
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
 from tierscope.domain.ledger.columns import DAMON, TRAFFIC, Terms
@@ -48,6 +50,9 @@ class GatheredWindow:
     own: bool
     top_bytes: float | None
     page_bytes: int | None
+    """That of all hosts; None where theirs differ."""
+    page_sizes: Mapping[int, int]
+    """By host, where known."""
     verdicts: Mapping[str, int]
 
 
@@ -74,6 +79,7 @@ def read_gathered(session: ReadSession, service_id: int, window: Window) -> Gath
         own=own,
         top_bytes=sum(sizes) if len(sizes) == len(totals.host_ids) else None,
         page_bytes=shared_size(row.page_bytes for row in rows.values()),
+        page_sizes={host_id: row.page_bytes for host_id, row in rows.items() if row.page_bytes is not None},
         verdicts=Counter(row.verdict for row in rows.values()),
     )
 
@@ -200,6 +206,13 @@ def _series(column: Column, hours: Sequence[MovesHour], grid: Grid) -> Series:
     return Series(column.key, column.label, unit, gaps_to_none(values))
 
 
+def _moved_bytes(found: GatheredWindow, counting: npt.NDArray[np.bool_]) -> float | None:
+    totals = found.totals
+    pages = totals.sums[COLUMN_INDEX["promoted_pages"]] + totals.sums[COLUMN_INDEX["demoted_pages"]]
+    hosts = zip(totals.host_ids[counting].tolist(), pages[counting].tolist(), strict=True)
+    return sum_known(bytes_of(moved, found.page_sizes.get(host_id)) for host_id, moved in hosts)
+
+
 def view_ping_pong(found: GatheredWindow) -> PingPong:
     """Ping-pong over all hosts of the window's whole hours."""
     dialects, warnings = _dialects(found), _warnings(found)
@@ -225,6 +238,7 @@ def view_ping_pong(found: GatheredWindow) -> PingPong:
         candidates=total("promotion_candidates_pages"),
         candidates_demoted=total("candidates_demoted"),
         returned=0,  # of a service nothing counts the pages that are allocated on slow memory
+        moved_bytes=_moved_bytes(found, counting),
         churn=int(np.minimum(totals.sums[promoted], totals.sums[demoted])[counting].sum()),
         seconds=float(totals.seconds[promoted][counting].max()),
         dram_bytes=found.top_bytes,

@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
-from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp, move_bytes_per_s
+from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
+from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
@@ -63,7 +64,8 @@ class PingPong:
 class MoveSums:
     """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them.
 
-    `returned` and `churn` are sums of the hosts' own bounds: no page goes round between two hosts.
+    `returned` and `churn` are sums of the hosts' own bounds: no page goes round between two hosts. `moved_bytes`: each
+    promoted or demoted page once, by the page size of its host; None where one host's is not known.
     """
 
     promoted: int
@@ -72,6 +74,7 @@ class MoveSums:
     candidates_demoted: int
     returned: int
     churn: int
+    moved_bytes: float | None
     seconds: float
     dram_bytes: float | None
     n_hosts: int
@@ -119,6 +122,15 @@ class _Tools:
     warnings: tuple[str, ...]
     sums: MoveSums
 
+    def bytes_per_s(self) -> Figure:
+        """The tier-move traffic."""
+        moved = self.sums.moved_bytes
+        if moved is None:
+            return absent(
+                TIER_MOVE_BYTES, "bytes_per_s", "not_collected", NOT_KNOWN, window=self.window, method="counters"
+            )
+        return self.figure(TIER_MOVE_BYTES, "bytes_per_s", moved / self.sums.seconds)
+
     def figure(self, name: str, unit: str, value: float | None, *, bounds: tuple[float, float] | None = None) -> Figure:
         """A figure of ping-pong; without a value the denominator was zero."""
         if value is None:
@@ -158,9 +170,7 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
         churn_pages_per_s_per_gib=tools.figure(
             "ping_pong.pages_per_s_per_gib/1", "pages_per_s_per_gib", found.pages_per_s_per_gib
         ),
-        tier_move_bytes_per_s=tools.figure(
-            TIER_MOVE_BYTES, "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
-        ),
+        tier_move_bytes_per_s=tools.bytes_per_s(),
         verdict=word,
         explanation=explanation,
     )
@@ -186,9 +196,7 @@ def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Ping
             per_s / gib if gib else None,
             bounds=(lo / sums.seconds / gib, per_s / gib) if gib else None,
         ),
-        tier_move_bytes_per_s=tools.figure(
-            TIER_MOVE_BYTES, "bytes_per_s", move_bytes_per_s(sums.promoted, sums.demoted, sums.seconds)
-        ),
+        tier_move_bytes_per_s=tools.bytes_per_s(),
         verdict=word,
         explanation=explanation,
     )
@@ -229,11 +237,17 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
         return sum(part.ledger.total(key) or 0 for part in parts)
 
     found = [
-        bound_moves(part.ledger, dram_bytes=part.machine.top_bytes, page_bytes=part.machine.page_bytes)
+        bound_moves(
+            part.ledger,
+            dram_bytes=part.machine.top_bytes,
+            page_bytes=part.machine.page_bytes,
+            huge_pages=part.machine.huge_pages,
+        )
         for part in parts
     ]
     bounds = [bound for bound in found if bound is not None]
     known = [part.machine.top_bytes for part in parts if part.machine.top_bytes is not None]
+    moved = [bytes_of(part.ledger.moved_pages, part.machine.page_bytes) for part in parts]
     return MoveSums(
         promoted=total("promoted_pages"),
         demoted=total("demoted_pages"),
@@ -241,6 +255,7 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
         candidates_demoted=total("candidates_demoted"),
         returned=sum(bound.round_trip_pages_lo for bound in bounds),
         churn=sum(bound.round_trip_pages_hi for bound in bounds),
+        moved_bytes=sum_known(moved),
         seconds=max(part.ledger.seconds("promoted_pages") for part in parts),
         dram_bytes=sum(known) if len(known) == len(parts) else None,
         n_hosts=len(parts),

@@ -8,7 +8,8 @@ import numpy as np
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
-from tierscope.domain.ledger import cpu_core_ratio, move_bytes_per_s
+from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
+from tierscope.domain.ledger import cpu_core_ratio
 from tierscope.domain.ledger.figures import PSI_SOME
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, MOVE_SECONDS, State
 from tierscope.usecases.base.hardware import read_hardware
@@ -30,7 +31,7 @@ _HOST_PSI = (
 )
 _WHOLE_PSI = "The kernels keep no pressure of this service's own control groups."
 _ASSUMED = (
-    f"assumed: {MOVE_SECONDS * 1e6:g} us per moved page of 4 KiB and {FAULT_SECONDS * 1e6:g} us per hint fault",
+    f"assumed: {MOVE_SECONDS * 1e6:g} us per 4 KiB of moved pages and {FAULT_SECONDS * 1e6:g} us per hint fault",
 )
 
 
@@ -57,19 +58,19 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
     """Costs of these hosts together; `own_groups`: their ledgers are those of a service's control groups."""
     counting = [part for part in parts if _moved(part) is not None]
     seconds = max((part.part.ledger.seconds("promoted_pages") for part in counting), default=0.0)
-    if not counting or seconds <= 0:
-        reason = "No tier moves were counted in the window."
+    moved = sum_known(bytes_of(_moved(part), part.part.machine.page_bytes) for part in counting)
+    if not counting or seconds <= 0 or moved is None:
+        reason = NOT_KNOWN if counting and seconds > 0 else "No tier moves were counted in the window."
         return MoveCost(
             absent("tier_moves.cpu_core_ratio/1", "cores", "not_collected", reason, window=window),
             absent(TIER_MOVE_BYTES, "bytes_per_s", "not_collected", reason, window=window),
             absent("tier_moves.slow_bandwidth_ratio/1", "ratio", "not_collected", reason, window=window),
             _pressure(parts, window, own_groups=own_groups),
         )
-    moved = sum(_moved(part) or 0 for part in counting)
     faults = sum(part.part.ledger.total("hint_faults") or 0 for part in counting)
     value = cpu_core_ratio(moved, faults, seconds)
     high = cpu_core_ratio(moved, round(faults * _FAULT_FACTOR), seconds)
-    per_s = move_bytes_per_s(moved, 0, seconds)
+    per_s = moved / seconds
     n = len(counting)
     return MoveCost(
         _figure(

@@ -172,7 +172,7 @@ def _history(subject: _Subject, beside: BesideReads, recorded_s: float, window: 
         return judge_with_host(found, rows.rows(slice(first, end)), around.ledger, limits)
 
     if part.plan.dialect == "tpp":
-        followed = follow_measured(rows, part.machine.top_bytes)
+        followed = follow_measured(rows, part.machine.top_bytes, part.machine.page_bytes)
     else:
         followed = follow_judged(rows, spans, _remember(subject, known, judge_window))
     inside = np.flatnonzero(rows.times_s > window.start.timestamp())

@@ -23,6 +23,7 @@ from tierscope.domain.alerts.inputs import (
     host_columns,
     judged_columns,
     ledger_columns,
+    moved_columns,
     placement_columns,
     to_matrix,
     uncovered,
@@ -89,6 +90,7 @@ class RuleInputs:
         """Take intervals of a host's ledger; `block` holds their samples, `judged` what was said at their ends."""
         times_s, seconds = fresh.times_s, fresh.dt_seconds
         columns = host_columns(block, times_s, machine.tiers, machine.top_bytes, machine.page_bytes)
+        columns |= moved_columns(fresh, machine.page_bytes)
         columns |= catalogue_columns(block, times_s, self.named("host"), None, machine.tiers)
         columns |= agent_columns(times_s, seconds, self._reports.get(host_id, []))
         columns |= placement_columns(times_s, seconds, self._placed.get(host_id, []))
@@ -100,6 +102,7 @@ class RuleInputs:
     ) -> None:
         """Take intervals of the ledger of a service's own control groups."""
         columns = catalogue_columns(block, fresh.times_s, self.named("service"), scope, machine.tiers)
+        columns |= moved_columns(fresh, machine.page_bytes)
         self._found.append(_Found(host_id, service_id, fresh, columns))
 
     def store(self) -> dict[int, set[datetime]]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.core.errors import BadRequest, ConfigurationError, Unprocessable
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.simulate import (
     POLICY_NAMES,
     WORKLOAD_SEED,
@@ -36,7 +37,6 @@ from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.simulate.swap_devices import read_devices
 from tierscope.domain.simulate.swap_replay import DeviceUse, play_on_device
 from tierscope.domain.simulate.sweep import POLICIES_LONGEST_FIRST, share_settings
-from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.curve.page_traces import read_page_trace
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def simulate_workload(name: str, wanted: Wanted, *, pages: int, intervals: int) 
         raise BadRequest(str(error), next_step="docs/simulate-json.md lists the workloads and their sizes.") from error
     except RuntimeError as error:
         raise ConfigurationError(str(error), next_step="Run `make simcore`.") from error
-    return replay_all(trace, BASE_PAGE_BYTES, wanted)
+    return replay_all(trace, MODEL_PAGE_BYTES, wanted)
 
 
 def replay_all(

@@ -119,7 +119,9 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         steady_intervals=int(steady.sum()),
         totals=tuple(_totals(ledger, plan, steady)),
         resets=tuple(Reset(at, cause, tuple(columns)) for at, cause, columns in list_resets(ledger)),
-        churn=bound_moves(ledger, dram_bytes=machine.top_bytes, page_bytes=machine.page_bytes),
+        churn=bound_moves(
+            ledger, dram_bytes=machine.top_bytes, page_bytes=machine.page_bytes, huge_pages=machine.huge_pages
+        ),
         verdict=course.verdict,
         states=course.held,
         settings=_advise(read, ledger, course.verdict, limit_events, int(steady.sum())),

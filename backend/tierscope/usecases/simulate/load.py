@@ -9,13 +9,13 @@ from pathlib import Path
 
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Unprocessable
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.curve.page_traces import make_trace
 from tierscope.domain.simulate import compile_trace, of_page_trace, of_recording, workload_columns
 from tierscope.domain.simulate.bands import Bands, cut_bands
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, SampledTrace
 from tierscope.domain.simulate.sweep_replay import HostTrace, oracle_ratio
-from tierscope.domain.simulate.trace import BASE_PAGE_BYTES
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.curve.page_traces import read_page_trace
 from tierscope.storage.simulate.sweeps import SweepRow
@@ -102,7 +102,7 @@ def _load_service(
     facts = Facts(
         peak_bytes=sum(trace.trace.peak_units / trace.sampled_ratio for trace in traces)
         / len(traces)
-        * BASE_PAGE_BYTES,
+        * MODEL_PAGE_BYTES,
         pages=sum(one.n_pages for one in sampled.values()),
         intervals=max(one.n_intervals for one in sampled.values()),
         interval_s=chosen.interval_s,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from tierscope.domain.ingest.prometheus.containers import HELD_MS, METRICS, container_counter
 
-PAGE_BYTES = 4096
 BOOT_TIME_KEY = "host|stat|btime"
 """Seconds since 1970 at which the machine booted: tells boots apart."""
 MEMORY_KEY = "host|meminfo|MemTotal"
@@ -48,12 +47,6 @@ _STAT = {
     "node_boot_time_seconds": "btime",
 }
 _CPU_MODES = frozenset({"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"})
-_LRU = {
-    "Active_anon": "nr_active_anon",
-    "Inactive_anon": "nr_inactive_anon",
-    "Active_file": "nr_active_file",
-    "Inactive_file": "nr_inactive_file",
-}
 _LISTS = re.compile(r"^(Active|Inactive)_(anon|file)$")
 _NODE_NUMBER = re.compile(r"^\d{1,4}$")
 _ZONE_NAMES = {"min_pages": "min", "low_pages": "low", "high_pages": "high"}
@@ -112,11 +105,7 @@ def _map_node(name: str, node: str) -> tuple[MappedCounter, ...]:
         return ()
     if name.endswith("_total"):
         return (MappedCounter(f"node:{node}|numastat|{name.removesuffix('_total')}"),)
-    size = MappedCounter(f"node:{node}|meminfo|{_meminfo_name(name)}")
-    if name not in _LRU:
-        return (size,)
-    # The same pages as in the node's vmstat, which node_exporter does not read; zoneinfo has them as pages.
-    return size, MappedCounter(f"node:{node}|vmstat|{_LRU[name]}", 1 / PAGE_BYTES, rank=1)
+    return (MappedCounter(f"node:{node}|meminfo|{_meminfo_name(name)}"),)
 
 
 def _map_zone(name: str, node: str, zone: str) -> tuple[MappedCounter, ...]:

@@ -2,13 +2,16 @@
 
 The body has the field names of the contract's Inventory. node_exporter does not tell which node is in which tier, so
 that it follows from the kernel's own counters: `local_node` of a node counts allocations by tasks that ran on its CPUs,
-so a node that gave pages and never counted one has none. Whoever knows better says so with the label `tier` of
+so a node that gave pages and never counted one has none. Nor does it print the page size: amounts that the kernel
+prints in bytes and in pages tell it (`domain/base/page_size.py`). Whoever knows better says so with the label `tier` of
 `tierscope_node_tier`, a gauge that a text file of node_exporter can hold.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from tierscope.domain.base.page_size import find_page_size
 
 _NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
 _CLASSES = frozenset({"hbm", "dram", "cxl", "pmem"})
@@ -30,7 +33,7 @@ def make_inventory(
     hostname: str, counters: Mapping[str, int], info: Sequence[tuple[Mapping[str, str], float]]
 ) -> dict[str, Any]:
     """The inventory of a host from its newest counters by key and its newest info samples."""
-    body: dict[str, Any] = {"hostname": hostname, "page_size_bytes": 4096, "source": "prometheus"}
+    body: dict[str, Any] = {"hostname": hostname, "source": "prometheus"}
     knobs: dict[str, str] = {}
     declared: dict[int, str] = {}
     for labels, value in info:
@@ -45,6 +48,9 @@ def make_inventory(
             declared[int(labels["node"])] = labels["tier"]
         elif metric.lower() in _SETTINGS_BY_LOWER:
             knobs[_SETTINGS_BY_LOWER[metric.lower()]] = f"{value:.0f}"
+    page = find_page_size(counters, release=body.get("kernel_release", ""), architecture=body.get("architecture", ""))
+    if page is not None:
+        body |= {"page_size_bytes": page.bytes, "page_size_evidence": page.evidence}
     body["knobs"] = [{"path": path, "value": value} for path, value in sorted(knobs.items())]
     nodes = [
         _node(int(found[1]), size, counters, declared)
