@@ -73,6 +73,12 @@ class PageTrace:
     def intervals(self) -> int: ...
     def rows(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
         """Interval from 0, kind, page number as signed 64 bits, loads and stores of each row."""
+    def sample_pages(self, interval_ns: int) -> list[tuple[int, float, list[Ints]]]:
+        """The blocks of sampled pages that the agent sends of the trace: end from its beginning, ratio, columns.
+
+        Columns: before the end and observed [intervals]; id, kind, size, first and last interval [pages]; interval,
+        page, loads and stores [rows].
+        """
     @property
     def resident_pages(self) -> Ints: ...
     @property

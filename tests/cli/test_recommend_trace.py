@@ -81,6 +81,7 @@ def test_what_cannot_be_read_or_is_asked_twice_is_named(tmp_path: Path) -> None:
         ((wrong,), "page trace"),
         ((tmp_path / "none.parquet",), "is no file"),
         ((wrong, "--service", "demo/cache"), "once"),
+        ((wrong, "--policy", "oracle"), "no policy"),
         ((), "once"),
     ):
         refused = run("recommend", *words)

@@ -16,8 +16,22 @@ from tierscope.domain.knobs.facts import (
     WATERMARK_SCALE,
     Host,
 )
-from tierscope.domain.knobs.policy import HostPolicy, policy_of_host, policy_of_hosts
-from tierscope.domain.simulate import Costs, TraceColumns, compile_trace, make_policy, split_machine, workload_columns
+from tierscope.domain.knobs.policy import (
+    DEFAULT_POLICY,
+    HostPolicy,
+    askable_policies,
+    policy_of_host,
+    policy_of_hosts,
+)
+from tierscope.domain.simulate import (
+    Costs,
+    PolicyName,
+    TraceColumns,
+    compile_trace,
+    make_policy,
+    split_machine,
+    workload_columns,
+)
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, RatedBlock, SampledTrace, join_sampled, take_pages
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, oracle_ratio, replay_run, run_series
@@ -245,8 +259,8 @@ def test_series_join_intervals_and_agree_with_totals() -> None:
 @pytest.mark.parametrize(
     ("knobs", "policy", "settings"),
     [
-        ({}, "first_touch", {}),
-        ({NUMA_BALANCING: None}, "first_touch", {}),
+        ({}, "hot_page_selection_auto", {"allocation_demotes": 1}),
+        ({NUMA_BALANCING: None}, "hot_page_selection_auto", {"allocation_demotes": 1}),
         (
             {NUMA_BALANCING: "0", DEMOTION: "false", WATERMARK_SCALE: "40"},
             "first_touch",
@@ -279,7 +293,27 @@ def test_hosts_without_a_slower_tier_are_taken_to_be_set_up_for_one() -> None:
     found = policy_of_host(Host(knobs={NUMA_BALANCING: "1"}, has_slow_tier=False))
     assert (found.policy, dict(found.settings)) == ("hot_page_selection_auto", {"allocation_demotes": 1})
     assert "no slower tier yet" in found.why
-    assert policy_of_host(Host(knobs={}, has_slow_tier=False)).policy == "first_touch", "nothing is known of it"
+    assert found.origin == "assumed"
+
+
+@pytest.mark.parametrize("host", [Host(knobs={}, has_slow_tier=False), Host(knobs={}, has_slow_tier=True), None])
+def test_what_nothing_is_known_of_gets_what_was_asked_for_else_one_default(host: Host | None) -> None:
+    """A recording tells nothing of its host: whoever replays it, with a database or without, assumes the same."""
+    hosts = [] if host is None else [host]
+    assert policy_of_hosts(hosts)[0].policy == DEFAULT_POLICY
+    asked, _ = policy_of_hosts(hosts, "tpp")
+    assert (asked.policy, asked.origin) == ("tpp", "asked")
+    set_up = Host(knobs={NUMA_BALANCING: "0"}, has_slow_tier=True)
+    found, n = policy_of_hosts([*hosts, *hosts, set_up], "tpp")
+    assert (found.policy, found.origin, n) == ("first_touch", "configured", 1), "settings say more than either"
+
+
+@pytest.mark.parametrize("policy", askable_policies())
+def test_every_policy_that_can_be_asked_for_replays(policy: PolicyName) -> None:
+    asked, _ = policy_of_hosts((), policy)
+    columns = workload_columns("web1", seed=0, pages=2000, intervals=12)
+    run = replay_run([HostTrace.of_whole(compile_trace(columns))], asked.at(0.5), Conditions(Costs()))
+    assert run.away is not None
 
 
 def test_a_kernel_with_tpp_runs_it_and_most_hosts_decide() -> None:
@@ -288,7 +322,6 @@ def test_a_kernel_with_tpp_runs_it_and_most_hosts_decide() -> None:
     assert dict(policy_of_host(one).settings) == {"demote_scale_factor": 300}
     assert policy_of_hosts([other, one, one]) == (policy_of_host(one), 2)
     assert policy_of_hosts([])[1] == 0
-    assert policy_of_hosts([])[0].policy == "first_touch"
 
 
 def test_demotion_without_promotion_promotes_nothing() -> None:

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_import::page_trace::{Access, PageTraceReader, TraceLimits};
+use tierscope_import::trace_fold::{TraceFolder, TraceIdentity};
 use tierscope_import::trace_sample::{SampledTraceFolder, Sampling};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{HeatRow, PageKind, WINDOWS};
+use tierscope_sample::page_sample::{MAX_SAMPLED_PAGES, PageSample, SampleRow, SampledPage};
 
 const KINDS: usize = 3;
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -26,6 +29,9 @@ type Rows<'py> = (
     Column<'py>,
     Column<'py>,
 );
+
+/// A block of sampled pages: end, share of pages, then its columns.
+type Block<'py> = (i64, f64, Vec<Column<'py>>);
 
 /// A page trace in memory: its accesses by interval, and what is true of them.
 #[pyclass(frozen, module = "tierscope_simcore")]
@@ -124,6 +130,17 @@ impl PageTrace {
         )
     }
 
+    /// The blocks of sampled pages that the agent sends of the trace, with the same pages: end in nanoseconds from the
+    /// trace's beginning, share of pages that the hash selects, and the columns, int64: before the end and observed
+    /// [intervals]; id, kind, size, first and last interval [pages]; interval, page, loads and stores [rows].
+    fn sample_pages<'py>(&self, py: Python<'py>, interval_ns: i64) -> PyResult<Vec<Block<'py>>> {
+        if interval_ns <= 0 {
+            return Err(PyValueError::new_err("interval_ns must be above 0"));
+        }
+        let samples = py.detach(|| self.fold_sample(interval_ns));
+        Ok(samples.iter().map(|sample| block_of(py, sample)).collect())
+    }
+
     /// Pages accessed so far, int64 [intervals, 3 kinds].
     #[getter]
     fn resident_pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
@@ -147,6 +164,30 @@ impl PageTrace {
     /// Accesses by interval.
     pub(crate) fn accesses(&self) -> &[Vec<Access>] {
         &self.intervals
+    }
+
+    fn fold_sample(&self, interval_ns: i64) -> Vec<PageSample> {
+        let identity = TraceIdentity {
+            service: Arc::from(""),
+            group: Arc::from(""),
+            interval_ns,
+            page_size_bytes: self.page_size_bytes,
+            tier: None,
+            epoch_seed: 0,
+            begin_wall_ns: 0,
+            sampled_pages: MAX_SAMPLED_PAGES,
+        };
+        let mut folder = TraceFolder::new(&identity, &[]);
+        let mut samples = Vec::new();
+        for (number, accesses) in (1..).zip(&self.intervals) {
+            let end = IntervalEnd {
+                wall_ns: number * interval_ns,
+                boottime_ns: None,
+            };
+            samples.extend(folder.fold(end, accesses).page_samples);
+        }
+        samples.extend(folder.finish().page_samples);
+        samples
     }
 
     fn describe(page_size_bytes: u32, intervals: Vec<Vec<Access>>) -> Self {
@@ -181,6 +222,32 @@ impl PageTrace {
             loads,
         }
     }
+}
+
+fn block_of<'py>(py: Python<'py>, sample: &PageSample) -> Block<'py> {
+    let end_ns = sample.intervals.last().map_or(0, |&(end, _)| end);
+    let intervals = |value: fn(i64, (i64, bool)) -> i64| {
+        PyArray1::from_iter(py, sample.intervals.iter().map(|&one| value(end_ns, one)))
+    };
+    let pages =
+        |value: fn(&SampledPage) -> i64| PyArray1::from_iter(py, sample.pages.iter().map(value));
+    let rows = |value: fn(&SampleRow) -> u32| {
+        PyArray1::from_iter(py, sample.rows.iter().map(|row| i64::from(value(row))))
+    };
+    let columns = vec![
+        intervals(|last, (end, _)| last - end),
+        intervals(|_, (_, observed)| i64::from(observed)),
+        pages(|page| page.id.cast_signed()),
+        pages(|page| page.kind as i64),
+        pages(|page| i64::from(page.page_size_bytes)),
+        pages(|page| i64::from(page.first_interval)),
+        pages(|page| i64::from(page.last_interval)),
+        rows(|row| row.interval),
+        rows(|row| row.page),
+        rows(|row| row.loads),
+        rows(|row| row.stores),
+    ];
+    (end_ns, sample.sampled_ratio, columns)
 }
 
 /// The accesses of intervals in a row as those of one.

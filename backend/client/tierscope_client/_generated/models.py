@@ -3446,6 +3446,8 @@ class RatioPlacement(TypedDict):
     chosen_beside: str | None
     made_at: str | None
     n_hosts: int
+    policy: str | None
+    policy_from: Literal["configured", "asked", "assumed"] | None
     source: str
     why: str
 

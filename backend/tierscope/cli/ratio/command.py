@@ -12,6 +12,7 @@ from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.core.database import Database
+    from tierscope.domain.simulate import PolicyName
     from tierscope.usecases.ratio.answers import Ratio
 
 MOST_LOSS = 0.5
@@ -31,6 +32,10 @@ def recommend(
     loss_target: Annotated[float, typer.Option(help="Largest loss of throughput wanted, such as 0.01.")] = 0.05,
     hold_hot: Annotated[bool, typer.Option("--hold-hot", help="DRAM must hold 1.1 times the hot bytes.")] = False,
     growth: Annotated[float, typer.Option(help="Growth of memory that DRAM must bear, such as 0.2.")] = 0.0,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="Placement policy where no host setting tells it; default: numa_balancing 2 and demotion."),
+    ] = None,
     to: Annotated[str | None, typer.Option(help="End of the eight days that are read; absent = now.")] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="First replay its page samples, unless that was done of late.")
@@ -49,11 +54,14 @@ def recommend(
 
     if (path is None) == (service is None):
         fail("say whose ratio it is, once", next_step="name --service X, or a page trace", status=BAD_USAGE)
+    asked = _policy(policy)
     if service is not None:
-        view = _ask(service, loss_target, hold_hot=hold_hot, growth=growth, to=to, replay=replay, demo=demo)
+        view = _ask(
+            service, loss_target, hold_hot=hold_hot, growth=growth, policy=asked, to=to, replay=replay, demo=demo
+        )
     else:
         assert path is not None
-        view = _of_trace(path, loss_target, hold_hot=hold_hot, growth=growth)
+        view = _of_trace(path, loss_target, hold_hot=hold_hot, growth=growth, policy=asked)
     if as_json:
         print_json(_document(view))
     else:
@@ -62,25 +70,46 @@ def recommend(
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
+def _policy(name: str | None) -> PolicyName | None:
+    """A policy that a kernel runs over two tiers."""
+    from tierscope.domain.knobs.policy import askable_policies
+
+    known = {str(policy): policy for policy in askable_policies()}
+    if name is not None and name not in known:
+        fail(f"{name} is no policy of two tiers", next_step=f"name one of {', '.join(known)}", status=BAD_USAGE)
+    return None if name is None else known[name]
+
+
 def _ask(
-    service: str, loss_target: float, *, hold_hot: bool, growth: float, to: str | None, replay: bool, demo: bool
+    service: str,
+    loss_target: float,
+    *,
+    hold_hot: bool,
+    growth: float,
+    policy: PolicyName | None,
+    to: str | None,
+    replay: bool,
+    demo: bool,
 ) -> Ratio:
+    from functools import partial
+
     from tierscope.cli.base.database import open_fleet
     from tierscope.core.clock import utc_now
     from tierscope.usecases.base.context import ReadContext
     from tierscope.usecases.base.subjects import service_named
+    from tierscope.usecases.ratio.placement import read_replayed
     from tierscope.usecases.ratio.reads import RatioReads
 
     settings = Settings()
     with open_fleet(settings, demo=demo) as database:
-        reads = RatioReads(ReadContext(database, utc_now, settings))
+        reads = RatioReads(ReadContext(database, utc_now, settings), partial(read_replayed, asked=policy))
         found = service_named(database, service)
         if replay:
-            _replay(database, found)
+            _replay(database, found, policy)
         return reads.service(found, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=None, to=to)
 
 
-def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float) -> Ratio:
+def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float, policy: PolicyName | None) -> Ratio:
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import Unprocessable
     from tierscope.usecases.ratio.inputs import RatioQuery
@@ -89,17 +118,18 @@ def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float) 
     if not path.is_file():
         fail(f"{path} is no file", next_step="name a page trace (Parquet), or --service X", status=BAD_USAGE)
     try:
-        return recommend_recording(path, RatioQuery(loss_target, hold_hot=hold_hot, growth=growth), now=utc_now())
+        query = RatioQuery(loss_target, hold_hot=hold_hot, growth=growth)
+        return recommend_recording(path, query, now=utc_now(), policy=policy)
     except Unprocessable as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
 
 
-def _replay(database: Database, service_id: str) -> None:
+def _replay(database: Database, service_id: str, policy: PolicyName | None) -> None:
     from tierscope.core.clock import utc_now
     from tierscope.usecases.simulate.placements import ReplayPlacements
 
     try:
-        ReplayPlacements(database, utc_now).refresh_named(service_id)
+        ReplayPlacements(database, utc_now).refresh_named(service_id, policy)
     except RuntimeError as error:
         fail(str(error), next_step="run `make simcore`")
 

@@ -8,14 +8,14 @@ from tierscope.usecases.ratio.sentence import percent
 
 if TYPE_CHECKING:
     from tierscope.domain.base.figures import Figure
-    from tierscope.usecases.ratio.answers import Ratio, RatioCandidate, RatioOfKind, RatioStep
+    from tierscope.usecases.ratio.answers import Ratio, RatioCandidate, RatioOfKind, RatioPlacement, RatioStep
 
 _GIB, _MIB = float(1 << 30), float(1 << 20)
 
 
 def describe_ratio(view: Ratio) -> str:
     """The sentence with its grade, what would firm it up, then the ratios and what the answer rests on."""
-    lines = [view.sentence]
+    lines = [view.sentence + _assumed_policy(view.placement)]
     if view.grade is not None:
         lines.append(f"{view.grade.capitalize()}: {view.scope}.")
     lines += ["", "What would firm it up" if view.candidates else "What changes that", *map(_step, view.next_steps), ""]
@@ -49,6 +49,22 @@ def describe_ratio(view: Ratio) -> str:
     if view.expires_at is not None:
         lines += ["", f"Holds until {view.expires_at:%Y-%m-%d}."]
     return "\n".join(lines)
+
+
+def _assumed_policy(placement: RatioPlacement | None) -> str:
+    """Under which policy the shares were replayed, and who says so."""
+    if placement is None:
+        return ""
+    if placement.policy is None or placement.policy_from is None:
+        return f" Placement: {placement.why}."
+    return f" Placement: {placement.policy}, {_POLICY_FROM[placement.policy_from]}."
+
+
+_POLICY_FROM = {
+    "configured": "as the hosts are set up",
+    "asked": "as asked for",
+    "assumed": "assumed (numa_balancing 2 and demotion): no host setting says otherwise",
+}
 
 
 def _grade(grade: str | None) -> str:

@@ -1,8 +1,12 @@
-"""Which placement policy a host's kernel runs, from its settings: the one to replay its pages under."""
+"""Which placement policy to replay a host's pages under: what its settings say, else what was asked for, or a default.
+
+Everything that replays for somebody asks here, so that two answers about the same pages assume the same.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tierscope.domain.knobs.facts import (
     DEMOTE_SCALE,
@@ -19,9 +23,20 @@ from tierscope.domain.simulate.sweep import WATERMARK, SweepRun
 
 _LIMIT = "numa_balancing_promote_rate_limit_MBps"
 _NORMAL_BIT = 1
-_UNTIERED = "the hosts have no slower tier yet, and are taken to get numa_balancing 2 and demotion with it"
+PolicyFrom = Literal["configured", "asked", "assumed"]
+"""What hosts' settings say, what the caller asked for, or the default."""
+DEFAULT_POLICY: PolicyName = "hot_page_selection_auto"
+"""Where neither settings nor the caller say: what a host gets that is set up for tiering as is advised [A]."""
+_DEFAULT = "numa_balancing 2 and demotion, as is advised for a host with a slower tier"
+_UNTIERED = "the hosts have no slower tier yet"
+_UNKNOWN = "no host setting of NUMA balancing is known"
 NEEDS_COUNTS: frozenset[PolicyName] = frozenset({"hot_page_selection", "hot_page_selection_auto"})
 """Policies that ask how soon a page is accessed again: pages known as active or idle alone do not tell."""
+
+
+def askable_policies() -> tuple[PolicyName, ...]:
+    """Policies that a kernel can run over DRAM and a slower tier."""
+    return tuple(name for name, kind in POLICIES.items() if kind.has_slow_tier and kind.loop != "oracle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,7 @@ class HostPolicy:
     policy: PolicyName
     settings: tuple[tuple[str, float], ...]
     why: str
+    origin: PolicyFrom = "configured"
 
     @property
     def label(self) -> str:
@@ -47,7 +63,7 @@ class HostPolicy:
             return None
         kept = tuple(setting for setting in self.settings if setting[0] == WATERMARK)
         why = f"{self.why}; accessed bits do not tell how soon a page is accessed again, which {self.label} goes by"
-        return HostPolicy("tpp", kept, why)
+        return HostPolicy("tpp", kept, why, self.origin)
 
     @property
     def promotes(self) -> bool:
@@ -55,18 +71,15 @@ class HostPolicy:
         return self.policy != "first_touch" and dict(self.settings).get(_LIMIT) != 0.0
 
 
-def policy_of_host(host: Host) -> HostPolicy:
-    """What the kernel does with these settings; without a known one it is the default, first touch.
+def policy_of_host(host: Host, asked: PolicyName | None = None) -> HostPolicy:
+    """What the kernel does with these settings; `asked` or the default where they say nothing of a slower tier.
 
-    A host without a slower tier has nothing to set for one. It is taken to be set up as is advised once it has one [A].
+    A host without a slower tier has nothing to set for one yet, and a recording may not tell of its host at all.
     """
     mode, demotes = host.number(NUMA_BALANCING), host.is_on(DEMOTION)
     watermark = _set(host, WATERMARK, WATERMARK_SCALE)
-    if not host.has_slow_tier and host.knobs:
-        settings = (*watermark, ("allocation_demotes", 1.0))
-        return HostPolicy("hot_page_selection_auto", settings, _UNTIERED)
-    if mode is None:
-        return HostPolicy("first_touch", watermark, "no host setting of NUMA balancing is known: the kernel's default")
+    if mode is None or not host.has_slow_tier:
+        return _take(asked, watermark, _UNTIERED if host.knobs and not host.has_slow_tier else _UNKNOWN)
     if mode & TIERING_BIT and demotes:
         if host.is_tpp:
             settings = (*watermark, *_set(host, "demote_scale_factor", DEMOTE_SCALE))
@@ -94,12 +107,22 @@ def _set(host: Host, name: str, path: str) -> tuple[tuple[str, float], ...]:
     return () if value is None or value == 0 else ((name, float(value)),)
 
 
-def policy_of_hosts(hosts: Sequence[Host]) -> tuple[HostPolicy, int]:
-    """The policy that most of the hosts run, and how many of them do. Of equals that of the first host."""
+def policy_of_hosts(hosts: Sequence[Host], asked: PolicyName | None = None) -> tuple[HostPolicy, int]:
+    """The policy that most of the hosts run whose settings tell, and how many do. Of equals that of the first host."""
     if not hosts:
-        return policy_of_host(Host(knobs=_NOTHING, has_slow_tier=True)), 0
-    found = Counter(policy_of_host(host) for host in hosts)
-    return found.most_common(1)[0]
+        return policy_of_host(Host(knobs=_NOTHING, has_slow_tier=True), asked), 0
+    policies = [policy_of_host(host, asked) for host in hosts]
+    configured = [policy for policy in policies if policy.origin == "configured"]
+    return Counter(configured or policies).most_common(1)[0]
 
 
 _NOTHING: Mapping[str, str | None] = {}
+
+
+def _take(asked: PolicyName | None, watermark: tuple[tuple[str, float], ...], lacking: str) -> HostPolicy:
+    """The policy that was asked for, else the default."""
+    policy = asked or DEFAULT_POLICY
+    settings = watermark if policy not in NEEDS_COUNTS else (*watermark, ("allocation_demotes", 1.0))
+    if asked is not None:
+        return HostPolicy(policy, settings, f"it was asked for, and {lacking}", "asked")
+    return HostPolicy(policy, settings, f"{lacking}: {_DEFAULT} [A]", "assumed")

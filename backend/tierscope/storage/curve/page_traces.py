@@ -1,14 +1,19 @@
 """Page traces from files. Reading them needs the compiled core."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tierscope.domain.base.compiled import compiled_core
 from tierscope.domain.curve import page_traces
+from tierscope.domain.curve.sample_blocks import SampledPages
+from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, Method
+from tierscope.storage.curve.page_samples import SampleHead
 
 if TYPE_CHECKING:
-    from tierscope_simcore import PageTrace
+    from tierscope_simcore import PageTrace as PageTrace  # noqa: PLC0414 - others take the type from here
 
 
 def read_page_trace(path: Path, *, max_rows: int | None = None) -> "PageTrace":
@@ -62,3 +67,39 @@ def count_rows(recording: "PageTrace") -> RecordedTrace:
         accesses=loads + stores,
     )
     return RecordedTrace(trace, recording.interval_seconds, int(loads.sum()), int(stores.sum()))
+
+
+def sample_recorded(
+    recording: "PageTrace", group: str, *, interval_ns: int, end_us: int
+) -> list[tuple[SampleHead, SampledPages]]:
+    """The blocks of sampled pages that an import of the trace stores, with the same pages.
+
+    The last one ends at `end_us`.
+
+    Raises:
+        RuntimeError: The compiled core is older than this program.
+    """
+    if not hasattr(recording, "sample_pages"):
+        raise RuntimeError("the compiled core is older than this program: run `make simcore`")
+    method = Method(BACKENDS.index("trace"), GRANULARITIES.index("page"), interval_ns)
+    begin_us = end_us - recording.intervals * interval_ns // 1000
+    found = []
+    for block_end_ns, ratio, columns in recording.sample_pages(interval_ns):
+        before_end_ns, observed, *rest = columns
+        pages = SampledPages(before_end_ns, observed.astype(np.bool_), *rest)
+        pages = replace(pages, kinds=pages.kinds + 1)  # stored kinds begin with the one that is not known
+        head = SampleHead(
+            host_id=0,
+            end_us=begin_us + block_end_ns // 1000,
+            group=group,
+            method=method,
+            sampled_ratio=ratio,
+            counts=True,
+            period_events=None,
+            duty_ratio=None,
+            n_intervals=len(pages.before_end_ns),
+            n_pages=len(pages.page_ids),
+            n_rows=len(pages.row_interval),
+        )
+        found.append((head, pages))
+    return found

@@ -17,6 +17,7 @@ from tierscope.domain.curve.page_samples import (
     join_blocks,
     join_groups,
 )
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.heat.rows import BACKENDS, PREFERENCE, Method
 from tierscope.storage.curve.page_samples import SampleHead, hosts_with_samples, list_samples, read_samples
 
@@ -147,6 +148,30 @@ def _join(
                 continue
             kept.hosts.put((service_id, tuple(some)), sample)
         hosts[host] = sample
+    return _describe(heads, by_host, hosts, method, stride, notes)
+
+
+def join_recorded(blocks: Sequence[tuple[SampleHead, SampledPages]]) -> CurveSamples:
+    """Blocks of one host that lie in no store, by one method that counts every access of a page."""
+    heads = [head for head, _ in blocks]
+    method = heads[0].method
+    counted = {
+        head: count_block(pages, end_us=head.end_us, interval_ns=method.interval_ns, loads_only=method.is_sampler)
+        for head, pages in blocks
+    }
+    sample = _join_host(heads, counted, stay_resident=BACKENDS[method.backend] in TOUCHED_ONLY)
+    hosts = {} if sample is None else {heads[0].host_id: sample}
+    return _describe(heads, {heads[0].host_id: heads}, hosts, method, 1, ())
+
+
+def _describe(
+    heads: Sequence[SampleHead],
+    by_host: dict[int, list[SampleHead]],
+    hosts: dict[int, HostSample],
+    method: Method,
+    stride: int,
+    notes: tuple[str, ...],
+) -> CurveSamples:
     counts = heads[0].counts
     ratios = [head.sampled_ratio for head in heads]
     sampled = any(head.period_events is not None for head in heads)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Grade, Origin, Window
+from tierscope.domain.knobs.policy import PolicyFrom
 from tierscope.domain.ratio import Answer, Constraint, RatioGrade
 from tierscope.domain.ratio.parts import PartName
 
@@ -256,6 +257,11 @@ class RatioPlacement:
     n_hosts: int
     beside: Annotated[str | None, Described("`best_static` where the placement is a simulated one.")]
     chosen_beside: Annotated[str | None, Described("The ratio that would be advised with that one; null = none.")]
+    policy: Annotated[str | None, Described("Name of the replayed policy; null where none was replayed.")] = None
+    policy_from: Annotated[
+        PolicyFrom | None,
+        Described("`configured` by the hosts' settings, `asked` for by the caller, `assumed` by default; null: none."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tierscope.domain.base.figures import Figure, Grade, Interval, Window
 from tierscope.domain.knobs.policy import HostPolicy
 from tierscope.domain.ratio import ACTIVE_SD, Placement, Seen, total_sd, unseen_sd
 from tierscope.domain.ratio.slow_share import share_on_slow
+from tierscope.domain.simulate import PolicyName
 from tierscope.domain.slowdown import LEVEL, ShareOnSlow
 from tierscope.usecases.curve.pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
 from tierscope.usecases.curve.sources import read_curve_samples
@@ -37,7 +38,7 @@ class PlacementFacts:
     `seen`: what the page samples behind it showed. `beside`: the best static placement, where this is a replayed one.
     `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance. `replay_lacks`: what would
     have to be sampled before a replay can take their place. `counts`: whether accesses were counted; else active
-    intervals of pages stand for them, and slow memory serves less than `at` says.
+    intervals of pages stand for them, and slow memory serves less than `at` says. `policy`: the replayed one.
     """
 
     source: str
@@ -55,6 +56,7 @@ class PlacementFacts:
     beside: "PlacementFacts | None" = None
     are_bounds: bool = False
     replay_lacks: str | None = None
+    policy: HostPolicy | None = None
 
     def for_ratio(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
@@ -167,17 +169,26 @@ def _seen(pages: PagesOfHosts) -> Seen:
 
 
 def read_replayed(
-    session: ReadSession, service_id: int, window: Window, now: datetime, host_ids: Sequence[int] | None = None
+    session: ReadSession,
+    service_id: int,
+    window: Window,
+    now: datetime,
+    host_ids: Sequence[int] | None = None,
+    *,
+    asked: PolicyName | None = None,
 ) -> PlacementFacts | NoCurve:
-    """The placement that the hosts' own policy comes to, by replay of all kinds of hosts; bounds without one."""
+    """The placement that the hosts' own policy comes to, by replay of all kinds of hosts; bounds without one.
+
+    `asked`: the policy where the hosts' settings are not known.
+    """
     best = read_best_static(session, service_id, window, now, host_ids)
     if isinstance(best, NoCurve):
         return best
-    found = find_replay(session, service_id, now)
+    found = find_replay(session, service_id, now, asked)
     if found.placement is None:
         bounds = _as_bounds(best, f"bounds, because {found.why_not}")
         return replace(bounds, replay_lacks=found.lacks)
-    return _place_by_replay(found, found.placement, best)
+    return place_by_replay(found, found.placement, best)
 
 
 def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
@@ -193,14 +204,16 @@ def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
     return replace(best, why=why, are_bounds=True, assumptions=(*best.assumptions, assumed))
 
 
-def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
+def place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
     """The replayed shares with what they rest on."""
     running = found.running
     policy = (running.policy.stand_in() if placement.stand_in else None) or running.policy
     label = policy.label
     kept = tuple(item for item in best.assumptions if item.name == "accesses")
     runs = "it" if policy is running.policy else running.policy.label
-    hosts = f"{running.n_running} of {running.n_hosts} hosts run {runs}: {policy.why}"
+    hosts = policy.why
+    if policy.origin == "configured":
+        hosts = f"{running.n_running} of {running.n_hosts} hosts run {runs}: {policy.why}"
     return PlacementFacts(
         source=f"simulated:{policy.policy}",
         why=f"sampled pages replayed under {label}; {hosts}",
@@ -219,6 +232,7 @@ def _place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: 
         seen=replace(best.seen, n_hosts=min(best.n_hosts, placement.n_hosts), share_days=placement.observed_days),
         made_at=found.made_at,
         beside=best,
+        policy=policy,
     )
 
 
@@ -281,4 +295,6 @@ def view_placement(placement: PlacementFacts, chosen_beside: str | None) -> Rati
         n_hosts=placement.n_hosts,
         beside=None if placement.beside is None else placement.beside.source,
         chosen_beside=chosen_beside,
+        policy=None if placement.policy is None else placement.policy.label,
+        policy_from=None if placement.policy is None else placement.policy.origin,
     )

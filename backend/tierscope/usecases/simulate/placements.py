@@ -14,7 +14,7 @@ from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.knobs.policy import HostPolicy, policy_of_hosts
 from tierscope.domain.simulate import Costs, PolicyName
-from tierscope.domain.simulate.sampled import LEAD_INTERVALS
+from tierscope.domain.simulate.sampled import LEAD_INTERVALS, SampledTrace
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
 from tierscope.domain.slowdown import ShareOnSlow
 from tierscope.storage.base.subjects import find_service, hosts_of_service
@@ -84,17 +84,19 @@ class FoundPlacement:
     lacks: str | None = None
 
 
-def read_running_policy(session: ReadSession, service_id: int) -> RunningPolicy:
-    """What the service's hosts run, by their newest inventories."""
+def read_running_policy(session: ReadSession, service_id: int, asked: PolicyName | None = None) -> RunningPolicy:
+    """What the service's hosts run, by their newest inventories; `asked` where these do not say."""
     ids = [host.id for host in hosts_of_service(session, service_id)]
     hosts = [read_host(body) for _, body in read_inventories(session, ids).values()]
-    policy, count = policy_of_hosts(hosts)
+    policy, count = policy_of_hosts(hosts, asked)
     return RunningPolicy(policy, count, len(hosts))
 
 
-def find_replay(session: ReadSession, service_id: int, now: datetime) -> FoundPlacement:
-    """The stored replay under the policy that the hosts run now; or why it cannot be used."""
-    running = read_running_policy(session, service_id)
+def find_replay(
+    session: ReadSession, service_id: int, now: datetime, asked: PolicyName | None = None
+) -> FoundPlacement:
+    """The stored replay under the policy that the hosts run now, else `asked`; or why it cannot be used."""
+    running = read_running_policy(session, service_id, asked)
     row = find_placement(session, service_id, running.policy.policy)
     label = running.policy.label
     if row is None:
@@ -122,7 +124,7 @@ class ReplayPlacements:
         self._database = database
         self._clock = clock
 
-    def refresh_named(self, public_id: str) -> bool:
+    def refresh_named(self, public_id: str, asked: PolicyName | None = None) -> bool:
         """The same as `refresh` for a service by its public id.
 
         Raises:
@@ -133,17 +135,19 @@ class ReplayPlacements:
             service = find_service(session, public_id)
         if service is None:
             raise NotFound(f"there is no service {public_id[:80]!r}")
-        return self.refresh(service.id)
+        return self.refresh(service.id, asked)
 
-    def refresh(self, service_id: int) -> bool:
+    def refresh(self, service_id: int, asked: PolicyName | None = None) -> bool:
         """Replay a service's newest page samples unless that was done of late; whether it was.
+
+        `asked`: the policy for hosts whose settings are not known.
 
         Raises:
             RuntimeError: the compiled core is not built.
         """
         now = self._clock()
         with self._database.read() as session:
-            running = read_running_policy(session, service_id)
+            running = read_running_policy(session, service_id, asked)
             before = find_placement(session, service_id, running.policy.policy)
             same = before is not None and before.body["settings"] == dict(running.policy.settings)
             if before is not None and same and now - before.made_at < _good_for(before.body):
@@ -174,7 +178,7 @@ def _read_newest(session: ReadSession, service_id: int) -> tuple[Window, ChosenS
     return chosen.missing() or (window, chosen)
 
 
-def replay_shares(
+def _replay_shares(
     traces: Sequence[HostTrace], policy: HostPolicy, *, interval_s: float, warm_up_intervals: int
 ) -> tuple[tuple[float, ShareOnSlow], ...] | None:
     """Share of accesses outside DRAM at each of `SHARES` of the peak; None where no accesses are left to count."""
@@ -199,15 +203,26 @@ def replay_service(
     sampled = read_traces(session, service_id, chosen, window, now=now)
     if not sampled:
         return None
-    intervals = min(one.n_intervals for one in sampled.values())
-    warm_up = int(intervals * WARM_UP_RATIO)
+    return replay_sampled(list(sampled.values()), policy, chosen, window)
+
+
+def replay_sampled(
+    sampled: Sequence[SampledTrace], policy: HostPolicy, chosen: ChosenSamples, window: Window
+) -> ReplayedPlacement | None:
+    """Replay hosts' sampled pages at several DRAM shares; None where no accesses are left to count.
+
+    Raises:
+        RuntimeError: the compiled core is not built.
+    """
+    warm_up = int(min(one.n_intervals for one in sampled) * WARM_UP_RATIO)
     stand_in = None if chosen.counts else policy.stand_in()
-    traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled.values()]
-    shares = replay_shares(traces, stand_in or policy, interval_s=chosen.interval_s, warm_up_intervals=warm_up)
+    traces = [HostTrace.of_sample(one, lead_intervals=LEAD_INTERVALS) for one in sampled]
+    shares = _replay_shares(traces, stand_in or policy, interval_s=chosen.interval_s, warm_up_intervals=warm_up)
     if shares is None:
         return None
     if stand_in is not None:
         shares = tuple((share, away.widened(STAND_IN_SD)) for share, away in shares)
+    longest = max(one.n_intervals for one in sampled)
     return ReplayedPlacement(
         policy=policy.policy,
         settings=dict(policy.settings),
@@ -215,10 +230,10 @@ def replay_service(
         end=window.end,
         shares=shares,
         n_hosts=len(sampled),
-        n_samples=sum(one.n_samples for one in sampled.values()),
-        n_intervals=max(one.n_intervals for one in sampled.values()),
+        n_samples=sum(one.n_samples for one in sampled),
+        n_intervals=longest,
         warm_up_intervals=warm_up,
         method=chosen.method.family,
-        observed_days=max(one.n_intervals for one in sampled.values()) * chosen.interval_s / SPAN.total_seconds(),
+        observed_days=longest * chosen.interval_s / SPAN.total_seconds(),
         stand_in=None if stand_in is None else stand_in.policy,
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
+from tierscope.domain.curve.sample_blocks import SampledPages
 from tierscope.domain.curve.trace_samples import MIN_PAGES
 from tierscope.domain.heat.rows import BACKENDS, HeatSeries, Method
 from tierscope.domain.simulate.sampled import RatedBlock, SampledTrace, join_sampled
@@ -83,7 +84,7 @@ def choose_samples(
         if head.method == method:
             by_host[head.host_id].append(head)
     if most_touched is not None:
-        by_host = {host: _newest(some, most_touched // len(by_host)) for host, some in by_host.items()}
+        by_host = {host: newest_blocks(some, most_touched // len(by_host)) for host, some in by_host.items()}
     return ChosenSamples(
         method=method,
         heads={host: tuple(some) for host, some in by_host.items()},
@@ -93,7 +94,7 @@ def choose_samples(
     )
 
 
-def _newest(heads: Sequence[SampleHead], most_touched: int) -> list[SampleHead]:
+def newest_blocks(heads: Sequence[SampleHead], most_touched: int) -> list[SampleHead]:
     """The newest blocks that hold at most so many touched pages, those of one time together; one time at least."""
     found: list[SampleHead] = []
     ends = sorted({head.end_us for head in heads}, reverse=True)
@@ -124,16 +125,7 @@ def read_traces(
         heat = read_heat(session, service_id, list(chosen.heads), window, now=now).get(chosen.method, {})
     found = {}
     for host, heads in chosen.heads.items():
-        blocks = [
-            RatedBlock(
-                head.group,
-                head.end_us,
-                head.sampled_ratio,
-                (head.period_events or 1.0) / (head.duty_ratio or 1.0),
-                pages,
-            )
-            for head, pages in read_samples(session, service_id, heads)
-        ]
+        blocks = [rate_block(head, pages) for head, pages in read_samples(session, service_id, heads)]
         resident = resident_by_kind(heat[host])[1:] if host in heat else None
         try:
             found[host] = join_sampled(
@@ -147,3 +139,9 @@ def read_traces(
             continue  # nothing of this host is there any more, or nothing of it was observed
         beat()
     return found
+
+
+def rate_block(head: SampleHead, pages: SampledPages) -> RatedBlock:
+    """A block with the rates at which it was sampled."""
+    events = (head.period_events or 1.0) / (head.duty_ratio or 1.0)
+    return RatedBlock(head.group, head.end_us, head.sampled_ratio, events, pages)

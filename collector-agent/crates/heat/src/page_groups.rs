@@ -81,6 +81,7 @@ impl PageGroups {
                     sampled_ratio,
                     max_pages: MAX_SAMPLED_PAGES,
                     first_block_ns: Some(FIRST_BLOCK_NS),
+                    block_origin_ns: 0,
                 }),
                 ..PageGroupOptions::default()
             };

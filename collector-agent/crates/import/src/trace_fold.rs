@@ -21,6 +21,8 @@ const PROCESS: ProcessKey = ProcessKey {
     pid: 0,
     start_time_ticks: 0,
 };
+/// Recordings have no secret of their own: one trace has one sample of pages, wherever and whenever it is folded.
+const SAMPLE_KEY: [u64; 2] = [1, 2];
 /// Highest page number that has an address.
 pub(crate) const LAST_PAGE: u64 = u64::MAX / UNIT_BYTES;
 
@@ -37,8 +39,11 @@ pub struct TraceIdentity {
     pub page_size_bytes: u32,
     /// Tier label of all pages, `None` where unknown.
     pub tier: Option<Arc<str>>,
-    /// Random; ids of tile epochs and of sampled pages come from it.
+    /// Random; ids of tile epochs come from it.
     pub epoch_seed: u64,
+    /// Begin of the first interval: hours of its sampled pages are counted from here, so that they do not depend on when
+    /// a trace is folded.
+    pub begin_wall_ns: i64,
     /// Most pages of the sample of pages; 0 for none.
     pub sampled_pages: usize,
 }
@@ -69,10 +74,11 @@ impl TraceFolder {
             census: Census::Touched,
             tiers: identity.tier.iter().cloned().collect(),
             page_sample: (identity.sampled_pages > 0).then_some(PageSampleOptions {
-                key: [identity.epoch_seed, !identity.epoch_seed],
+                key: SAMPLE_KEY,
                 sampled_ratio: 1.0,
                 max_pages: identity.sampled_pages,
                 first_block_ns: None,
+                block_origin_ns: identity.begin_wall_ns,
             }),
             ..PageGroupOptions::default()
         };

@@ -34,6 +34,7 @@ fn identity() -> TraceIdentity {
         page_size_bytes: 4096,
         tier: None,
         epoch_seed: 1,
+        begin_wall_ns: 0,
         sampled_pages: 0,
     }
 }
@@ -433,4 +434,36 @@ fn sampled_pages_of_a_trace_have_its_accesses_and_its_page_size() {
         .sum();
     assert!((whole[0].sampled_ratio - 1.0).abs() < f64::EPSILON);
     assert_eq!(seen, happened);
+}
+
+#[test]
+fn one_trace_has_one_sample_of_pages_whenever_it_is_folded() {
+    let (_, intervals) = read("sqlite.parquet");
+    let sample = |begin_minute: i64, epoch_seed| {
+        let begin_wall_ns = begin_minute * MINUTE_NS;
+        let identity = TraceIdentity {
+            epoch_seed,
+            begin_wall_ns,
+            sampled_pages: 1000,
+            ..identity()
+        };
+        let mut folder = TraceFolder::new(&identity, &[]);
+        let mut samples = Vec::new();
+        for (index, interval) in intervals.iter().enumerate() {
+            let end = IntervalEnd {
+                wall_ns: begin_wall_ns + end_of(index).wall_ns,
+                boottime_ns: None,
+            };
+            samples.extend(folder.fold(end, &interval.accesses).page_samples);
+        }
+        samples.extend(folder.finish().page_samples);
+        for (end, _) in samples.iter_mut().flat_map(|block| &mut block.intervals) {
+            *end -= begin_wall_ns;
+        }
+        samples
+    };
+    let at_the_hour = sample(0, 1);
+    let lengths: Vec<_> = at_the_hour.iter().map(|block| block.intervals.len()).collect();
+    assert_eq!(lengths, [60, 30], "hours of the recording");
+    assert_eq!(at_the_hour, sample(29_000_017, 2));
 }

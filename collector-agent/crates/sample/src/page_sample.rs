@@ -10,7 +10,7 @@ use crate::heat::{Backend, Granularity, PageKind};
 pub const MAX_SAMPLED_PAGES: usize = 4096;
 /// Most bytes of a service's sample in one block, as it is encoded.
 pub const MAX_BLOCK_BYTES: usize = 256 << 10;
-/// Length of a block: it ends with the hour (UTC).
+/// Length of a block: it ends with the hour (UTC), or with an hour of the recording.
 pub const BLOCK_NS: i64 = 3_600_000_000_000;
 /// Observed time after which a live group's block ends, whatever the hour: the service can answer from then on.
 pub const FIRST_BLOCK_NS: i64 = 600_000_000_000;
@@ -26,6 +26,8 @@ pub struct PageSampleOptions {
     pub max_pages: usize,
     /// Observed time since the group began after which a block ends whatever the hour, once; `None` for hours alone.
     pub first_block_ns: Option<i64>,
+    /// Instant from which hours are counted: 0 for those of the day (UTC), the beginning of a recording for its own.
+    pub block_origin_ns: i64,
 }
 
 impl std::fmt::Debug for PageSampleOptions {

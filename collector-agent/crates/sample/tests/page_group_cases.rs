@@ -459,6 +459,7 @@ fn the_page_sample_follows_the_same_pages_and_its_ids_need_the_key() {
             sampled_ratio: 0.5,
             max_pages: 4096,
             first_block_ns: None,
+            block_origin_ns: 0,
         });
         let mut group = group_with(
             Backend::Pebs,

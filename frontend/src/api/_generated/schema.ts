@@ -10101,6 +10101,16 @@ export interface components {
             /** N Hosts */
             n_hosts: number;
             /**
+             * Policy
+             * @description Name of the replayed policy; null where none was replayed.
+             */
+            policy: string | null;
+            /**
+             * Policy From
+             * @description `configured` by the hosts' settings, `asked` for by the caller, `assumed` by default; null: none.
+             */
+            policy_from: ("configured" | "asked" | "assumed") | null;
+            /**
              * Source
              * @description `best_static`, or `simulated:<policy>`: sampled pages replayed.
              */

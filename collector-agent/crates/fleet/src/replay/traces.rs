@@ -71,6 +71,7 @@ impl HeatSource for Trace {
             page_size_bytes: self.reader.page_size_bytes(),
             tier: None,
             epoch_seed: identity.epoch_seed,
+            begin_wall_ns: last_ns - self.duration_ns(),
             sampled_pages: MAX_SAMPLED_PAGES,
         };
         let mut folder = TraceFolder::new(&identity, &self.reader.page_ranges(MAPPING_GAP_BYTES)?);

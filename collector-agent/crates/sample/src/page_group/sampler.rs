@@ -112,7 +112,8 @@ impl Sampler {
         observed: bool,
         context: SampleContext,
     ) -> Vec<PageSample> {
-        let hour = |end: i64| (end - 1).div_euclid(BLOCK_NS);
+        let origin = self.options.block_origin_ns;
+        let hour = |end: i64| (end - 1 - origin).div_euclid(BLOCK_NS);
         let mut complete = Vec::new();
         if let Some(&(first, _)) = self.intervals.first()
             && hour(first) != hour(end_wall_ns)
@@ -142,7 +143,7 @@ impl Sampler {
             self.halve();
         }
         let is_first_due = observed && self.is_first_due(context.measured.interval_ns);
-        if end_wall_ns.rem_euclid(BLOCK_NS) == 0 || is_first_due {
+        if (end_wall_ns - origin).rem_euclid(BLOCK_NS) == 0 || is_first_due {
             complete.extend(self.end_block(context));
         }
         complete
@@ -297,6 +298,7 @@ mod tests {
             sampled_ratio,
             max_pages,
             first_block_ns: None,
+            block_origin_ns: 0,
         })
     }
 
@@ -332,6 +334,7 @@ mod tests {
             sampled_ratio: 1.0,
             max_pages: 4096,
             first_block_ns: Some(FIRST_BLOCK_NS),
+            block_origin_ns: 0,
         });
         let measured = measured();
         let context = SampleContext {

@@ -69,6 +69,7 @@ impl Panels {
                     sampled_ratio: 1.0,
                     max_pages: MAX_SAMPLED_PAGES,
                     first_block_ns: None,
+                    block_origin_ns: 0,
                 }),
                 ..PageGroupOptions::default()
             };
