@@ -158,7 +158,7 @@ def _view(
         service_id=known.service_id,
         origin=known.origin,
         window=known.window,
-        sentence=describe(answer, ends, chosen, refused, loss_target=asked.loss_target),
+        sentence=describe(answer, ends, chosen, refused, loss_target=asked.loss_target, least=_least(fine)),
         service_class=service_class,
         loss_target=asked.loss_target,
         hold_hot=asked.hold_hot,
@@ -190,6 +190,10 @@ def _view(
         expires_at=None if answer == "refused" else known.window.end + EXPIRES,
         notes=(*_notes(case, service_class, candidates), *_note_beside(case, choice, beside)),
     )
+
+
+def _least(fine: Choice | None) -> float | None:
+    return None if fine is None or fine.safe is None else fine.safe.dram_share
 
 
 def _settle(

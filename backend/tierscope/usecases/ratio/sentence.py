@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tierscope.domain.ratio import Answer, RatioGrade, Seen
+from tierscope.domain.ratio import SWEEP, Answer, RatioGrade, Seen
 from tierscope.domain.slowdown import UPPER_LEVEL
 from tierscope.usecases.ratio.answers import RatioCandidate, RatioEnds
 
@@ -24,8 +24,9 @@ def describe(
     refused: Sequence[str],
     *,
     loss_target: float,
+    least: float | None,
 ) -> str:
-    """One sentence."""
+    """One sentence. `least`: the smallest DRAM share of the sweep that keeps the target; None where none does."""
     if ends is None:
         return f"No ratio can be given: {refused[0].rstrip('.')}."
     target = percent(loss_target)
@@ -33,17 +34,27 @@ def describe(
         return f"All DRAM: no ratio keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence."
     if answer == "ratio" and chosen is not None:
         return (
-            f"{chosen.name} is the smallest DRAM share that keeps the loss at or below {target}:"
+            f"{chosen.name} is the ratio with the least DRAM that keeps the loss at or below {target}:"
             f" {percent(chosen.loss_median.value)} is expected, at most {percent(chosen.loss_upper.value)}"
-            f" ({percent(UPPER_LEVEL)}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory."
+            f" ({percent(UPPER_LEVEL)}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory"
+            f"{_further(chosen.dram_ratio, least)}."
         )
     safe, likely, plausible = (name or ALL_DRAM for name in (ends.safe, ends.likely, ends.plausible))
     if safe == plausible:
-        return f"{safe} keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence; less DRAM does not."
+        further = _further(ends.safe_dram_ratio, least) or "; less DRAM does not"
+        return f"{safe} keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence{further}."
     return (
         f"Between {safe} and {plausible}, most likely {likely}: {safe} keeps the loss at or below {target} with"
         f" {percent(UPPER_LEVEL)} confidence, {plausible} may."
     )
+
+
+def _further(dram_share: float, least: float | None) -> str:
+    """What the sweep says below a named ratio; empty where the next smaller share does not keep the target."""
+    if least is None or least >= dram_share:
+        return ""
+    tried = ", the least that was judged" if least <= SWEEP[0] else ""
+    return f"; so does DRAM of {percent(least)} of the memory{tried}"
 
 
 def describe_scope(grade: RatioGrade | None, seen: Seen | None) -> str:

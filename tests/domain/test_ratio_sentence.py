@@ -1,0 +1,44 @@
+"""The first line of an answer about a ratio never says what its own sweep contradicts."""
+
+import pytest
+
+from tierscope.domain.ratio import RATIOS, SWEEP, Choice, Demand, choose
+from tierscope.domain.slowdown import Belief, ShareOnSlow
+from tierscope.usecases.ratio.answers import RatioEnds
+from tierscope.usecases.ratio.sentence import describe
+
+TARGET = 0.05
+HARMLESS, HARMFUL = 1e-4, 0.9
+
+
+def judge(harmless_from: float) -> tuple[Choice, Choice]:
+    """Ratios and the sweep, where DRAM of this share and more serves nearly everything, and less of it little."""
+
+    def placement(dram_share: float) -> ShareOnSlow:
+        return ShareOnSlow.exactly(HARMLESS if dram_share >= harmless_from else HARMFUL)
+
+    demand = Demand(TARGET, None, None)
+    belief = Belief(exponents=(1.5,))
+    sweep = [(f"{share:.2f}", share) for share in SWEEP]
+    return choose(RATIOS, placement, belief, demand), choose(sweep, placement, belief, demand)
+
+
+@pytest.mark.parametrize("harmless_from", [0.1, 0.15, 0.17, 0.19, 0.2, 0.21, 0.3, 0.34, 0.5, 0.6, 0.75, 0.8, 0.93])
+def test_less_dram_is_ruled_out_only_where_the_sweep_rules_it_out(harmless_from: float) -> None:
+    choice, fine = judge(harmless_from)
+    shares = dict(RATIOS)
+    safe = None if choice.safe is None else choice.safe.name
+    share = shares.get(safe or "", 1.0)
+    least = None if fine.safe is None else fine.safe.dram_share
+    ends = RatioEnds(safe, safe, safe, share, share, share)
+    sentence = describe("range", ends, None, (), loss_target=TARGET, least=least)
+    kept_below = [
+        one.dram_share for one in fine.candidates if one.dram_share < share - 0.005 and not one.faults(DEMAND)
+    ]
+    assert ("less DRAM does not" in sentence) == (not kept_below), sentence
+    if kept_below:
+        assert f"{min(kept_below):.0%}".replace("%", " %") in sentence
+        assert ("least that was judged" in sentence) == (min(kept_below) == SWEEP[0])
+
+
+DEMAND = Demand(TARGET, None, None)
