@@ -1,7 +1,7 @@
 //! DAMON in the hands of this agent: taken only when nobody has it, given back whatever happens.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tierscope_rootfs::{Reader, Root};
 
@@ -36,6 +36,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether the session whose marker lies in a directory is one of this process.
+    pub fn is_of_this_process(directory: &Path) -> bool {
+        Marker::read(directory).is_some_and(|marker| marker.pid == std::process::id())
+    }
+
     /// Takes DAMON. Refused when another program or module has it; what a killed agent left is taken away first.
     pub fn begin(root: &Root, guard: &Guard) -> Result<Self, DamonError> {
         Self::begin_with(Box::new(Disk), root, guard)

@@ -3,6 +3,7 @@
 //! Exact, but it weighs on the processes measured: it is used only where the settings name it. Rules:
 //! docs/method/page-bits.md.
 
+use tierscope_damon::session::Session;
 use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::abit::AbitReader;
 use tierscope_pagetable::mappings::Namer;
@@ -14,6 +15,7 @@ use tierscope_rootfs::Root;
 use tierscope_sample::heat::Backend;
 
 use crate::backend::{HeatProcess, HeatSettings, Refusal, Started};
+use crate::damon_guard;
 use crate::page_groups::PageGroups;
 use crate::page_walk::{PageReader, PageWalk};
 
@@ -40,10 +42,12 @@ impl PageReader for AbitReader {
         self.set_placement(placement);
     }
 
-    /// Others that clear the same bits.
+    /// Others that clear the same bits. What this agent has DAMON watch are pages of processes that are too large to be
+    /// walked.
     fn obstacle(&mut self, interval_s: f64) -> Result<Option<String>, String> {
         match self.rival() {
             None => Ok(None),
+            Some(_) if Session::is_of_this_process(&damon_guard::directory()) => Ok(None),
             Some(rival) if rival.is_bearable(interval_s) => Ok(Some(rival.effect(interval_s))),
             Some(rival) => Err(rival.effect(interval_s)),
         }

@@ -13,7 +13,8 @@ use tierscope_sample::vma_fold::ProcessKey;
 
 use tierscope_host::names::NamePolicy;
 
-/// Largest process that is measured unless the owner says otherwise: a visit costs some 50 ms per GiB.
+/// Largest process that a back end visits page by page unless the owner says otherwise: a visit costs some 50 ms per
+/// GiB, and `clear_refs` keeps the process from mapping memory meanwhile.
 pub const DEFAULT_RSS_LIMIT_BYTES: u64 = 16 << 30;
 /// Shares of the nominal interval between which a visit's activity counts as that of one interval.
 const INTERVAL_SHARES: std::ops::RangeInclusive<f64> = 0.8..=1.25;
@@ -34,7 +35,7 @@ pub struct HeatProcess {
 pub struct HeatSettings {
     /// Nominal length of an interval.
     pub interval_ns: i64,
-    /// Processes above it are left alone.
+    /// Processes above it are measured by back ends of any reach alone.
     pub rss_limit_bytes: u64,
     /// Label of the one memory tier of the host; `None` where it has several, because placement is not read.
     pub tier: Option<Arc<str>>,
@@ -136,11 +137,22 @@ pub struct Refusal {
 /// A back end, or why there is none.
 pub type Started = Result<Box<dyn HeatBackend>, Refusal>;
 
+/// Which processes a back end can measure at a bounded cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Of any size: it samples.
+    Any,
+    /// Up to the limit of the settings: it visits every page.
+    Limited,
+}
+
 /// A back end of this program.
 #[derive(Clone, Copy)]
 pub struct Candidate {
     /// Its name in the settings.
     pub name: &'static str,
+    /// Which processes it measures.
+    pub reach: Reach,
     /// Tries it on this process's own memory.
     pub probe: fn(&Root) -> Result<(), Refusal>,
     /// Makes one that has measured nothing yet.

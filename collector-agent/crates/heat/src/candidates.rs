@@ -1,6 +1,6 @@
 //! The back ends of this program, as candidates of the fallback chain.
 
-use crate::backend::Candidate;
+use crate::backend::{Candidate, Reach};
 use crate::{abit_walk, damon_pages, damon_regions, idle_page, referenced, sampler};
 
 /// The back ends of this program. One is added by its line here and its entry in [`tierscope_host::collectors`].
@@ -10,26 +10,31 @@ pub const CANDIDATES: &[Candidate] = &[
     sampler::SPE,
     Candidate {
         name: abit_walk::NAME,
+        reach: Reach::Limited,
         probe: abit_walk::probe,
         make: abit_walk::make,
     },
     Candidate {
         name: idle_page::NAME,
+        reach: Reach::Limited,
         probe: idle_page::probe,
         make: idle_page::make,
     },
     Candidate {
         name: damon_pages::NAME,
+        reach: Reach::Any,
         probe: damon_pages::probe,
         make: damon_pages::make,
     },
     Candidate {
         name: damon_regions::NAME,
+        reach: Reach::Limited,
         probe: damon_regions::probe,
         make: damon_regions::make,
     },
     Candidate {
         name: referenced::NAME,
+        reach: Reach::Limited,
         probe: referenced::probe,
         make: referenced::make,
     },

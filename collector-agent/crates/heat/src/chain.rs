@@ -9,7 +9,7 @@ use tierscope_host::names::NamePolicy;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::IntervalEnd;
 
-use crate::backend::{Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal};
+use crate::backend::{Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Reach, Refusal};
 use crate::candidates::CANDIDATES;
 
 /// Rounds without a single measured process after which a back end gives way.
@@ -50,7 +50,21 @@ impl FallbackChain {
         Self::with_candidates(root, names, wanted, CANDIDATES)
     }
 
-    fn with_candidates(root: Root, names: NamePolicy, wanted: &[String], candidates: &[Candidate]) -> Self {
+    /// The same with the back ends alone that measure processes of any size.
+    pub(crate) fn of_any_reach(root: Root, names: NamePolicy, wanted: &[String]) -> Self {
+        let candidates = CANDIDATES.iter().copied();
+        let sampling: Vec<Candidate> = candidates
+            .filter(|candidate| candidate.reach == Reach::Any)
+            .collect();
+        Self::with_candidates(root, names, wanted, &sampling)
+    }
+
+    pub(crate) fn with_candidates(
+        root: Root,
+        names: NamePolicy,
+        wanted: &[String],
+        candidates: &[Candidate],
+    ) -> Self {
         let candidate = |name: &String| candidates.iter().find(|candidate| candidate.name == name);
         let entries = wanted.iter().filter_map(candidate).map(|candidate| Entry {
             candidate: *candidate,
@@ -69,6 +83,38 @@ impl FallbackChain {
     /// The back end that measures; `None` while none does.
     pub(crate) fn active(&self) -> Option<&'static str> {
         self.active.as_ref().map(|active| active.backend.name())
+    }
+
+    /// What measured before and gave way to the one that measures, and why.
+    pub(crate) fn given_way(&self) -> Vec<String> {
+        let Some(active) = &self.active else {
+            return Vec::new();
+        };
+        let before = self.entries[..active.entry].iter().filter(|entry| entry.probed);
+        let lost = before.filter_map(|entry| Some((entry.candidate.name, &entry.refused.as_ref()?.1)));
+        lost.map(|(name, refusal)| {
+            let (measures, reason, hint) = (active.backend.name(), &refusal.reason, &refusal.hint);
+            format!("{measures} measures instead of {name}, which {reason}; {hint}")
+        })
+        .collect()
+    }
+
+    /// Whether the one that measures leaves large processes out.
+    pub(crate) fn is_limited(&self) -> bool {
+        let active = self.active.as_ref();
+        active.is_some_and(|active| self.entries[active.entry].candidate.reach == Reach::Limited)
+    }
+
+    /// Has a back end tried again that works after all, if it is better than the one that measures; says whether it is.
+    pub(crate) fn try_again(&mut self, name: &str) -> bool {
+        let used = self.active.as_ref().map_or(0, |active| active.entry);
+        let mut better = self.entries[self.first_allowed.min(used)..used].iter_mut();
+        let Some(entry) = better.find(|entry| entry.candidate.name == name) else {
+            return false;
+        };
+        entry.refused = None;
+        self.stop();
+        true
     }
 
     /// Whether the one that measures could give way to a cheaper one.
@@ -93,6 +139,15 @@ impl FallbackChain {
         self.stop();
     }
 
+    /// Chooses the best back end that works, for the rounds that follow.
+    pub(crate) fn ready(&mut self, settings: &HeatSettings) {
+        self.retire(settings.interval_ns);
+        self.reconsider();
+        if self.active.is_none() {
+            self.start_first(settings);
+        }
+    }
+
     /// One round with the best back end that works.
     pub(crate) fn collect(
         &mut self,
@@ -100,11 +155,7 @@ impl FallbackChain {
         end: IntervalEnd,
         settings: &HeatSettings,
     ) -> HeatRound {
-        self.retire(settings.interval_ns);
-        self.reconsider();
-        if self.active.is_none() {
-            self.start_first(settings);
-        }
+        self.ready(settings);
         let Some(active) = &mut self.active else {
             return self.refuse(processes);
         };
@@ -225,7 +276,7 @@ impl FallbackChain {
     }
 
     /// Why no back end works.
-    fn why_none(&self) -> String {
+    pub(crate) fn why_none(&self) -> String {
         let reasons: Vec<String> = self
             .entries
             .iter()

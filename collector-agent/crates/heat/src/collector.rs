@@ -14,10 +14,10 @@ use tierscope_sample::inventory::{Finding, Inventory, Service};
 use tierscope_wire::CollectorCost;
 
 use crate::backend::{HeatProcess, HeatRound, HeatSettings};
-use crate::chain::FallbackChain;
 use crate::order::{HeatCost, HeatOrder, HeatScope, Order};
 use crate::plain_names::escaped_name;
 use crate::settings::Heat;
+use crate::sized_chain::SizedChain;
 use crate::targets::Targets;
 use crate::write_tracking::{self, WriteTracking};
 
@@ -29,7 +29,6 @@ const HOW_TO_LIST: &str =
 const HOW_TO_NAME: &str = "compare it with `ps -eo pid,comm,args`, start the program, or take the entry out of the agent's configuration";
 const UNMATCHED_FINDING: &str = "heat-pattern-fits-nobody";
 const ELSEWHERE: &str = "the service has other hosts measure it";
-const MEBIBYTE: u64 = 1 << 20;
 /// Rounds with nobody to measure after which measuring ends: a restart of a service is not worth beginning anew.
 const EMPTY_ROUNDS: u32 = 3;
 /// Name of the kernel's threads among the costs of collectors.
@@ -39,7 +38,7 @@ const KERNEL_THREAD: &str = "kdamond";
 pub struct HeatCollector {
     settings: Heat,
     targets: Targets,
-    chain: FallbackChain,
+    chain: SizedChain,
     /// Rounds in a row with nobody to measure.
     empty_rounds: u32,
     writes: WriteTracking,
@@ -92,7 +91,7 @@ impl HeatCollector {
             writes: WriteTracking::new(root.clone(), &settings.write_tracking),
             empty_rounds: 0,
             targets: Targets::new(&settings, &root),
-            chain: FallbackChain::new(root, names, &settings.chain()),
+            chain: SizedChain::new(root, names, &settings.chain(), settings.limit_bytes()),
             settings,
             view: View::default(),
         }
@@ -108,8 +107,8 @@ impl HeatCollector {
     ) -> HeatInterval {
         let (listed, problem) = self.targets.choose(found);
         let mut interval = self.obey(end, order, found, tier, listed, problem);
-        interval.warnings = self.targets.warnings();
-        self.view.warnings.clone_from(&interval.warnings);
+        self.view.warnings = self.targets.warnings();
+        interval.warnings.extend(self.view.warnings.iter().cloned());
         let measured = self
             .view
             .services
@@ -136,7 +135,7 @@ impl HeatCollector {
                 }
                 let settings = HeatSettings {
                     interval_ns: interval_ns * i64::from(scope.every),
-                    rss_limit_bytes: self.settings.max_process_mib.saturating_mul(MEBIBYTE),
+                    rss_limit_bytes: self.settings.limit_bytes(),
                     tier,
                     epoch_seed: tierscope_clock::wall_ns() as u64,
                     sampling: self.settings.sampling,
@@ -197,6 +196,7 @@ impl HeatCollector {
             .retain(|sample| is_planned(wanted, &sample.service));
         self.view = self.view_of_round(&chosen, &elsewhere, &round);
         HeatInterval {
+            warnings: self.warnings_of(&round),
             cost: self.cost(&round),
             collector_costs: if chosen.is_empty() {
                 Vec::new()
@@ -224,6 +224,15 @@ impl HeatCollector {
             return HeatRound::default();
         }
         self.chain.collect(chosen, end, settings)
+    }
+
+    /// What is to be said of a round: who was left out, what stands in the way of exactness, and what gave way.
+    fn warnings_of(&self, round: &HeatRound) -> Vec<String> {
+        let mut warnings = unmeasured(round);
+        let measures = self.chain.active().unwrap_or("heat");
+        warnings.extend(round.note.iter().map(|note| format!("{measures}: {note}")));
+        warnings.extend(self.chain.given_way());
+        warnings
     }
 
     fn cost(&self, round: &HeatRound) -> HeatCost {
@@ -346,6 +355,23 @@ impl View {
             mark(&mut inventory.services, id, standing);
         }
     }
+}
+
+/// Who was left out of a round and why, a line for each service and reason.
+fn unmeasured(round: &HeatRound) -> Vec<String> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (process, reason) in &round.skipped {
+        *counts.entry((&process.service, reason)).or_default() += 1;
+    }
+    let line = |((service, reason), count): ((&str, &str), usize)| {
+        let processes = if count == 1 {
+            "1 process is"
+        } else {
+            &format!("{count} processes are")
+        };
+        format!("{service}: {processes} not measured: {reason}")
+    };
+    counts.into_iter().map(line).collect()
 }
 
 /// What the back end in use says after a round over `listed` processes.

@@ -1,6 +1,6 @@
 //! Heat of a random panel of pages by DAMON: one region for each page. Rules: docs/method/damon.md.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,22 @@ use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
 use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::mappings::{Mapping, MapsReader};
+use tierscope_pagetable::page_draw::{PageDraw, mix};
 use tierscope_pagetable::pagemap::PagemapReader;
 use tierscope_pagetable::placement::Placement;
 use tierscope_pagetable::process::{Unmeasured, process_key};
-use tierscope_rootfs::Root;
+use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
 use tierscope_sample::heat::{Backend, PageKind};
 use tierscope_sample::page_group::{Census, PageSize, PageState};
 use tierscope_sample::tile_grid::EpochIds;
+use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started};
 use crate::damon_guard;
 use crate::damon_panel::{Member, PANEL_PAGES, Panel};
 use crate::page_groups::{PageGroups, mapping_namer};
+use crate::resident;
 use crate::tiers::Tiers;
 
 /// The name of this back end.
@@ -51,8 +54,12 @@ pub(crate) struct DamonPages {
     watcher: Watcher,
     /// How long the end of a window is waited for.
     patience: Duration,
+    status: Reader,
     maps: MapsReader,
     pagemap: PagemapReader,
+    /// Which pages of large processes are looked at.
+    draws: HashMap<ProcessKey, PageDraw>,
+    secret: u64,
     groups: PageGroups,
     tiers: Tiers,
     /// Where memory lies in this round.
@@ -82,6 +89,9 @@ impl DamonPages {
         Self {
             watcher: Watcher::new(session),
             patience: settings.interval().mul_f64(1.0 - WINDOW_SHARE),
+            status: Reader::new(root.clone()),
+            draws: HashMap::new(),
+            secret,
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
             groups: groups.with_tiers(tiers.labels()),
@@ -96,14 +106,14 @@ impl DamonPages {
     }
 
     fn bytes_read(&self) -> u64 {
-        self.maps.bytes_read() + self.pagemap.bytes_read()
+        self.status.bytes_read() + self.maps.bytes_read() + self.pagemap.bytes_read()
     }
 
-    /// Looks at all resident pages of a process: how many there are, which of the watched ones are still there, and
-    /// offers all to the next panel.
+    /// Looks at the resident pages of a process, or at a draw of them where its mappings span much: how many there are,
+    /// which of the watched ones are still there, and offers all to the next panel.
     fn look(&mut self, process: &HeatProcess) -> Result<Visit, Unmeasured> {
-        self.maps.check_size(process.key, self.settings.rss_limit_bytes)?;
         let mappings = self.maps.read(process.key)?;
+        let (draw, draw_of_reserved) = self.draws_of(process.key, &mappings);
         let opened = self.pagemap.open(process.key)?;
         let group = (Arc::clone(&process.service), Arc::clone(&process.group));
         let next = self.numbers.len();
@@ -126,7 +136,13 @@ impl DamonPages {
                 mapping.page_mapping.kind,
                 mapping.page_mapping.start..mapping.page_mapping.end,
             );
-            self.pagemap.each(&opened, [range], |address, entry| {
+            let draw = if mapping.accessible {
+                &draw
+            } else {
+                &draw_of_reserved
+            };
+            let pages = draw.pages_per_run();
+            self.pagemap.each_drawn(&opened, range, draw, |address, entry| {
                 let Some(frame) = entry.pfn() else { return };
                 let member = Member {
                     process: process.key,
@@ -135,17 +151,38 @@ impl DamonPages {
                     anon: !entry.is_file_or_shmem(),
                 };
                 let kind = if member.anon { PageKind::Anon } else { kind };
-                visit.resident_bytes[kind as usize] += PAGE_BYTES.cast_signed();
+                visit.resident_bytes[kind as usize] += (PAGE_BYTES * pages).cast_signed();
                 while watched.next_if(|old| old.address < address).is_some() {}
                 if watched.next_if_eq(&&member).is_some() {
                     visit.kept.push(member);
                 }
-                panel.offer(number, kind, member);
+                panel.offer(number, kind, member, pages);
             })?;
         }
+        if draw.pages_per_run() > 1 {
+            count_exactly(&mut self.status, process.key.pid, &mut visit.resident_bytes);
+        }
         self.pagemap.check_identity(&opened)?;
+        self.draws.insert(process.key, draw);
         visit.mappings = mappings;
         Ok(visit)
+    }
+
+    /// Which pages of a process are looked at: of what it may touch, and of what it has but reserved, where next to
+    /// nothing is resident however much address space it takes.
+    fn draws_of(&self, process: ProcessKey, mappings: &[Mapping]) -> (PageDraw, PageDraw) {
+        let span_pages = |accessible: bool| {
+            let of_kind = mappings.iter().filter(|mapping| mapping.accessible == accessible);
+            of_kind
+                .map(|mapping| (mapping.page_mapping.end - mapping.page_mapping.start) / PAGE_BYTES)
+                .sum()
+        };
+        let secret = mix(self.secret ^ u64::from(process.pid) ^ process.start_time_ticks.rotate_left(32));
+        let before = self.draws.get(&process).copied();
+        (
+            PageDraw::of(secret, span_pages(true), before),
+            PageDraw::of(secret, span_pages(false), None),
+        )
     }
 
     /// Folds what the window says about the watched pages of a process.
@@ -247,6 +284,8 @@ impl HeatBackend for DamonPages {
                 Err(reason) => round.skipped.push((process.clone(), reason.to_string())),
             }
         }
+        let listed: HashSet<ProcessKey> = processes.iter().map(|process| process.key).collect();
+        self.draws.retain(|process, _| listed.contains(process));
         problem = problem.or(self.watch().err());
         let (folded, measured) = self.groups.finish(end);
         (round.folded, round.measured) = (folded, measured);
@@ -269,6 +308,17 @@ impl HeatBackend for DamonPages {
         self.watcher.stop();
         self.watched.clear();
         self.groups.miss();
+    }
+}
+
+/// Puts the kernel's own counts in the place of what a draw says of resident memory. They lack hugetlb pages: of a
+/// process with such the draw's are better.
+fn count_exactly(status: &mut Reader, pid: u32, resident_bytes: &mut [i64; 3]) {
+    if resident::has_hugetlb(status, pid) {
+        return;
+    }
+    for (kind, bytes) in resident::by_kind(status, pid) {
+        resident_bytes[kind as usize] = bytes;
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use tierscope_damon::plan::PAGE_BYTES;
+use tierscope_pagetable::page_draw::mix;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::vma_fold::ProcessKey;
 
@@ -59,12 +61,13 @@ impl Panel {
         }
     }
 
-    /// Offers a resident page to the draw.
-    pub(crate) fn offer(&mut self, group: usize, kind: PageKind, member: Member) {
+    /// Offers a resident page to the draw. It stands for so many pages, of which it was chosen at random: its place on
+    /// the ring is that of the first of them, and it moves on as fast.
+    pub(crate) fn offer(&mut self, group: usize, kind: PageKind, member: Member, pages: u64) {
         let mark = self.marks.get(&(group, kind)).copied().unwrap_or(0);
         let found = self.strata.entry((group, kind)).or_default();
-        found.resident_pages += 1;
-        let place = mix(self.secret, &member).wrapping_sub(mark);
+        found.resident_pages += pages;
+        let place = place_of(self.secret, &member).wrapping_sub(mark.wrapping_mul(pages)) / pages;
         if found.first.len() < self.most {
             found.first.push((place, member));
         } else if let Some(mut last) = found.first.peek_mut()
@@ -107,16 +110,10 @@ fn shares_of(sizes: &[u64], most: usize) -> Vec<usize> {
     sizes.iter().map(share).collect()
 }
 
-/// A place on the ring for a page: two rounds of a 64-bit finalizer (`SplitMix64`) over its identity and the secret.
-fn mix(secret: u64, member: &Member) -> u64 {
-    let round = |value: u64| {
-        let mut mixed = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    };
+/// A place on the ring for a page, by its identity and the secret.
+fn place_of(secret: u64, member: &Member) -> u64 {
     let process = u64::from(member.process.pid) ^ member.process.start_time_ticks.rotate_left(32);
-    round(round(secret ^ process) ^ (member.address >> 12))
+    mix(mix(secret ^ process) ^ (member.address / PAGE_BYTES))
 }
 
 #[cfg(test)]
@@ -137,7 +134,7 @@ mod tests {
 
     fn draw(panel: &mut Panel, pages: u64) -> Vec<u64> {
         for page in 0..pages {
-            panel.offer(0, PageKind::Anon, member(page));
+            panel.offer(0, PageKind::Anon, member(page), 1);
         }
         panel.finish().iter().map(|member| member.address >> 12).collect()
     }
@@ -157,6 +154,52 @@ mod tests {
             last = draw(&mut panel, 100_000);
         }
         assert!(last.iter().all(|page| !first.contains(page)), "all have changed");
+    }
+
+    #[test]
+    fn pages_that_stand_for_others_are_watched_as_often_and_as_long() {
+        const PAGES_PER_RUN: u64 = 64;
+        let mut panel = Panel::new(5, 600);
+        let mut draw = || {
+            // A process that is looked at whole, and one of as many pages of which one in 64 is looked at.
+            for page in 0..200_000 {
+                panel.offer(0, PageKind::Anon, member(page), 1);
+            }
+            for run in 0..200_000 / PAGES_PER_RUN {
+                let page = run * PAGES_PER_RUN + place_of(9, &member(run)) % PAGES_PER_RUN;
+                let mut chosen = member(page);
+                chosen.process.pid = 10;
+                panel.offer(0, PageKind::Anon, chosen, PAGES_PER_RUN);
+            }
+            panel.finish()
+        };
+        let of_large = |panel: &[Member]| -> Vec<u64> {
+            let large = panel.iter().filter(|member| member.process.pid == 10);
+            large.map(|member| member.address).collect()
+        };
+        let first = of_large(&draw());
+        assert!(
+            (230..370).contains(&first.len()),
+            "{} of 600 are of the large one",
+            first.len()
+        );
+        let second = of_large(&draw());
+        let kept = second.iter().filter(|page| first.contains(page)).count();
+        assert!(
+            kept + 20 >= first.len() && kept < first.len(),
+            "{kept} of {} kept",
+            first.len()
+        );
+        let mut last = Vec::new();
+        for _ in 0..90 {
+            last = of_large(&draw());
+        }
+        let stayed = last.iter().filter(|page| first.contains(page)).count();
+        assert!(
+            stayed < first.len() / 4,
+            "{stayed} of {} are still watched",
+            first.len()
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Heat of the listed processes: the back ends that can measure it, the fallback chain over them, and the collector that
 //! measures as it is told.
 //!
-//! One back end measures at a time: the first candidate of the chain that works on this host, in the order of the owner's
-//! settings. Each one folds what it saw once per interval.
+//! The first candidate of the chain that works on this host measures, in the order of the owner's settings; if it visits
+//! every page, processes that are too large for that are measured by the first one that samples. Each one folds what it
+//! saw once per interval.
 
 mod abit_walk;
 pub mod backend;
@@ -25,8 +26,10 @@ mod page_walk;
 mod plain_names;
 pub mod programs;
 mod referenced;
+mod resident;
 mod sampler;
 pub mod settings;
+mod sized_chain;
 mod targets;
 mod tiers;
 #[cfg(test)]

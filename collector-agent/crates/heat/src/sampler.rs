@@ -21,32 +21,36 @@ use tierscope_perf::{
 };
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::fold::IntervalEnd;
-use tierscope_sample::heat::{Backend, PageKind};
+use tierscope_sample::heat::Backend;
 use tierscope_sample::page_group::{Census, PageSize, PageState};
 
 use crate::backend::{
-    Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Sampling, SamplingSettings,
+    Candidate, HeatBackend, HeatProcess, HeatRound, HeatSettings, Reach, Refusal, Sampling, SamplingSettings,
     Started,
 };
 use crate::huge_pages::HugePages;
 use crate::page_groups::{PageGroups, mapping_namer};
+use crate::resident;
 use crate::tiers::Tiers;
 
 /// Intel.
 pub(crate) const PEBS: Candidate = Candidate {
     name: "pebs",
+    reach: Reach::Any,
     probe: |root| probe(root, SamplerKind::Pebs),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Pebs),
 };
 /// AMD.
 pub(crate) const IBS: Candidate = Candidate {
     name: "ibs",
+    reach: Reach::Any,
     probe: |root| probe(root, SamplerKind::Ibs),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Ibs),
 };
 /// Arm.
 pub(crate) const SPE: Candidate = Candidate {
     name: "spe",
+    reach: Reach::Any,
     probe: |root| probe(root, SamplerKind::Spe),
     make: |root, settings, names| make(root, settings, names, SamplerKind::Spe),
 };
@@ -69,7 +73,6 @@ pub(crate) struct SamplerBackend {
     groups: PageGroups,
     tiers: Tiers,
     placement: Placement,
-    rss_limit_bytes: u64,
     /// No events are on, because an interval was missed.
     paused: bool,
 }
@@ -108,7 +111,6 @@ impl SamplerBackend {
             groups: groups.with_tiers(tiers.labels()),
             tiers,
             placement: Placement::default(),
-            rss_limit_bytes: settings.rss_limit_bytes,
             paused: false,
         })
     }
@@ -130,7 +132,6 @@ impl SamplerBackend {
         end: IntervalEnd,
         observed: Observed,
     ) -> Result<(), Unmeasured> {
-        self.maps.check_size(process.key, self.rss_limit_bytes)?;
         let mappings = self.maps.read(process.key)?;
         let pages = self.table.pages_of(process.key.pid);
         let pagemap = self.pagemap.open(process.key)?;
@@ -138,7 +139,7 @@ impl SamplerBackend {
         let mut states = look_up(&mut self.pagemap, &pagemap, &pages, &ranges, &self.placement)?;
         self.huge_pages.mark(&pagemap, &ranges, &mut states);
         self.tiers.look_up(process.key.pid, &mut states);
-        let resident = read_resident(&mut self.status, process.key.pid);
+        let resident = resident::by_kind(&mut self.status, process.key.pid);
         // What was read is that of the process only if the id still is.
         self.pagemap.check_identity(&pagemap)?;
         let is_observed = self.groups.is_observed(process.key, end) == Some(true);
@@ -315,26 +316,6 @@ fn page_size(count: PageCount) -> PageSize {
         .into_iter()
         .find(|size| u64::from(size.bytes()) <= bytes)
         .unwrap_or(PageSize::Small4K)
-}
-
-/// Resident bytes by kind, from `/proc/<pid>/status`; empty on a kernel that does not tell (before 4.5).
-fn read_resident(reader: &mut Reader, pid: u32) -> Vec<(PageKind, i64)> {
-    let fields = [
-        ("RssAnon", PageKind::Anon),
-        ("RssFile", PageKind::File),
-        ("RssShmem", PageKind::Tmpfs),
-    ];
-    let mut resident = Vec::with_capacity(fields.len());
-    let Ok(status) = reader.read(&format!("/proc/{pid}/status")) else {
-        return resident;
-    };
-    // Lines of other shapes are not for us.
-    let _problem = tierscope_rootfs::text::colon_values(status, |name, bytes| {
-        if let Some((_, kind)) = fields.iter().find(|(field, _)| *field == name) {
-            resident.push((*kind, bytes));
-        }
-    });
-    resident
 }
 
 fn backend_of(kind: SamplerKind) -> Option<Backend> {

@@ -43,7 +43,7 @@ pub struct Heat {
     pub backends: Option<Vec<String>>,
     /// Patterns for paths of executables whose writes are tracked: they pay for it at their first write to each page.
     pub write_tracking: Vec<String>,
-    /// Processes with more resident memory are left alone.
+    /// Processes with more resident memory are measured by back ends that sample alone.
     pub max_process_mib: u64,
     /// Whether the service may narrow which of the listed services are measured here.
     pub follow_plan: bool,
@@ -70,6 +70,11 @@ impl Default for Heat {
 }
 
 impl Heat {
+    /// [`Heat::max_process_mib`] in bytes.
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.max_process_mib.saturating_mul(1 << 20)
+    }
+
     /// Back ends in the order in which they are tried; the first that works on this host measures.
     pub fn chain(&self) -> Vec<String> {
         if let Some(backends) = &self.backends {

@@ -8,6 +8,7 @@ pub mod mappings;
 pub mod maps;
 pub mod nodes_of_pages;
 mod own_memory;
+pub mod page_draw;
 pub mod pagemap;
 mod physical;
 pub mod placement;

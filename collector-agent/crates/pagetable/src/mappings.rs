@@ -16,6 +16,8 @@ use crate::process::{ProcessFiles, Unmeasured};
 pub struct Mapping {
     /// Where it lies and what it maps.
     pub page_mapping: PageMapping,
+    /// Whether the process may touch it: memory that it has but reserved takes address space alone.
+    pub accessible: bool,
     /// Whether the process may write to it.
     pub writable: bool,
     /// Whether it is shared: see [`MapsLine::shared`].
@@ -66,6 +68,7 @@ impl<'a> MapsParser<'a> {
         };
         self.found.push(Mapping {
             page_mapping,
+            accessible: line.accessible,
             writable: line.writable,
             shared: line.shared,
         });
@@ -161,5 +164,7 @@ mod tests {
         let mappings = parse(text);
         assert_eq!(mappings.len(), 1);
         assert!(!mappings[0].writable && mappings[0].page_mapping.device == 0);
+        let accessible: Vec<bool> = parse(TEXT).iter().map(|mapping| mapping.accessible).collect();
+        assert_eq!(accessible, [true, true, true, false, true]);
     }
 }

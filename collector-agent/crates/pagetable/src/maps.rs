@@ -15,6 +15,8 @@ pub struct MapsLine<'a> {
     pub start: u64,
     /// The address after the last; above `start`.
     pub end: u64,
+    /// Whether the process may touch it at all.
+    pub accessible: bool,
     /// Whether the process may write to it.
     pub writable: bool,
     /// Whether writes go to the file (or are seen by others); otherwise written pages are copies of the process.
@@ -45,6 +47,7 @@ impl<'a> MapsLine<'a> {
         (start < end).then_some(Self {
             start,
             end,
+            accessible: permissions.get(..3) != Some(b"---"),
             writable: permissions.get(1) == Some(&b'w'),
             shared: permissions.get(3) == Some(&b's'),
             offset_bytes,

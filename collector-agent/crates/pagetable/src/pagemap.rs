@@ -13,6 +13,7 @@ use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::PAGE_BYTES;
+use crate::page_draw::PageDraw;
 use crate::process::{ProcessFiles, Unmeasured};
 
 /// Bytes of one entry.
@@ -134,6 +135,23 @@ impl PagemapReader {
                     address += PAGE_BYTES;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Hands out address and entry of each chosen page of a range, in their order.
+    pub fn each_drawn(
+        &mut self,
+        pagemap: &Pagemap,
+        range: Range<u64>,
+        draw: &PageDraw,
+        mut each: impl FnMut(u64, PageEntry),
+    ) -> Result<(), Unmeasured> {
+        if draw.pages_per_run() == 1 {
+            return self.each(pagemap, [range], each);
+        }
+        for address in draw.addresses(range) {
+            each(address, self.entry(pagemap, address)?);
         }
         Ok(())
     }

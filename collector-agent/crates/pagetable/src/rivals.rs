@@ -10,8 +10,9 @@ const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 /// Parts of the kernel that use DAMON on their own, with settings that do not say how many pages they sample.
 const MODULES: [&str; 3] = ["damon_stat", "damon_reclaim", "damon_lru_sort"];
 const PAGE_BYTES: f64 = 4096.0;
-/// Largest share of pages touched once in an interval that may be missed.
-pub const MAX_MISSED_RATIO: f64 = 0.05;
+/// Largest share of pages touched once in an interval that may be missed: up to it the share is stated, and which pages
+/// were touched is worth more than exact sums of whole mappings.
+pub const MAX_MISSED_RATIO: f64 = 0.2;
 
 /// A part of the kernel that clears accessed bits now.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,7 +150,7 @@ mod tests {
         .unwrap();
         assert!((rival.cleared_ratio_per_s.unwrap() - 0.004).abs() < 1e-9);
         assert!((rival.missed_ratio(10.0).unwrap() - 0.02).abs() < 1e-9);
-        assert!(rival.is_bearable(10.0) && !rival.is_bearable(60.0));
+        assert!(rival.is_bearable(10.0) && rival.is_bearable(60.0) && !rival.is_bearable(120.0));
         assert!(rival.effect(10.0).contains("2.0 %"));
     }
 }

@@ -70,6 +70,7 @@ fn try_it(name: &'static str) -> Result<(), Refusal> {
 macro_rules! fake {
     ($name:literal) => {
         Candidate {
+            reach: Reach::Any,
             name: $name,
             probe: |_| try_it($name),
             make: |_, _, _| Ok(Box::new(Fake($name))),
@@ -164,9 +165,19 @@ fn one_that_measures_nobody_gives_way_and_is_tried_again_later() {
     assert_eq!(seen().last().map(String::as_str), Some("drop damon_pages"));
     assert_eq!(round(&mut chain, 60).measured, 1);
     assert!(state(&chain, "damon_pages").reason.contains("blind"));
+    let [said] = &chain.given_way()[..] else {
+        panic!("one gave way")
+    };
+    assert!(
+        said.starts_with("referenced measures instead of damon_pages") && said.contains("blind"),
+        "{said}"
+    );
     chain.entries[0].refused.as_mut().expect("refused").0 -= RETRY_NS;
     round(&mut chain, 60);
-    assert_eq!(chain.active(), Some("damon_pages"));
+    assert_eq!(
+        (chain.active(), chain.given_way().len()),
+        (Some("damon_pages"), 0)
+    );
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use tierscope_sample::heat::PageKind;
+
 use super::*;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -100,25 +102,6 @@ fn pages_that_lie_close_are_looked_up_together() {
     assert!(lookup_ranges(&[]).is_empty());
     let pages = [page(0x1000), page(0x2000), page(0x3_0000), page(0x100_0000)];
     assert_eq!(lookup_ranges(&pages), [0x1000..0x3_1000, 0x100_0000..0x100_1000]);
-}
-
-#[test]
-fn resident_bytes_are_read_by_kind() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(directory.path().join("proc/9")).unwrap();
-    let status =
-        "Name:\tredis server\nUmask:\t0022\nRssAnon:\t    400 kB\nRssFile:\t      8 kB\nRssShmem:\t 0 kB\n";
-    std::fs::write(directory.path().join("proc/9/status"), status).unwrap();
-    let mut reader = Reader::new(Root::new(directory.path()));
-    assert_eq!(
-        read_resident(&mut reader, 9),
-        [
-            (PageKind::Anon, 400 << 10),
-            (PageKind::File, 8 << 10),
-            (PageKind::Tmpfs, 0)
-        ]
-    );
-    assert!(read_resident(&mut reader, 10).is_empty());
 }
 
 #[test]

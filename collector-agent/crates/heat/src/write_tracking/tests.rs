@@ -33,7 +33,15 @@ impl Writer {
             .stdin(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null())
             .spawn();
-        Self(child.unwrap())
+        let writer = Self(child.unwrap());
+        // A process that is just being executed has no memory yet.
+        wait_for(
+            || match std::fs::read_to_string(format!("/proc/{}/maps", writer.0.id())) {
+                Ok(maps) if maps.contains("[vdso]") => Ok(()),
+                maps => Err(format!("{maps:?}")),
+            },
+        );
+        writer
     }
 
     fn heat_process(&self) -> HeatProcess {
