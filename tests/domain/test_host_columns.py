@@ -23,6 +23,7 @@ def four_hosts() -> HostColumns:
         broken=np.array([False, True, False, True]),
         one_tier=NO,
         tiering_off=NO,
+        by_others=NO,
         memory_bytes=np.array([1, -1, 2, 3]),
         verdicts=np.array([1, 0, 1, 2]),
         words=("not_known", "spill", "healthy"),

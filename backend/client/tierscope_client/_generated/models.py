@@ -2168,7 +2168,7 @@ class LedgerColumn(TypedDict):
     label: str
     rate: Figure
     total: Figure
-    trust: Literal["exact", "bound", "sampled", "partial", "not_supported"]
+    trust: Literal["exact", "bound", "sampled", "partial", "not_supported", "not_collected"]
     trust_note: str
     unit: str
 

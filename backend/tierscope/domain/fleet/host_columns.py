@@ -15,6 +15,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 State = Literal["reporting", "late", "silent"]
+UNSENT = "What sends the counters of these hosts leaves it out: their findings `counters-not-sent` say what to set."
 STATES: tuple[State, ...] = ("reporting", "late", "silent")
 
 
@@ -33,8 +34,8 @@ class HostColumns:
 
     `states` are places in `STATES`. `summed`: there is such a row; without it the columns below say nothing.
     `fresh`: its ledger rows count as new; `verdicts` are places in `words`, those of rows that are not fresh
-    `not_known`. `memory_bytes` is -1 where it is not known. `page_bytes` is NaN
-    where it is not known. `amounts` are by name.
+    `not_known`. `by_others`: not an agent of ours but another program sends its counters. `memory_bytes` is -1 where it
+    is not known. `page_bytes` is NaN where it is not known. `amounts` are by name.
     """
 
     host_ids: Ints
@@ -47,6 +48,7 @@ class HostColumns:
     broken: Bools
     one_tier: Bools
     tiering_off: Bools
+    by_others: Bools
     memory_bytes: Ints
     verdicts: Ints
     words: tuple[str, ...]
@@ -104,7 +106,8 @@ class HostColumns:
     def _sum(self, amount: Amount, fresh: Ints, *, broken: bool) -> RateSum:
         at = fresh[np.isfinite(amount.total[fresh]) & (amount.seconds[fresh] > 0)]
         if not len(at):
-            return RateSum(n_hosts=len(fresh), broken=broken)
+            unsent = UNSENT if self.by_others[fresh].any() else None
+            return RateSum(n_hosts=len(fresh), broken=broken, unsent=unsent)
         total, seconds = amount.total[at], amount.seconds[at]
         return RateSum(
             n_hosts=len(fresh),

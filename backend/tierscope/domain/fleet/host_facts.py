@@ -57,7 +57,7 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
     classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
     return HostFacts(
-        memory_bytes=sum(known) if known else None,
+        memory_bytes=sum(known) if known else body.get("memory_bytes"),
         dram_bytes=sum(size for size in fast if size is not None) if fast else None,
         tier_classes=tuple(sorted(classes, key=_speed)),
         n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),

@@ -7,7 +7,10 @@ scope; `Terms.names` are added and `Terms.minus` subtracted. docs/method/tier-mo
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-Trust = Literal["exact", "bound", "sampled", "partial", "not_supported"]
+Trust = Literal["exact", "bound", "sampled", "partial", "not_supported", "not_collected"]
+ABSENT: frozenset[Trust] = frozenset({"not_supported", "not_collected"})
+"""Of columns without a number: the kernel does not count them, or whoever reports the host does not send them."""
+MOVED = ("promoted_pages", "demoted_pages")
 Dialect = Literal["mainline", "tpp", "none"]
 
 _DEMOTED = ("pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive")

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.base.figures import Figure, Grade, Window, absent
 from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.ledger import Ledger
+from tierscope.domain.ledger.machine import Machine
 from tierscope.domain.ledger.plan import NO_DAMON
 
 GOOD_INTERVALS = 60
@@ -93,7 +95,8 @@ class RateSum:
     """A rate of several hosts together; sums of two are the sums of both their hosts.
 
     `n_hosts` have ledger rows, of which `n_known` count this; `per_s` adds up their own rates. `start_s` and `end_s`
-    bound their rows, in Unix seconds. `broken`: counters of some restarted.
+    bound their rows, in Unix seconds. `broken`: counters of some restarted. `unsent`: why nobody sends what it is made
+    of, though their kernels may count it.
     """
 
     n_hosts: int = 0
@@ -105,6 +108,7 @@ class RateSum:
     start_s: float = math.inf
     end_s: float = -math.inf
     broken: bool = False
+    unsent: str | None = None
 
     def __add__(self, other: "RateSum") -> "RateSum":
         return RateSum(
@@ -117,30 +121,33 @@ class RateSum:
             min(self.start_s, other.start_s),
             max(self.end_s, other.end_s),
             self.broken or other.broken,
+            self.unsent or other.unsent,
         )
 
 
-def rate_of(ledger: Ledger, what: RateDefinition) -> RateSum:
-    """A rate of one host over its newest rows."""
+def rate_of(ledger: Ledger, what: RateDefinition, machine: Machine | None = None) -> RateSum:
+    """A rate of one host over its newest rows; `machine` says who sends them."""
     if not len(ledger.times_s):
         return RateSum()
+    unsent = None if machine is None else machine.unsent(what.column)
     broken = bool({int(cause) for cause in ledger.cause} & _BEGAN_ANEW)
     total, seconds = ledger.total(what.column), ledger.seconds(what.column)
     if total is None or seconds <= 0:
-        return RateSum(n_hosts=1, broken=broken)
+        return RateSum(n_hosts=1, broken=broken, unsent=unsent)
     start = float(ledger.times_s[0] - ledger.dt_seconds[0])
     intervals = int(np.isfinite(ledger.column(what.column)).sum())
     per_s = max(total / seconds, 0.0)
     return RateSum(1, 1, per_s, float(total), seconds, intervals, start, float(ledger.times_s[-1]), broken)
 
 
-def flow_of(ledger: Ledger, what: RateDefinition, page_bytes: int | None) -> RateSum:
-    """A rate of one host over its newest rows in bytes; its ledger counts pages of `page_bytes`, None: not known."""
-    found = rate_of(ledger, what)
+def flow_of(ledger: Ledger, what: RateDefinition, machine: Machine) -> RateSum:
+    """A rate of one host over its newest rows in bytes; its ledger counts pages of the machine's size."""
+    found, page_bytes = rate_of(ledger, what, machine), machine.page_bytes
     if what.of_damon:
         return found
     if page_bytes is None:
-        return RateSum(n_hosts=found.n_hosts, broken=found.broken)
+        unsent = NOT_KNOWN if found.n_known else found.unsent
+        return RateSum(n_hosts=found.n_hosts, broken=found.broken, unsent=unsent)
     return replace(found, per_s=found.per_s * page_bytes, total=found.total * page_bytes)
 
 
@@ -149,9 +156,12 @@ def tier_flow_of_sums(sums: Sequence[RateSum], *, one_tier: bool) -> TierFlow:
     return TierFlow(*(_figure(found, what, one_tier=one_tier) for found, what in zip(sums, FLOWS, strict=True)))
 
 
-def figures_of(ledgers: Sequence[Ledger], *, one_tier: bool) -> MoveFigures:
-    """Rates over the newest rows of hosts. `one_tier` says that no host has a second tier to move pages to."""
-    sums = [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
+def figures_of(ledgers: Sequence[Ledger], *, one_tier: bool, machine: Machine | None = None) -> MoveFigures:
+    """Rates over the newest rows of hosts. `one_tier` says that no host has a second tier to move pages to.
+
+    `machine`: what is known of a single host.
+    """
+    sums = [sum((rate_of(ledger, what, machine) for ledger in ledgers), RateSum()) for what in RATES]
     return figures_of_sums(sums, one_tier=one_tier)
 
 
@@ -189,6 +199,8 @@ def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
 
 
 def _unknown(found: RateSum, what: RateDefinition) -> Figure:
+    if found.unsent is not None:
+        return absent(what.definition, what.unit, "not_collected", found.unsent)
     if what.of_damon:
         return absent(what.definition, what.unit, "not_supported", NO_DAMON)
     if found.broken:

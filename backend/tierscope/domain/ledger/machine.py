@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
-from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service
+from tierscope.domain.counters.senders import Sent, read_senders
+from tierscope.domain.ledger.columns import MOVED
+from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service, why_column_unsent
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
@@ -30,14 +32,16 @@ class Machine:
     page_bytes: int | None
     huge_pages: int
     """Base pages of a transparent huge page."""
+    senders: tuple[Sent, ...] = ()
+    """Who sends the host's counters, where no agent of ours does."""
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
-        return _plan(keys, self.tiers, self.page_bytes, scope)
+        return _plan(keys, self.tiers, self.page_bytes, scope, self.senders)
 
     def pick(self, keys: tuple[str, ...], scope: str | None = None) -> PickedPlan:
         """The same over the places that it needs: one plan for all hosts whose kernels count alike."""
-        return _pick(keys, self.tiers, self.page_bytes, scope)
+        return _pick(keys, self.tiers, self.page_bytes, scope, self.senders)
 
     def pick_each(
         self, keys: tuple[str, ...], services: Mapping[int, str]
@@ -48,6 +52,10 @@ class Machine:
         for service_id, scope in services.items():
             if scope in counted:
                 yield service_id, scope, self.pick(keys, scope)
+
+    def unsent(self, column: str) -> str | None:
+        """Why nobody sends what a column of counters is made of; None where it comes, or the kernel lacks it."""
+        return why_column_unsent(self.senders, column)
 
     def context(self, limit_events: int | None) -> Context:
         """What a verdict on the host's ledger needs to know beside it."""
@@ -61,13 +69,14 @@ class Machine:
             one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
             page_bytes=self.page_bytes,
             huge_pages=self.huge_pages,
+            unsent=next(filter(None, map(self.unsent, MOVED)), None),
         )
 
 
-def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None) -> Plan:
+def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]) -> Plan:
     if scope is None:
-        return plan_host(keys, tiers, page_bytes=page_bytes)
-    return plan_service(keys, [scope], tiers)
+        return plan_host(keys, tiers, page_bytes=page_bytes, senders=senders)
+    return plan_service(keys, [scope], tiers, senders=senders)
 
 
 @lru_cache(maxsize=_PLANS_KEPT)
@@ -77,8 +86,10 @@ def _counted_scopes(keys: tuple[str, ...]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=_PLANS_KEPT)
-def _pick(keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None) -> PickedPlan:
-    return pick(_plan(keys, tiers, page_bytes, scope))
+def _pick(
+    keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
+) -> PickedPlan:
+    return pick(_plan(keys, tiers, page_bytes, scope, senders))
 
 
 def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
@@ -98,6 +109,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
         demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
         page_bytes=page_bytes_of(body),
         huge_pages=huge_pages_of(page_bytes_of(body), body.get("huge_page_bytes")),
+        senders=read_senders(body),
     )
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.ledger.columns import COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
+from tierscope.domain.counters.senders import Sent, why_unsent
+from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU: Final[Mapping[str, frozenset[str]]] = {
     "vmstat": frozenset({"nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file"}),
@@ -120,10 +121,13 @@ def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
     return "mainline", "mainline" + (": " + ", ".join(traits) if traits else "")
 
 
-def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None) -> Plan:
+def plan_host(
+    keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, senders: Sequence[Sent] = ()
+) -> Plan:
     """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in.
 
     Where that is not known, and where vmstat does not have them, the lists are taken from the nodes' meminfo.
+    `senders`: who sends its counters, where no agent does.
     """
     dialect, variant = find_dialect(keys)
     index = {key: place for place, key in enumerate(keys)}
@@ -140,10 +144,35 @@ def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None) -> P
             continue
         terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
         columns.append(_plan_terms(column, terms, index, ("host",)))
-    return Plan(dialect, variant, tuple(columns))
+    return Plan(dialect, variant, tuple(_unsent(column, tiers, keys, senders) for column in columns))
 
 
-def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers) -> Plan:
+def why_column_unsent(senders: Sequence[Sent], column: str) -> str | None:
+    """Why nobody sends what a column of counters is made of; None where it comes, or the kernel lacks it."""
+    terms = COLUMNS[COLUMN_INDEX[column]].host
+    found = why_unsent(senders, [f"host|{terms.source}|{name}" for name in terms.names]) if terms.names else None
+    return None if found is None else found.reason
+
+
+def _unsent(plan: ColumnPlan, tiers: Tiers, keys: Sequence[str], senders: Sequence[Sent]) -> ColumnPlan:
+    """A column that nobody sends as just that: whether the kernel counts it is not known."""
+    terms = plan.column.host
+    if plan.trust != "not_supported" or not senders or (terms.trust == "not_supported" and not plan.column.gauge):
+        return plan
+    if not plan.column.gauge:
+        reason = why_column_unsent(senders, plan.column.key)
+        return plan if reason is None else replace(plan, trust="not_collected", note=reason)
+    if not tiers.known:
+        wanted = ["node:0|meminfo|MemTotal"]
+    elif any(key.endswith("|vmstat|nr_active_anon") for key in keys):
+        return plan
+    else:
+        wanted = ["node:0|vmstat|nr_active_anon"]
+    found = why_unsent(senders, wanted)
+    return plan if found is None else replace(plan, trust="not_collected", note=found.reason)
+
+
+def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers, *, senders: Sequence[Sent] = ()) -> Plan:
     """Plan the ledger of a service over the cgroup `scopes` that belong to it (`cgroup:<path>`)."""
     dialect, variant = find_dialect(keys)
     index = {key: place for place, key in enumerate(keys)}
@@ -160,6 +189,10 @@ def plan_service(keys: Sequence[str], scopes: Sequence[str], tiers: Tiers) -> Pl
             columns.append(ColumnPlan(column, (), (), (), "not_supported", note))
         else:
             columns.append(_plan_terms(column, column.service, index, scopes))
+            if columns[-1].trust == "not_supported" and column.service.trust != "not_supported":
+                found = why_unsent(senders, [f"service|{column.service.source}|"])
+                if found is not None:
+                    columns[-1] = replace(columns[-1], trust="not_collected", note=found.reason)
     return Plan(dialect, variant, tuple(columns))
 
 

@@ -55,6 +55,8 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     if outcome is not None:
         return judge_outcome(seen, context, ledger, outcome)
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
+    if blind and context.unsent is not None:
+        return Verdict("not_known", f"Whether pages move between tiers is not known. {context.unsent}", "certain")
     if blind and seen.slow_pages:
         return Verdict("not_known", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain")
     found = (

@@ -74,7 +74,8 @@ class Context:
     ledger's rows, NaN where missing. `outcome`: what was measured of slow accesses elsewhere than in the ledger.
     `slow_file_share`: share of file cache in what is resident on slower tiers. `slow_bytes`: size of these tiers.
     `one_tier`: nodes without processors are in the tier of those with some. `page_bytes`: of a base page, which
-    all counts are in; a transparent huge page is `huge_pages` of them.
+    all counts are in; a transparent huge page is `huge_pages` of them. `unsent`: why nobody
+    sends tier moves, which the kernel may count all the same.
     """
 
     dram_bytes: float | None = None
@@ -87,6 +88,7 @@ class Context:
     slow_file_share: float | None = None
     slow_bytes: float | None = None
     one_tier: bool = False
+    unsent: str | None = None
     page_bytes: int | None = MODEL_PAGE_BYTES
     huge_pages: int = huge_pages_of(MODEL_PAGE_BYTES)
 

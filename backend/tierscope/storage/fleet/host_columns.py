@@ -29,6 +29,7 @@ _FLAGS = {
     "broken": "r.broken",
     "one_tier": "r.one_tier",
     "tiering_off": "r.tiering_off",
+    "by_others": "r.senders IS NOT NULL",
 }
 """What is true of a host, by the column's name."""
 

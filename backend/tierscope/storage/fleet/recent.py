@@ -5,15 +5,19 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import null, text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.counters.senders import read_senders
 from tierscope.domain.ledger.figures import RateSum
+from tierscope.domain.ledger.plan import why_column_unsent
 from tierscope.storage.tables import host_recent
 
 RATES = ("promoted", "demoted", "psi")
 """Columns begin with these: total, observed seconds and intervals of each."""
+_COLUMNS = {"promoted": "promoted_pages", "demoted": "demoted_pages", "psi": "psi_some_us"}
+"""The columns of the ledger that `RATES` are made of."""
 IN_BYTES = ("damon_promoted", "damon_demoted")
 FLOWS = ("promoted", "demoted", "swap_in", "swap_out", *IN_BYTES)
 """So do these, which are summed as bytes: what is not counted in them already by the host's size of pages."""
@@ -24,7 +28,7 @@ class HostRecent:
     """A host's row. Times bound its newest ledger rows; None without any, or where its inventory does not say.
 
     `broken`: its counters restarted. `one_tier`: it is known to have no second tier. `page_bytes`: what its ledger
-    counts pages of.
+    counts pages of. `senders` as its inventory has them.
     """
 
     host_id: int
@@ -62,6 +66,7 @@ class HostRecent:
     tier_classes: tuple[str, ...]
     kernel: str | None
     dialect: str | None
+    senders: list[dict[str, Any]] | None = None
 
     def rate(self, name: str) -> RateSum:
         """One of `RATES` as figures take it."""
@@ -70,7 +75,8 @@ class HostRecent:
         total: float | None = getattr(self, f"{name}_total")
         seconds: float = getattr(self, f"{name}_seconds")
         if total is None or seconds <= 0:
-            return RateSum(n_hosts=1, broken=self.broken)
+            unsent = why_column_unsent(read_senders({"senders": self.senders}), _COLUMNS[name])
+            return RateSum(n_hosts=1, broken=self.broken, unsent=unsent)
         span = (self.started_at.timestamp(), self.ended_at.timestamp())
         intervals: int = getattr(self, f"{name}_intervals")
         per_s = max(total / seconds, 0.0)
@@ -84,7 +90,11 @@ def replace_recent(transaction: WriteTransaction, rows: Sequence[HostRecent]) ->
     """Store hosts' rows in place of the ones before."""
     if not rows:
         return
-    values = [{name: getattr(row, name) for name in _FIELDS} | {"tier_classes": list(row.tier_classes)} for row in rows]
+    values = [
+        {name: getattr(row, name) for name in _FIELDS}
+        | {"tier_classes": list(row.tier_classes), "senders": null() if row.senders is None else row.senders}
+        for row in rows
+    ]
     statement = insert(host_recent)
     changed = {name: statement.excluded[name] for name in _FIELDS if name != "host_id"}
     transaction.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=changed), values)

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.ledger import COLUMNS, Ledger, Plan
+from tierscope.domain.ledger.columns import ABSENT
 from tierscope.storage.base.binary import copy_columns, from_us
 from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.ledger.days import (
@@ -105,13 +106,15 @@ class HeldLedgers:
 
 
 def describe_trust(plan: Plan) -> dict[str, object]:
-    """What is stored beside the numbers: dialect and variant, and per column its counters and trust where not exact."""
+    """What is stored beside the numbers: dialect, variant, counters and trust by column, and why columns are unsent."""
     columns = {
         column.column.key: {"t": column.trust, "c": list(column.counters)}
         for column in plan.columns
-        if column.trust != "not_supported"
+        if column.trust not in ABSENT
     }
-    return {"dialect": plan.dialect, "variant": plan.variant, "columns": columns}
+    unsent = {column.column.key: column.note for column in plan.columns if column.trust == "not_collected"}
+    told: dict[str, object] = {"dialect": plan.dialect, "variant": plan.variant, "columns": columns}
+    return told | {"unsent": unsent} if unsent else told
 
 
 def _ensure_trust(transaction: WriteTransaction, plan: Plan) -> int:

@@ -248,6 +248,7 @@ host_recent = Table(
     Column("tier_classes", ARRAY(Text), nullable=False),
     Column("kernel", Text),
     Column("dialect", Text),
+    Column("senders", JSONB),  # who sends its counters and what of them came; null where an agent does
 )
 
 findings = Table(

@@ -20,7 +20,7 @@ def view_hosts(parts: Sequence[HostLedger]) -> tuple[tuple[IncidentHost, ...], I
 
 def _host(part: HostLedger, verdict: Verdict) -> IncidentHost:
     tiers = part.machine.tiers
-    moves = figures_of([part.ledger], one_tier=tiers.known and not tiers.slow_nodes)
+    moves = figures_of([part.ledger], one_tier=tiers.known and not tiers.slow_nodes, machine=part.machine)
     return IncidentHost(
         host_id=part.host.public_id,
         host_name=part.host.name,

@@ -10,7 +10,9 @@ from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.figures import Origin, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CounterKind, nominal_step
 from tierscope.domain.counters.names import CounterName, KnownCounter, describe_counter, match_counters
+from tierscope.domain.counters.senders import read_senders, why_unsent
 from tierscope.domain.counters.series import Lines, binned_lines, raw_lines
+from tierscope.storage.base.subjects import newest_inventories
 from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
 from tierscope.storage.fleet.hosts import HostRow
 from tierscope.usecases.base.context import ReadContext
@@ -92,6 +94,10 @@ class CounterReads:
             known = sorted({key for keys in layouts.values() for key in keys})
             keys = match_counters(known, name, scope=scope, source=source)[:MAX_SERIES]
             if not keys:
+                senders = read_senders(newest_inventories(session, [host.id], now).get(host.id, {}))
+                unsent = why_unsent(senders, [f"{scope or 'host'}|{source or 'vmstat'}|{name}"])
+                if unsent is not None:
+                    return _nothing(host, name, window, "not_collected", unsent.reason)
                 return _nothing(host, name, window, "not_supported", _never_sent(name, scope, source, known))
             names = [describe_counter(key) for key in keys]
             axis, lines = _read(session, host, names, window, now=now, max_points=max_points)

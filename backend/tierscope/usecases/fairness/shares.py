@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Figure, Interval, Series, Window, absent, gaps_to_none
+from tierscope.domain.counters.senders import why_unsent
 from tierscope.domain.fairness.shares import Bounded, fair_bounds, fair_of_seen, scaled
 from tierscope.domain.fairness.vocabulary import BASES, MEANINGS, Basis
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE
@@ -151,7 +152,7 @@ def view_tenants(host: HostTenants, window: Window, claims: Mapping[Basis, Claim
                 host, means, place, window, means.resident[place], tenant.resident, "resident_bytes", "bytes"
             ),
             top_share=_share(host, means, place, window),
-            demoted_pages=_demoted(tenant, window),
+            demoted_pages=_demoted(host, tenant, window),
             fair=tuple(over[basis][place] for basis in BASES),
         )
         for place, tenant in enumerate(host.tenants)
@@ -173,9 +174,12 @@ def _held(
     return _figure(host, means, place, window, float(value), _range(line), f"fairness.{name}/1", unit)
 
 
-def _demoted(tenant: Tenant, window: Window) -> Figure:
+def _demoted(host: HostTenants, tenant: Tenant, window: Window) -> Figure:
     name, known = "fairness.demoted_pages/1", np.isfinite(tenant.demoted)
     if not known.any():
+        unsent = why_unsent(host.machine.senders, ["service|memory.stat|pgdemote_kswapd"])
+        if unsent is not None:
+            return absent(name, "pages", "not_collected", unsent.reason, window=window, method="counters")
         reason = "This kernel does not count demotions by cgroup."
         return absent(name, "pages", "not_supported", reason, window=window, method="counters")
     return Figure(

@@ -148,7 +148,7 @@ def _line(
     findings: tuple[Finding, ...],
     now: datetime,
 ) -> HostSummary:
-    moves = figures_of([] if ledger is None else [ledger], one_tier=facts.one_tier)
+    moves = figures_of([] if ledger is None else [ledger], one_tier=facts.one_tier, machine=facts.machine)
     return HostSummary(
         id=row.public_id,
         name=row.name,
@@ -175,7 +175,7 @@ def _line(
 def memory_figure(memory_bytes: int | None) -> Figure:
     """Memory of a host, as its nodes say."""
     if memory_bytes is None:
-        return absent(MEMORY, "bytes", "not_collected", "No inventory of the host says how large its nodes are.")
+        return absent(MEMORY, "bytes", "not_collected", "Nothing that the host sends says how large its memory is.")
     return Figure(MEMORY, "ok", float(memory_bytes), "bytes", method="counters", n_hosts=1, grade="good", grounding="L")
 
 

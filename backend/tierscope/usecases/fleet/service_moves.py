@@ -77,11 +77,11 @@ def _moves_of(columns: HostColumns, found: Ints, others: Sequence[Summarised]) -
 
 def rates_of(hosts: Iterable[Summarised]) -> list[RateSum]:
     """Rates of hosts together, in the order of `RATES`."""
-    ledgers = [host.ledger for host in hosts if host.ledger is not None]
-    return [sum((rate_of(ledger, what) for ledger in ledgers), RateSum()) for what in RATES]
+    parts = [(host.ledger, host.facts.machine) for host in hosts if host.ledger is not None]
+    return [sum((rate_of(ledger, what, machine) for ledger, machine in parts), RateSum()) for what in RATES]
 
 
 def flows_of(hosts: Iterable[Summarised]) -> list[RateSum]:
     """Flows of hosts together in bytes, in the order of `FLOWS`."""
-    parts = [(host.ledger, host.facts.machine.page_bytes) for host in hosts if host.ledger is not None]
-    return [sum((flow_of(ledger, what, page_bytes) for ledger, page_bytes in parts), RateSum()) for what in FLOWS]
+    parts = [(host.ledger, host.facts.machine) for host in hosts if host.ledger is not None]
+    return [sum((flow_of(ledger, what, machine) for ledger, machine in parts), RateSum()) for what in FLOWS]

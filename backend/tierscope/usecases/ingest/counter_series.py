@@ -10,7 +10,13 @@ import numpy.typing as npt
 from tierscope.core.cache import Cache
 from tierscope.core.database import ReadSession
 from tierscope.domain.ingest.batch import ServiceKey
-from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY, MEMORY_KEY, MappedCounter, map_series
+from tierscope.domain.ingest.prometheus.counters import (
+    BOOT_TIME_KEY,
+    MEMORY_KEY,
+    MappedCounter,
+    map_series,
+    sender_of,
+)
 from tierscope.domain.ingest.prometheus.inventory import INFO_METRICS
 from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, tell_machines, teller_of, views
 from tierscope.storage.base.binary import to_us
@@ -51,6 +57,8 @@ class CounterSeries:
     marks: Mapping[int, Mark]
     """Series that tell machines apart."""
     info_tellers: Mapping[int, int]
+    senders: Mapping[str, frozenset[str]]
+    """The keys that each program sends."""
 
     def read_told(self, bodies: Sequence[bytes], span: Span) -> "Told":
         """What was told of the machine in a span, or shortly before its end."""
@@ -136,7 +144,15 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
         tellers=np.array([rank[told[one.id]] for one, _ in taken], np.int64),
         marks=_marks(taken, info, {series_id: rank[teller] for series_id, teller in told.items()}),
         info_tellers={one.id: rank[told[one.id]] for one in info},
+        senders=_senders(taken),
     )
+
+
+def _senders(taken: Sequence[tuple[StoredSeries, MappedCounter]]) -> dict[str, frozenset[str]]:
+    keys: dict[str, set[str]] = {}
+    for one, counter in taken:
+        keys.setdefault(sender_of(one.labels), set()).add(counter.key)
+    return {name: frozenset(several) for name, several in keys.items()}
 
 
 def _marks(

@@ -7,11 +7,12 @@ from typing import Annotated
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.ledger import Column, ColumnPlan, Trust
+from tierscope.domain.ledger.columns import ABSENT
 from tierscope.usecases.ledger.ping_pong import PingPong, StateTime
 
 GROUNDING = "L kernel text of each counter"
 WHOLE_HOSTS = "Whole hosts, all their services together: the kernels keep no such counters for this service's cgroups."
-_TRUST_ORDER: tuple[Trust, ...] = ("exact", "sampled", "bound", "partial", "not_supported")
+_TRUST_ORDER: tuple[Trust, ...] = ("exact", "sampled", "bound", "partial", "not_supported", "not_collected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def view_column(
 ) -> LedgerColumn:
     """A column with its figures; `plans` are those of its hosts."""
     counters, trust, note = trust_of_hosts(plans)
-    if evidence.whole_hosts and trust != "not_supported":
+    if evidence.whole_hosts and trust not in ABSENT:
         trust = "bound" if trust in ("exact", "sampled") else trust
         note = f"{WHOLE_HOSTS} {note}".strip()
     total, rate = _numbers(column, sums, evidence, trust, note)
@@ -119,10 +120,13 @@ def view_column(
 
 def trust_of_hosts(plans: Sequence[ColumnPlan]) -> tuple[tuple[str, ...], Trust, str]:
     """The weakest trust of the hosts that have the column at all."""
-    having = [plan for plan in plans if plan.trust != "not_supported"]
+    having = [plan for plan in plans if plan.trust not in ABSENT]
     if not having:
-        note = plans[0].note if plans else "No host has sent counters."
-        return (plans[0].counters if plans else ()), "not_supported", note
+        # Of several hosts one that may count it says more than those that do not.
+        shown = max(plans, key=lambda plan: _TRUST_ORDER.index(plan.trust), default=None)
+        if shown is None:
+            return (), "not_supported", "No host has sent counters."
+        return shown.counters, shown.trust, shown.note
     weakest = max(having, key=lambda plan: _TRUST_ORDER.index(plan.trust))
     counters = tuple(dict.fromkeys(name for plan in having for name in plan.counters))
     if len(having) < len(plans):
@@ -138,10 +142,10 @@ def _numbers(
     window = evidence.window
     name, rate_name = f"tier_moves.{column.key}/1", f"tier_moves.{column.key}_per_s/1"
     rate_unit = f"{column.unit}_per_s"
-    if trust == "not_supported":
+    if trust in ("not_supported", "not_collected"):
         return (
-            absent(name, column.unit, "not_supported", note, window=window, method="counters"),
-            absent(rate_name, rate_unit, "not_supported", note, window=window, method="counters"),
+            absent(name, column.unit, trust, note, window=window, method="counters"),
+            absent(rate_name, rate_unit, trust, note, window=window, method="counters"),
         )
     if sums is None:
         reason = "No two samples of one boot in the window to compare."

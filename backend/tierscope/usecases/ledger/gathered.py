@@ -16,7 +16,7 @@ from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.base.page_size import bytes_of, sum_known
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
-from tierscope.domain.ledger.columns import DAMON, TRAFFIC, Terms
+from tierscope.domain.ledger.columns import ABSENT, DAMON, MOVED, TRAFFIC, Terms, Trust
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
 from tierscope.domain.ledger.plan import NO_DAMON, NO_GAUGE, NO_TRAFFIC
 from tierscope.domain.ledger.words import gravest_verdict
@@ -119,7 +119,7 @@ def view_gathered(subject: str, origin: Origin, found: GatheredWindow, window: W
         view_column(column, _plans(column, bodies, own=found.own), _sums(column, found.totals), evidence)
         for column in COLUMNS
     )
-    supported = {column.key for column in columns if column.trust != "not_supported"}
+    supported = {column.key for column in columns if column.trust not in ABSENT}
     dialects = _dialects(found)
     resets = [
         LedgerReset(reset.at, CAUSE_TEXT.get(reset.cause, "unknown cause"), reset.lost)
@@ -163,8 +163,10 @@ def _plans(column: Column, bodies: Sequence[Mapping[str, Any]], *, own: bool) ->
         terms = column.service or terms if own else terms
         entry = body.get("columns", {}).get(column.key)
         if entry is None:
-            absent = terms.note if terms.trust == "not_supported" else _unknown(column, terms)
-            made[id(body)] = ColumnPlan(column, (), (), terms.names, "not_supported", absent)
+            unsent = body.get("unsent", {}).get(column.key)
+            absent = unsent or (terms.note if terms.trust == "not_supported" else _unknown(column, terms))
+            trust: Trust = "not_collected" if unsent else "not_supported"
+            made[id(body)] = ColumnPlan(column, (), (), terms.names, trust, absent)
         else:
             made[id(body)] = ColumnPlan(column, (0,), (), tuple(entry["c"]), entry["t"], terms.note)
     return [made[id(body)] for body in bodies]
@@ -222,6 +224,9 @@ def view_ping_pong(found: GatheredWindow) -> PingPong:
     promoted, demoted = COLUMN_INDEX["promoted_pages"], COLUMN_INDEX["demoted_pages"]
     counting = (totals.counts[promoted] > 0) & (totals.counts[demoted] > 0)
     if not counting.any():
+        unsent = [body["unsent"][key] for body in _bodies(found) for key in MOVED if key in body.get("unsent", {})]
+        if unsent:
+            return describe_nothing(found.covered, unsent[0], "not_collected", word, explanation)
         reason = (
             "These kernels count neither promotions nor demotions."
             if set(dialects) == {"none"}

@@ -9,6 +9,7 @@ from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
 from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp
+from tierscope.domain.ledger.columns import MOVED
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.usecases.ledger.sources import HostLedger
 
@@ -227,6 +228,9 @@ def _counts(part: HostLedger) -> bool:
 def _why_not(parts: Sequence[HostLedger]) -> tuple[str, AbsentStatus]:
     if not parts:
         return "No counters were collected in the window.", "not_collected"
+    unsent = [reason for part in parts for key in MOVED if (reason := part.machine.unsent(key)) is not None]
+    if unsent:
+        return unsent[0], "not_collected"
     if all(part.plan.dialect == "none" for part in parts):
         return "These kernels count neither promotions nor demotions.", "not_supported"
     return "Promotions and demotions are not both counted here.", "not_supported"

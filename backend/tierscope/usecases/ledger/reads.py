@@ -9,6 +9,7 @@ from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMNS, Column
+from tierscope.domain.ledger.columns import ABSENT, MOVED
 from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, services_of_host
 from tierscope.usecases.base.context import ReadContext
@@ -30,7 +31,6 @@ from tierscope.usecases.ledger.sources import HostLedger, ledgers_of, read_known
 
 MAX_ROWS = 20_000
 """Rows of single intervals that one request reads of a service."""
-_MOVES = ("promoted_pages", "demoted_pages")
 
 
 class LedgerReads:
@@ -123,7 +123,7 @@ def _service_state(service: SubjectService, part: HostLedger, grid: Grid) -> Ser
         moves=tuple(
             _series(plan.column, _measured([part]), grid)
             for plan in part.plan.columns
-            if plan.column.key in _MOVES and plan.plus
+            if plan.column.key in MOVED and plan.plus
         ),
     )
 
@@ -163,7 +163,7 @@ def _view(
         view_column(column, [part.plan.columns[place] for part in parts], _sums(column, measured), evidence)
         for place, column in enumerate(COLUMNS)
     )
-    supported = {column.key for column in columns if column.trust != "not_supported"}
+    supported = {column.key for column in columns if column.trust not in ABSENT}
     resets = [LedgerReset(at, cause, tuple(lost)) for part in measured for at, cause, lost in list_resets(part.ledger)]
     dialects = Counter(part.plan.dialect for part in parts)
     return Ledger(

@@ -68,6 +68,7 @@ def recent_row(
         tier_classes=facts.tier_classes,
         kernel=_text(body.get("kernel_release")),
         dialect=_text(body.get("dialect")),
+        senders=body.get("senders"),
     )
 
 

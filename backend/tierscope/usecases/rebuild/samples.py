@@ -14,6 +14,7 @@ from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.base.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.base.jobs import COUNTERS
 from tierscope.domain.counters.packing import Block, Bools, Ints, empty_block, join_blocks
+from tierscope.domain.counters.senders import Lack, find_lack, read_senders
 from tierscope.domain.ingest.batch import Finding
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
@@ -62,6 +63,7 @@ NEWEST = timedelta(minutes=30)
 PACK_LEVEL = 6
 TWICE = "reported-twice"
 MACHINES = "several-machines"
+UNSENT = "counters-not-sent"
 _UNKNOWN_BOOT = "prometheus"
 _BOOT_PREFIX = "boot-time:"
 
@@ -190,7 +192,11 @@ def _rebuild_span(
             for key, value, present in zip(rows.keys, rows.values[-1], rows.present[-1], strict=True)
             if present
         }
-        write_inventory(home, host.id, make_inventory(series.nodename or "", newest, info), from_us(newest_us))
+        sent = {name: keys & newest.keys() for name, keys in series.senders.items()}
+        inventory = make_inventory(series.nodename or "", newest, info, sent)
+        write_inventory(home, host.id, inventory, from_us(newest_us))
+        if end > now - NEWEST:
+            _note_lack(home, host, find_lack(read_senders(inventory), newest), now)
         there = np.any(rows.present, axis=0).tolist()
         scopes = {key.partition("|")[0] for key, known in zip(rows.keys, there, strict=True) if known}
         running = [key for key in series.services if f"service:{key.namespace}/{key.name}" in scopes]
@@ -212,6 +218,17 @@ def _note_machines(
     fix = f"Give each machine a label `instance` (or `cluster`) of its own. {taken}; they never add up."
     finding = Finding(MACHINES, "warning", cause, fix, "certain")
     write_own_findings(home, [OwnFinding(host.id, finding, bool(machines.evidence))], now)
+
+
+def _note_lack(home: WriteTransaction, host: SampledHost, lack: Lack | None, now: datetime) -> None:
+    """The finding that what reports the host leaves out what the ledger needs, noted where it is there or ended."""
+    if lack is None and UNSENT not in host.own_findings:
+        return
+    lack = lack or Lack("", (), "")
+    cause = f"{lack.title} sends nothing of: {', '.join(lack.lacking)}. Whether the kernel counts them is not known."
+    write_own_findings(
+        home, [OwnFinding(host.id, Finding(UNSENT, "warning", cause, lack.fix, "certain"), bool(lack.lacking))], now
+    )
 
 
 def _fold(bodies: list[bytes], series: CounterSeries, machines: Machines, span: Span) -> Block:

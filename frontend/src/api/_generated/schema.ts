@@ -7583,7 +7583,7 @@ export interface components {
              * Trust
              * @enum {string}
              */
-            trust: "exact" | "bound" | "sampled" | "partial" | "not_supported";
+            trust: "exact" | "bound" | "sampled" | "partial" | "not_supported" | "not_collected";
             /** Trust Note */
             trust_note: string;
             /** Unit */

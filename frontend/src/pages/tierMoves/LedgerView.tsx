@@ -83,7 +83,7 @@ export function LedgerView(props: LedgerViewProps) {
           onTimeZoom={onTimeZoom}
           emptyText={{
             title: 'No swap or refault counters',
-            next: 'This kernel or cgroup does not count them; see the columns below.',
+            next: 'Nobody sends them, or the kernel does not count them here: see the columns below.',
           }}
         />
       )}

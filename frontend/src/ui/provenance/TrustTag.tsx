@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core'
 import classes from './TrustTag.module.css'
 
-type TrustLevel = 'exact' | 'bound' | 'sampled' | 'partial' | 'not_supported'
+type TrustLevel = 'exact' | 'bound' | 'sampled' | 'partial' | 'not_supported' | 'not_collected'
 
 const meanings: Record<TrustLevel, string> = {
   exact: 'The kernel counts exactly this.',
@@ -9,6 +9,7 @@ const meanings: Record<TrustLevel, string> = {
   sampled: 'Estimated from samples.',
   partial: 'The counters miss a part or include something else.',
   not_supported: 'This kernel has no such counter.',
+  not_collected: 'What reports the host does not send it; the kernel may count it.',
 }
 
 /** How far a column's counters can be trusted. */

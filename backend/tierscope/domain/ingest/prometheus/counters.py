@@ -95,6 +95,11 @@ def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
     return ()
 
 
+def sender_of(labels: Mapping[str, str]) -> str:
+    """The program that prints a series that gives counters, as `domain/counters/senders.py` names it."""
+    return "cadvisor" if labels.get("__name__", "") in METRICS else "node_exporter"
+
+
 def _meminfo_name(name: str) -> str:
     """`Active(anon)` of `Active_anon_bytes`."""
     return _LISTS.sub(r"\1(\2)", name.removesuffix("_bytes"))

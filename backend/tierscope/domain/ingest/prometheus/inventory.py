@@ -8,10 +8,13 @@ prints in bytes and in pages tell it (`domain/base/page_size.py`). Whoever knows
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tierscope.domain.base.page_size import find_page_size
+from tierscope.domain.counters.senders import find_offers, write_sender
+from tierscope.domain.ingest.prometheus.counters import MEMORY_KEY
 
 _NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
 _CLASSES = frozenset({"hbm", "dram", "cxl", "pmem"})
@@ -24,18 +27,28 @@ _KNOBS = {
     "node_sysctl_vm_swappiness": "proc/sys/vm/swappiness",
     "tierscope_demotion_enabled": "sys/kernel/mm/numa/demotion_enabled",
 }
-INFO_METRICS = ("node_uname_info", "tierscope_node_tier", *_KNOBS)
+_PART = "node_scrape_collector_success"
+_BUILD = "node_exporter_build_info"
+INFO_METRICS = ("node_uname_info", "tierscope_node_tier", _PART, _BUILD, *_KNOBS)
 """Series whose labels or newest values an inventory is made of."""
 _SETTINGS_BY_LOWER = {name.lower(): path for name, path in _KNOBS.items()}
 
 
 def make_inventory(
-    hostname: str, counters: Mapping[str, int], info: Sequence[tuple[Mapping[str, str], float]]
+    hostname: str,
+    counters: Mapping[str, int],
+    info: Sequence[tuple[Mapping[str, str], float]],
+    senders: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The inventory of a host from its newest counters by key and its newest info samples."""
+    """The inventory of a host from its newest counters by key and its newest info samples.
+
+    `senders`: who sends the counters, with the keys of each.
+    """
     body: dict[str, Any] = {"hostname": hostname, "source": "prometheus"}
     knobs: dict[str, str] = {}
     declared: dict[int, str] = {}
+    parts: dict[str, bool] = {}
+    versions: dict[str, str] = {}
     for labels, value in info:
         metric = labels["__name__"]
         if metric == "node_uname_info":
@@ -46,11 +59,19 @@ def make_inventory(
             }
         elif metric == "tierscope_node_tier" and labels.get("node", "").isdecimal() and labels.get("tier") in _CLASSES:
             declared[int(labels["node"])] = labels["tier"]
+        elif metric == _PART:
+            parts[labels.get("collector", "")] = value > 0
+        elif metric == _BUILD:
+            versions["node_exporter"] = labels.get("version", "")
         elif metric.lower() in _SETTINGS_BY_LOWER:
             knobs[_SETTINGS_BY_LOWER[metric.lower()]] = f"{value:.0f}"
     page = find_page_size(counters, release=body.get("kernel_release", ""), architecture=body.get("architecture", ""))
     if page is not None:
         body |= {"page_size_bytes": page.bytes, "page_size_evidence": page.evidence}
+    if counters.get(MEMORY_KEY, 0) > 0:
+        body["memory_bytes"] = counters[MEMORY_KEY]
+    sent = [find_offers(name, keys, parts, version=versions.get(name, "")) for name, keys in sorted(senders.items())]
+    body["senders"] = [write_sender(one) for one in sent]
     body["knobs"] = [{"path": path, "value": value} for path, value in sorted(knobs.items())]
     nodes = [
         _node(int(found[1]), size, counters, declared)

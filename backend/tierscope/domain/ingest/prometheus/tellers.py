@@ -43,6 +43,7 @@ _OF_METRICS = frozenset(
         "namespace",
         "pod",
         "pod_name",
+        "collector",
     }
 )
 """Labels by which the series of one exporter differ, and those that say what it found."""

@@ -1,0 +1,265 @@
+"""What programs other than our agent could send of a host's counters: absent because of whom?
+
+An agent sends every counter that the kernel prints, so that what is absent does not exist. Other programs print what
+they choose to. `SENDERS` says of each which counters it prints, by which setting, and by which counters it is seen that
+the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12, `plugins/inputs` of Telegraf 1.37,
+`src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor 0.60.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+VMSTAT_FIELDS = (
+    "--collector.vmstat.fields='^(oom_kill|pg|numa_|nr_|pswp|zswp|workingset_|allocstall|compact_|thp_|slabs_scanned"
+    "|kswapd_).*'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Counters that a sender prints. `keys`: pattern of their keys, `setting`: what makes it print them.
+
+    `witnesses`: counters of every kernel that come with the others; all of them there, what is absent is the kernel's.
+    `part`: what of the sender prints them, where it says so itself.
+    """
+
+    name: str
+    keys: str
+    setting: str
+    witnesses: tuple[str, ...]
+    part: str = ""
+
+    def covers(self, key: str) -> bool:
+        """Whether a counter is one of these."""
+        return re.match(self.keys, key) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A program. `verb`: how settings are added to it; `instead`: what to do for counters that it never prints."""
+
+    name: str
+    title: str
+    verb: str
+    offers: tuple[Offer, ...]
+    instead: str = "Run our agent on the host, which reads them."
+
+
+def _vmstat(*names: str) -> tuple[str, ...]:
+    return tuple(f"host|vmstat|{name}" for name in names)
+
+
+_NODE_EXPORTER = Sender(
+    "node_exporter",
+    "node_exporter",
+    "start it with",
+    (
+        Offer("vmstat", r"host\|vmstat\|(oom_kill|pgpg|pswp|pg.*fault)", "--collector.vmstat", _vmstat("pgfault")),
+        Offer(
+            "vmstat_pg",
+            r"host\|vmstat\|pg",
+            VMSTAT_FIELDS,
+            _vmstat("pgactivate", "pgdeactivate", "pgfree", "pgrotated"),
+        ),
+        Offer("vmstat_numa", r"host\|vmstat\|numa_", VMSTAT_FIELDS, _vmstat("numa_hit", "numa_local")),
+        Offer("vmstat_workingset", r"host\|vmstat\|workingset_", VMSTAT_FIELDS, _vmstat("workingset_nodereclaim")),
+        Offer("vmstat_nr", r"host\|vmstat\|nr_", VMSTAT_FIELDS, _vmstat("nr_free_pages", "nr_dirty")),
+        Offer("vmstat_rest", r"host\|vmstat\|", VMSTAT_FIELDS, _vmstat("slabs_scanned", "kswapd_inodesteal")),
+        Offer(
+            "pressure",
+            r"host\|pressure\.",
+            "--collector.pressure",
+            ("host|pressure.cpu|some_total_us",),
+            part="pressure",
+        ),
+        Offer("meminfo", r"host\|meminfo\|", "--collector.meminfo", ("host|meminfo|MemTotal",), part="meminfo"),
+        Offer("stat", r"host\|stat\|", "--collector.stat", ("host|stat|ctxt",), part="stat"),
+        Offer(
+            "zoneinfo",
+            r"zone:|node:\d+\|vmstat\|nr_",
+            "--collector.zoneinfo",
+            (),
+            part="zoneinfo",
+        ),
+        Offer(
+            "meminfo_numa",
+            r"node:\d+\|(meminfo|numastat)\|",
+            "--collector.meminfo_numa",
+            (),
+            part="meminfo_numa",
+        ),
+    ),
+)
+_TELEGRAF = Sender(
+    "telegraf",
+    "Telegraf",
+    "add to its configuration",
+    (
+        Offer("vmstat", r"host\|vmstat\|", "[[inputs.kernel_vmstat]]", _vmstat("pgfault", "nr_free_pages")),
+        Offer(
+            "pressure",
+            r"host\|pressure\.",
+            '[[inputs.kernel]] with collect = ["psi"]',
+            ("host|pressure.cpu|some_total_us",),
+        ),
+        Offer("meminfo", r"host\|meminfo\|", "[[inputs.mem]]", ("host|meminfo|MemTotal",)),
+        Offer("stat", r"host\|stat\|(btime|ctxt|processes)$", "[[inputs.kernel]]", ("host|stat|btime",)),
+    ),
+    "Telegraf reads no memory by node: our agent or node_exporter with --collector.meminfo_numa does.",
+)
+_PCP = Sender(
+    "pcp",
+    "Performance Co-Pilot",
+    "ask pmproxy for",
+    (
+        # It prints names that it knows, of all kernels: PCP 6 has none of tier moves, 7 has no pgdemote_proactive.
+        Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "names=mem.vmstat of PCP 7 or later", ()),
+        Offer("vmstat", r"host\|vmstat\|", "names=mem.vmstat", _vmstat("pgfault", "nr_free_pages")),
+        Offer("pressure", r"host\|pressure\.", "names=kernel.all.pressure", ()),
+        Offer("meminfo", r"host\|meminfo\|", "names=mem.physmem,mem.util", ("host|meminfo|MemTotal",)),
+        Offer("nodes", r"node:\d+\|meminfo\|", "names=mem.numa.util", ()),
+        Offer("numastat", r"node:\d+\|numastat\|", "names=mem.numa.alloc", ()),
+    ),
+)
+_HOSTMETRICS = Sender(
+    "hostmetrics",
+    "hostmetrics of the OpenTelemetry collector",
+    "enable in it",
+    (
+        Offer(
+            "faults",
+            r"host\|vmstat\|pg(maj)?fault$",
+            "the scraper paging",
+            _vmstat("pgmajfault"),
+        ),
+        Offer("memory", r"host\|meminfo\|MemTotal$", "the metric system.memory.limit", ("host|meminfo|MemTotal",)),
+    ),
+    "Let the collector scrape node_exporter (receiver prometheus), or run our agent on the host.",
+)
+_CADVISOR = Sender("cadvisor", "cAdvisor", "", (), "Scrape node_exporter on the same machine, or run our agent there.")
+SENDERS: Mapping[str, Sender] = {
+    sender.name: sender for sender in (_NODE_EXPORTER, _TELEGRAF, _PCP, _HOSTMETRICS, _CADVISOR)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A sender of a host, the offers that came of it, and those that it says it could not make. `version` may be ''."""
+
+    sender: str
+    offers: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """Why a counter did not come though the kernel may count it, and what to do about it."""
+
+    reason: str
+    setting: str | None
+
+
+def find_offers(sender: str, keys: Iterable[str], parts: Mapping[str, bool], *, version: str = "") -> Sent:
+    """What came of a sender: `keys` of its counters, `parts` whether each part of it found what it looks for."""
+    known = set(keys)
+    offers = SENDERS[sender].offers
+    came = {
+        offer.name
+        for offer in offers
+        if (offer.witnesses and known.issuperset(offer.witnesses))
+        or (not offer.witnesses and any(offer.covers(key) for key in known))
+    }
+    refused = {offer.name for offer in offers if parts.get(offer.part) is False}
+    return Sent(sender, frozenset(came), frozenset(refused - came), version)
+
+
+def write_sender(sent: Sent) -> dict[str, Any]:
+    """A sender as an inventory has it."""
+    return {
+        "name": sent.sender,
+        "version": sent.version,
+        "offers": sorted(sent.offers),
+        "refused": sorted(sent.refused),
+    }
+
+
+def read_senders(body: Mapping[str, Any]) -> tuple[Sent, ...]:
+    """The senders that an inventory names: none where an agent reports the host."""
+    return tuple(
+        Sent(
+            str(one["name"]),
+            frozenset(one.get("offers") or ()),
+            frozenset(one.get("refused") or ()),
+            str(one.get("version") or ""),
+        )
+        for one in body.get("senders") or ()
+        if one.get("name") in SENDERS
+    )
+
+
+def why_unsent(sent: Sequence[Sent], keys: Sequence[str]) -> Unsent | None:
+    """Why none of some counters came; None where the kernel is known to lack them, or an agent would have sent them."""
+    if not sent:
+        return None
+    offered = [
+        (SENDERS[one.sender], one, offer)
+        for one in sent
+        for offer in [next((offer for offer in SENDERS[one.sender].offers if offer.covers(keys[0])), None)]
+        if offer is not None
+    ]
+    if any(offer.name in one.offers | one.refused for _, one, offer in offered):
+        return None
+    titles = _titles(sent)
+    plural = "send" if " and " in titles else "sends"
+    if offered:
+        sender, _, offer = offered[0]
+        return Unsent(f"{titles} {plural} no such series: {sender.verb} {offer.setting}.", offer.setting)
+    return Unsent(f"{titles} {plural} no such series. {SENDERS[sent[0].sender].instead}", None)
+
+
+NEEDED = {
+    "promotions": "host|vmstat|pgpromote_success",
+    "demotions": "host|vmstat|pgdemote_kswapd",
+    "hint faults": "host|vmstat|numa_hint_faults",
+    "memory by node": "node:0|meminfo|MemTotal",
+}
+"""What the ledger and its verdicts rest on, by one counter of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What of `NEEDED` did not come, from whom, and the settings that bring it; `fix` says so."""
+
+    title: str
+    lacking: tuple[str, ...]
+    fix: str
+
+
+def find_lack(sent: Sequence[Sent], keys: Iterable[str]) -> Lack | None:
+    """What a host's senders leave out of what the ledger needs; None where nothing, or nothing that they could send."""
+    known = set(keys)
+    unsent = {
+        name: found
+        for name, key in NEEDED.items()
+        if key not in known and (found := why_unsent(sent, [key])) is not None
+    }
+    if not unsent:
+        return None
+    settings = dict.fromkeys(found.setting for found in unsent.values() if found.setting)
+    sender = SENDERS[sent[0].sender]
+    # Settings are of the sender that offers most: one program to restart brings all that it can.
+    for one in sent:
+        if any(offer.setting in settings for offer in SENDERS[one.sender].offers):
+            sender = SENDERS[one.sender]
+            break
+    fixes = [f"{sender.verb[:1].upper()}{sender.verb[1:]} {' '.join(settings)}."] if settings else []
+    if any(found.setting is None for found in unsent.values()):
+        fixes.append(sender.instead)
+    return Lack(_titles(sent), tuple(unsent), " ".join(fixes))
+
+
+def _titles(sent: Sequence[Sent]) -> str:
+    return " and ".join(dict.fromkeys(SENDERS[one.sender].title for one in sent))

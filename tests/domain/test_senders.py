@@ -1,0 +1,108 @@
+"""What is absent, because of whom: by what each program could send, and by what came of it."""
+
+import pytest
+
+from tierscope.domain.counters.senders import (
+    SENDERS,
+    Sent,
+    find_lack,
+    find_offers,
+    read_senders,
+    why_unsent,
+    write_sender,
+)
+
+MOVES = "host|vmstat|pgpromote_success"
+DEFAULTS = [
+    "host|vmstat|oom_kill",
+    "host|vmstat|pgfault",
+    "host|vmstat|pgmajfault",
+    "host|vmstat|pswpin",
+    "host|meminfo|MemTotal",
+    "host|pressure.memory|some_total_us",
+    "host|pressure.cpu|some_total_us",
+    "host|stat|ctxt",
+]
+WITH_FLAGS = [
+    *DEFAULTS,
+    *(
+        f"host|vmstat|{name}"
+        for name in ("pgactivate", "pgdeactivate", "pgfree", "pgrotated", "numa_hit", "numa_local")
+    ),
+    "node:0|meminfo|MemTotal",
+]
+
+
+def reason(sent: Sent, key: str) -> str | None:
+    """Why a counter did not come."""
+    found = why_unsent([sent], [key])
+    return None if found is None else found.reason
+
+
+def test_node_exporter_without_flags_sends_no_moves() -> None:
+    sent = find_offers("node_exporter", DEFAULTS, {})
+    told = reason(sent, MOVES)
+    assert told is not None
+    assert told.startswith(
+        "node_exporter sends no such series: start it with --collector.vmstat.fields='^(oom_kill|pg|"
+    )
+    assert "--collector.meminfo_numa" in (reason(sent, "node:1|meminfo|MemTotal") or "")
+    assert reason(sent, "host|damos|sz_applied[0]") == (
+        "node_exporter sends no such series. Run our agent on the host, which reads them."
+    )
+    lack = find_lack([sent], DEFAULTS)
+    assert lack is not None
+    assert lack.lacking == ("promotions", "demotions", "hint faults", "memory by node")
+    assert lack.fix.count("--collector.vmstat.fields") == 1
+    assert lack.fix.endswith("--collector.meminfo_numa.")
+
+
+def test_what_comes_beside_the_others_of_its_kind_and_is_absent_is_the_kernels() -> None:
+    sent = find_offers("node_exporter", WITH_FLAGS, {})
+    assert reason(sent, MOVES) is None
+    assert reason(sent, "host|vmstat|numa_hint_faults") is None
+    assert find_lack([sent], WITH_FLAGS) is None
+    # A pattern for some counters alone, which says nothing of others.
+    some = find_offers("node_exporter", [*DEFAULTS, "host|vmstat|pgscan_kswapd"], {})
+    assert reason(some, MOVES) is not None
+
+
+@pytest.mark.parametrize(("parts", "known"), [({"pressure": False}, True), ({"pressure": True}, False), ({}, False)])
+def test_a_collector_that_ran_and_saw_nothing_is_the_kernels_answer(parts: dict[str, bool], *, known: bool) -> None:
+    sent = find_offers("node_exporter", ["host|vmstat|pgfault"], parts)
+    assert (reason(sent, "host|pressure.memory|some_total_us") is None) is known
+
+
+def test_telegraf_prints_the_whole_of_vmstat() -> None:
+    sent = find_offers("telegraf", ["host|vmstat|pgfault", "host|vmstat|nr_free_pages"], {})
+    assert reason(sent, MOVES) is None
+    assert "by node" in (reason(sent, "node:0|meminfo|MemTotal") or "")
+    without = find_offers("telegraf", ["host|meminfo|MemTotal"], {})
+    assert "[[inputs.kernel_vmstat]]" in (reason(without, MOVES) or "")
+
+
+def test_old_performance_co_pilot_knows_no_moves() -> None:
+    sent = find_offers("pcp", ["host|vmstat|pgfault", "host|vmstat|nr_free_pages"], {})
+    assert "PCP 7" in (reason(sent, MOVES) or "")
+    assert reason(sent, "host|vmstat|numa_hint_faults") is None
+
+
+def test_of_two_senders_one_is_enough() -> None:
+    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", WITH_FLAGS, {})]
+    assert why_unsent(both, [MOVES]) is None
+    assert why_unsent([], [MOVES]) is None, "agents send all that the kernel prints"
+
+
+def test_senders_are_kept_in_inventories() -> None:
+    sent = find_offers("node_exporter", DEFAULTS, {"zoneinfo": False}, version="1.12.1")
+    assert read_senders({"senders": [write_sender(sent), {"name": "unheard of"}]}) == (sent,)
+    assert sent.refused == {"zoneinfo"}
+
+
+def test_the_catalogue_covers_what_it_witnesses() -> None:
+    for sender in SENDERS.values():
+        for offer in sender.offers:
+            assert offer.setting
+            assert all(key.split("|")[0] in ("host", "node:0") for key in offer.witnesses)
+            first = [next(one for one in sender.offers if one.covers(key)) for key in offer.witnesses]
+            assert all(one is offer for one in first), (sender.name, offer.name)

@@ -1,0 +1,174 @@
+"""Hosts that other programs report: what these leave out is not collected, and never the kernel's answer."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import text
+
+from factories.derived import drain
+from factories.remote_writes import Series
+from factories.sampled_hosts import AFTER, send_samples
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.settings import Settings
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.counters.reads import CounterReads
+from tierscope.usecases.fleet.hosts import HostReads
+from tierscope.usecases.fleet.overview import FleetReads
+from tierscope.usecases.ledger.reads import LedgerReads
+
+pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+Send = Callable[..., int]
+
+# What node_exporter 1.12 prints without any flag, on a host that promotes and demotes.
+DEFAULTS = """
+node_boot_time_seconds 1.795221451e+09
+node_memory_MemAvailable_bytes 2.935926784e+09
+node_memory_MemFree_bytes 3.065626624e+09
+node_memory_MemTotal_bytes 3.76690688e+09
+node_pressure_cpu_waiting_seconds_total {i}
+node_pressure_memory_stalled_seconds_total 0
+node_pressure_memory_waiting_seconds_total 0
+node_exporter_build_info{{version="1.12.1"}} 1
+node_scrape_collector_success{{collector="pressure"}} 1
+node_uname_info{{machine="x86_64",nodename="db1",release="6.18.44",sysname="Linux",version="#1 SMP"}} 1
+node_vmstat_oom_kill 0
+node_vmstat_pgfault {i}49686
+node_vmstat_pgmajfault 0
+node_vmstat_pgpgin 20
+node_vmstat_pgpgout 0
+node_vmstat_pswpin 0
+node_vmstat_pswpout 0
+"""
+
+
+def page(printed: str, at_ms: int, **labels: str) -> list[Series]:
+    """The series of a page of metrics at a time."""
+    return [
+        ({"__name__": sample.name, **sample.labels, **labels}, [(at_ms, sample.value)])
+        for family in text_string_to_metric_families(printed)
+        for sample in family.samples
+    ]
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def send(database: Database) -> Callable[..., None]:
+    """Sends a page every 15 s for some minutes until now, with the number of the scrape for `{i}`, and works on it."""
+
+    def run(printed: str, n: int = 30, **labels: str) -> None:
+        now_ms = int(utc_now().timestamp()) * 1000
+        scrapes = (
+            page(printed.format(i=i + 1), now_ms - (n - i) * 15_000, **(labels or {"instance": "db1:9100"}))
+            for i in range(n)
+        )
+        send_samples(database, *scrapes)
+        drain(database, utc_now() + AFTER)
+
+    return run
+
+
+def texts(value: object) -> Iterator[str]:
+    """All texts of an answer."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts(one)
+
+
+def findings(database: Database) -> dict[str, tuple[str, str]]:
+    """Causes and fixes of open findings by their ids."""
+    with database.read() as session:
+        rows = session.execute(text("SELECT finding_id, cause, fix FROM findings WHERE until IS NULL"))
+        return {row.finding_id: (row.cause, row.fix) for row in rows}
+
+
+def answers(database: Database) -> dict[str, Any]:
+    """What pages say of the one host and of the fleet."""
+    context = ReadContext(database, utc_now, Settings())
+    (row,) = HostReads(context).list(limit=10, cursor=None, state=None, service=None, origin=None, labels=()).items
+    return {
+        "row": row,
+        "detail": HostReads(context).detail(row.id),
+        "ledger": LedgerReads(context).host(row.id, from_=None, to=None, max_points=50),
+        "counter": CounterReads(context).series(
+            row.id, name="pgpromote_success", scope=None, source=None, from_=None, to=None, max_points=50
+        ),
+        "overview": FleetReads(context).overview(from_=None, to=None, max_points=50),
+    }
+
+
+def test_a_host_of_node_exporter_as_it_comes_sees_no_wrong_sentence(
+    database: Database, send: Callable[..., None]
+) -> None:
+    send(DEFAULTS)
+    told = answers(database)
+    row = told["row"]
+    for figure in (row.promotion_pages_per_s, row.demotion_pages_per_s, told["overview"].promotion_pages_per_s):
+        assert figure.status == "not_collected"
+    assert (
+        "node_exporter sends no such series: start it with --collector.vmstat.fields="
+        in row.promotion_pages_per_s.reason
+    )
+    assert row.psi_memory_some_ratio.value == 0.0
+    assert row.memory_bytes.value == 3766906880.0
+    assert told["counter"].status == "not_collected"
+    columns = {column.key: column for column in told["ledger"].columns}
+    assert columns["promoted_pages"].trust == "not_collected"
+    assert columns["swap_in_pages"].trust == "exact"
+    ping_pong = told["ledger"].ping_pong
+    assert ping_pong.verdict == "not_known"
+    assert "not known" in ping_pong.explanation
+    said = [one for answer in told.values() for one in texts(asdict(answer))]
+    assert not [one for one in said if "his kernel" in one or "hese kernels" in one or "Nothing moves" in one]
+    cause, fix = findings(database)["counters-not-sent"]
+    assert cause.startswith("node_exporter sends nothing of: promotions, demotions, hint faults, memory by node.")
+    assert "--collector.vmstat.fields='^(oom_kill|pg|" in fix
+    assert "--collector.meminfo_numa" in fix
+
+
+FLAGGED = """
+node_vmstat_numa_hit {i}
+node_vmstat_numa_local {i}
+node_vmstat_numa_hint_faults {i}
+node_vmstat_pgactivate {i}
+node_vmstat_pgdeactivate {i}
+node_vmstat_pgfree {i}
+node_vmstat_pgrotated {i}
+node_memory_numa_MemTotal{{node="0"}} 3.76690688e+09
+node_memory_numa_local_node_total{{node="0"}} {i}
+"""
+
+
+def test_with_the_flags_what_is_absent_is_the_kernels(database: Database, send: Callable[..., None]) -> None:
+    send(DEFAULTS)
+    assert "counters-not-sent" in findings(database)
+    silent = DEFAULTS.replace('collector="pressure"}} 1', 'collector="pressure"}} 0')
+    kept = [line for line in (silent + FLAGGED).splitlines() if not line.startswith("node_pressure_")]
+    send("\n".join(kept) + "\n", instance="db2:9100")
+    send(DEFAULTS + FLAGGED + "node_vmstat_pgpromote_success {i}\nnode_vmstat_pgdemote_kswapd {i}\n")
+    assert "counters-not-sent" not in findings(database)
+    (first, second) = (
+        HostReads(ReadContext(database, utc_now, Settings()))
+        .list(limit=10, cursor=None, state=None, service=None, origin=None, labels=())
+        .items
+    )
+    assert first.memory_bytes.value == 3766906880.0
+    assert second.psi_memory_some_ratio.status == "not_supported"
+    ledger = LedgerReads(ReadContext(database, utc_now, Settings())).host(second.id, from_=None, to=None, max_points=50)
+    columns = {column.key: column for column in ledger.columns}
+    assert columns["promoted_pages"].trust == "not_supported"
+    assert columns["hint_faults"].trust == "exact"
