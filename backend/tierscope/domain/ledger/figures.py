@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.base.figures import Figure, Grade, Window, absent
+from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.machine import Machine

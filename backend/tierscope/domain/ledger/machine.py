@@ -73,7 +73,9 @@ class Machine:
         )
 
 
-def _plan(keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]) -> Plan:
+def _plan(
+    keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
+) -> Plan:
     if scope is None:
         return plan_host(keys, tiers, page_bytes=page_bytes, senders=senders)
     return plan_service(keys, [scope], tiers, senders=senders)

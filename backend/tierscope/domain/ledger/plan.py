@@ -121,9 +121,7 @@ def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
     return "mainline", "mainline" + (": " + ", ".join(traits) if traits else "")
 
 
-def plan_host(
-    keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, senders: Sequence[Sent] = ()
-) -> Plan:
+def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, senders: Sequence[Sent] = ()) -> Plan:
     """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in.
 
     Where that is not known, and where vmstat does not have them, the lists are taken from the nodes' meminfo.

@@ -41,8 +41,10 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     context = context or Context()
     if int(ledger.present.any(axis=1).sum()) < MIN_INTERVALS:
         return Verdict("not_known", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain")
+    blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
+    unsent = None if context.unsent is None else f"Whether pages move between tiers is not known. {context.unsent}"
     if context.page_bytes is None:
-        return Verdict("not_known", NOT_KNOWN, "certain")
+        return Verdict("not_known", (unsent if blind else None) or NOT_KNOWN, "certain")
     seen = gather(ledger, context.page_bytes, context.huge_pages)
     pressed = (
         judge_limit(seen, context, LIMIT_BEFORE_SWAP)
@@ -54,9 +56,8 @@ def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     outcome = measured_outcome(ledger, context)
     if outcome is not None:
         return judge_outcome(seen, context, ledger, outcome)
-    blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None
-    if blind and context.unsent is not None:
-        return Verdict("not_known", f"Whether pages move between tiers is not known. {context.unsent}", "certain")
+    if blind and unsent is not None:
+        return Verdict("not_known", unsent, "certain")
     if blind and seen.slow_pages:
         return Verdict("not_known", "Memory is on a slower tier, and the kernel counts no tier moves here.", "certain")
     found = (
