@@ -24,6 +24,7 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
         batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
         batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
         batch.inventory.knobs.add(path=ZONE_RECLAIM, value="1")
+        batches.add_counters(batch, [[100 * row] for row in range(10)], keys=["host|vmstat|allocstall_normal"])
         assert store(database, host, [batch])
         answered = client.get(f"/v1/hosts/{host.id}/knob-advice", params={"from": "-1h"})
         assert answered.status_code == 200
@@ -51,6 +52,10 @@ def test_the_answer_has_files_to_apply_and_says_what_is_not_known(database_url: 
     assert piece["files"]["sysctl"] == "vm.zone_reclaim_mode = 0\n"
     assert piece["files"]["rollback_commands"] == f"echo 1 > {ZONE_RECLAIM}\n"
     assert piece["effect_figure"] is None
+    assert piece["files"]["destinations"] == [{"form": "sysctl", "path": "/etc/sysctl.d/99-z-tierscope-f10.conf"}]
+    assert "/etc/sysctl.conf" in piece["files"]["check_commands"]
+    assert (piece["rules"], bool(piece["sources"])) == (["F10"], True)
+    assert (body["withheld"], body["notices"]) == ([], [])
     assert piece["advice_id"] is None
     assert carded.startswith("card-")
     assert {row["path"] for row in body["knobs"]} == {ZONE_RECLAIM}

@@ -32,6 +32,8 @@ PIECE = {
     "note",
     "files",
     "advice_id",
+    "rules",
+    "sources",
 }
 
 
@@ -51,7 +53,7 @@ def document(*words: str | Path, expect: int = 0) -> dict[str, Any]:
 def test_knobs_and_analyze_say_the_same_of_a_recording() -> None:
     knobs, analyzed = document("knobs", RECORDING), document("analyze", RECORDING)
     assert knobs["schema"] == "tierscope.knobs/1"
-    for key in ("advice", "first_advice", "waiting", "nothing_to_do", "unknown"):
+    for key in ("advice", "first_advice", "waiting", "nothing_to_do", "unknown", "withheld", "notices"):
         assert knobs[key] == analyzed[key]
     first = knobs["first_advice"]
     assert first == knobs["advice"][0]
@@ -96,6 +98,7 @@ def test_a_host_of_the_fleet_is_asked_by_its_id(database_url: str, monkeypatch: 
         batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
         batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
         batch.inventory.knobs.add(path="/proc/sys/vm/zone_reclaim_mode", value="1")
+        batches.add_counters(batch, [[100 * row] for row in range(10)], keys=["host|vmstat|allocstall_normal"])
         assert store(database, host, [batch])
     monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
     found = document("knobs", "--host", host.id)

@@ -95,9 +95,9 @@ CASES = {
     "F8": (with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2), {SWAPPINESS: "100"}),
     "F9": (
         with_heat(HEALTHY, bound=MemoryBound("bandwidth", "good", "DRAM runs at 95%")),
-        {f"{INTERLEAVE}/node0": "4", f"{INTERLEAVE}/node1": "1"},
+        {f"{INTERLEAVE}/node0": "4"},
     ),
-    "F10": (with_knobs(HEALTHY, zone="1"), {ZONE_RECLAIM: "0"}),
+    "F10": (with_flows(with_knobs(HEALTHY, zone="1"), local_reclaim_failed_per_s=20), {ZONE_RECLAIM: "0"}),
     "F11": (with_flows(HEALTHY, swap_used_ratio=0.7), {}),
 }
 
@@ -142,9 +142,14 @@ def test_few_candidates_raise_the_threshold_and_an_unbound_limit_says_nothing() 
     assert advise(with_knobs(BOUND, limit="65536")).advice == ()
 
 
-def test_two_sockets_take_both_bits_and_lag_scans_faster() -> None:
-    two = with_knobs(replace(HEALTHY, host=replace(HOST, sockets=2)), mode="1")
-    assert advise(two).advice[0].changes[0].proposed == "3"
+@pytest.mark.parametrize(("mode", "proposed"), [("0", "2"), ("1", "3")])
+def test_classic_balancing_stays_as_it_is_on_one_node_and_on_two(mode: str, proposed: str) -> None:
+    for sockets in (1, 2):
+        host = with_knobs(replace(HEALTHY, host=replace(HOST, sockets=sockets)), mode=mode)
+        assert advise(host).advice[0].changes[0].proposed == proposed
+
+
+def test_a_new_hot_set_that_comes_late_scans_faster() -> None:
     late = advise(with_flows(HEALTHY, promotion_lag_seconds=600)).advice[0]
     assert [(change.path, change.proposed) for change in late.changes] == [
         (SCAN_SIZE, "512"),
@@ -160,7 +165,7 @@ def test_files_hold_each_change_in_its_place() -> None:
     assert files.systemd is not None
     assert f"echo 2000 > {SCAN_PERIOD_MIN}" in files.systemd
     assert files.commands.count("echo") == 4
-    assert files.ansible.count("- name:") == 4
+    assert files.ansible.count("- name: Set ") == 4
     assert render_files([]).sysctl is None
 
 
@@ -197,13 +202,25 @@ def test_without_heat_counters_decide_and_what_lacks_is_named() -> None:
     assert advise(little).nothing_to_do is None
 
 
-def test_promotion_goes_before_the_demotion_that_makes_its_room() -> None:
+def test_promotion_and_the_demotion_that_makes_its_room_are_one_change_with_demotion_first() -> None:
     both = with_flows(with_knobs(NO_HEAT, mode="1", demotion="false"), slow_ratio=0.5, slow_anon_ratio=0.5)
-    given = advise(replace(both, verdict="spill"))
-    assert [advice.rule for advice in given.advice] == ["F1"]
-    assert [(advice.rule, advice.changes[0].proposed) for advice, _ in given.waiting] == [("F2", "1")]
     swapping = replace(with_flows(both, swapped_out_pages_per_s=9), verdict="swap_pressure")
-    assert rules_of(swapping) == ["F2"]
+    for facts, rule in ((replace(both, verdict="spill"), "F1"), (swapping, "F2")):
+        given = advise(facts)
+        assert given.waiting == ()
+        (piece,) = given.advice
+        assert (piece.rule, piece.rules) == (rule, ("F2", "F1"))
+        assert [(change.path, change.proposed) for change in piece.changes] == [(DEMOTION, "1"), (NUMA_BALANCING, "3")]
+        back = render_files([piece]).rollback_commands.splitlines()
+        assert back == [f"echo 1 > {NUMA_BALANCING}", f"echo false > {DEMOTION}"]
+        assert "no harm" not in f"{piece.note} {piece.risk}"
+
+
+def test_half_a_change_is_not_given_where_the_other_half_cannot_be_read() -> None:
+    locked = replace(HOST, knobs={**KNOBS, NUMA_BALANCING: "0", DEMOTION: None})
+    given = advise(replace(HEALTHY, host=locked))
+    assert given.advice == ()
+    assert ("F1", (f"the value of {DEMOTION}",)) in [(one.rule, one.missing) for one in given.unknown]
 
 
 def test_refused_promotions_want_demotion_first_and_headroom_then() -> None:
@@ -230,10 +247,45 @@ def test_a_limit_is_raised_only_where_it_holds_back_few_hot_pages(hot: float | N
 def test_a_lowered_limit_binds() -> None:
     vain = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=2560)
     assert advise(vain).advice[0].changes[0].proposed == "5"
-    slow = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=10)
+    slow = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=300)
     assert advise(slow).advice[0].changes[0].proposed == "1"
     fast = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=256_000)
     assert advise(fast).advice[0].changes[0].proposed == "20"
+
+
+def test_a_limit_holds_for_each_dram_node_and_none_is_set_that_does_not_bind() -> None:
+    vain = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=1400)
+
+    def limit(nodes: int) -> Advice:
+        host = replace(HOST, sockets=nodes, top_nodes=tuple(range(nodes)), slow_nodes=(9,), slow_write_gb_per_s=None)
+        return advise(replace(vain, host=host)).advice[0]
+
+    assert [change.proposed for change in limit(1).changes] == ["2"]
+    two = limit(2)
+    assert [change.proposed for change in two.changes] == ["1"]
+    assert two.effect_size is not None
+    assert two.effect_size.hi == 2 * (1 << 20)
+    assert "each destination node" in two.risk
+    eight = limit(8)
+    assert eight.changes == ()
+    assert eight.effect_size is None
+    assert "8 take promotions" in (eight.note or "")
+
+
+def test_the_threshold_is_held_against_what_the_limit_lets_pass_on_all_nodes() -> None:
+    over = with_flows(BOUND, candidate_pages_per_s=2 * 500 * 256)
+    assert advise(over).advice[0].changes[0].proposed == "500"
+    eight = replace(over, host=replace(over.host, promotion_nodes=8))
+    assert advise(eight).advice[0].changes[0].proposed == "2000"
+
+
+def test_a_raised_limit_comes_with_the_room_that_it_needs() -> None:
+    flows = replace(NO_HEAT.flows, hot_share_of_slow=0.2, candidate_pages_per_s=500, promoted_pages_per_s=9)
+    bound = with_knobs(replace(NO_HEAT, flows=flows, verdict="limiter_bound"), limit="2")
+    late = with_flows(bound, allocation_stalls_per_s=4, direct_demoted_ratio=0.4, spilled_pages_per_s=9)
+    (piece,) = advise(late).advice
+    assert (piece.rule, piece.rules) == ("F4", ("F3", "F4"))
+    assert [change.path for change in piece.changes] == [WATERMARK_SCALE, RATE_LIMIT]
 
 
 def test_headroom_is_not_made_by_swapping() -> None:
@@ -299,7 +351,8 @@ def test_heat_without_gain_leaves_all_but_harm() -> None:
     assert given.advice == ()
     assert given.nothing_to_do is not None
     assert [found.value for found in given.nothing_to_do.evidence] == [pytest.approx(0.01)]
-    assert rules_of(with_knobs(close, zone="1")) == ["F10"]
+    assert rules_of(with_knobs(close, limit="0")) == []
+    assert rules_of(with_flows(close, ping_pong="crit", promoted_pages_per_s=2560)) == ["F4"]
     kept = with_heat(HEALTHY, loss_upper=0.008, loss_target=0.01, cold_anon_share=0.6, cold_file_share=0.2)
     assert advise(kept).nothing_to_do is not None
 
@@ -318,7 +371,30 @@ def test_a_limit_of_nothing_forbids_what_is_switched_on() -> None:
     assert rules_of(replace(locked, verdict="fits")) == []
 
 
-def test_swappiness_of_nothing_keeps_anon_in_a_full_dram() -> None:
-    kept = replace(HOST, knobs={**KNOBS, SWAPPINESS: "0"})
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_swappiness_of_next_to_nothing_keeps_anon_in_a_full_dram(value: str) -> None:
+    kept = replace(HOST, knobs={**KNOBS, SWAPPINESS: value})
     assert advise(replace(NO_HEAT, host=kept)).advice[0].changes[0].proposed == "60"
     assert rules_of(replace(NO_HEAT, host=replace(kept, dram_free_bytes=200 * GIB))) == []
+    off = with_knobs(replace(NO_HEAT, host=kept), demotion="false")
+    (piece,) = advise(with_flows(off, swapped_out_pages_per_s=50)).advice
+    assert (piece.rule, f"vm.swappiness {value}" in (piece.note or "")) == ("F2", True)
+
+
+def test_swappiness_is_not_raised_where_what_it_takes_can_only_go_to_swap() -> None:
+    colder = with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2)
+    full = replace(colder, host=replace(HOST, slow_free_bytes=GIB))
+    assert "F8" not in rules_of(full)
+    blind = replace(colder, host=replace(HOST, slow_free_bytes=None))
+    assert "F8" not in rules_of(blind)
+    assert "F8" in {rule.rule for rule in advise(blind).unknown}
+
+
+def test_local_reclaim_is_left_alone_without_a_sign_of_harm_and_comes_last() -> None:
+    kept = replace(with_knobs(NO_HEAT, zone="7"), verdict="healthy")
+    assert rules_of(kept) == []
+    assert advise(kept).nothing_to_do is not None
+    stalled = with_flows(kept, allocation_stalls_per_s=2.0, direct_demoted_ratio=0.5)
+    assert rules_of(stalled) == ["F3", "F10"]
+    dropping = with_flows(with_knobs(kept, demotion="false"), refaulted_file_pages_per_s=9)
+    assert rules_of(dropping) == ["F2", "F10"]

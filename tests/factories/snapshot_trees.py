@@ -70,6 +70,13 @@ class Tree:
                 path.write_text(text)
         return self
 
+    def put(self, file: str, text: str) -> Tree:
+        """Adds one file to each snapshot."""
+        for snapshot in self.snapshots:
+            (snapshot / file).parent.mkdir(parents=True, exist_ok=True)
+            (snapshot / file).write_text(f"{text}\n")
+        return self
+
     def knob(self, file: str, value: str) -> Tree:
         """Sets a setting throughout."""
         return self.edit(file, lambda _, __: f"{value}\n")

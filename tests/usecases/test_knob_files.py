@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tierscope.domain.knobs import Advice, Change, Files, render_files
+from tierscope.domain.knobs import Advice, Change, Files, render_files, rollback_of
 from tierscope.domain.knobs.facts import DEMOTION, HOT_THRESHOLD, INTERLEAVE, RATE_LIMIT, SCAN_SIZE, WATERMARK_SCALE
 
 CHANGES = (
@@ -70,18 +70,55 @@ def test_systemd_tmpfiles_writes_the_values(tmp_path: Path) -> None:
         assert (tmp_path / change.path.lstrip("/")).read_text().startswith(change.proposed)
 
 
-def test_ansible_reads_the_tasks() -> None:
-    tasks = yaml.safe_load(made().ansible)
-    assert [task["name"] for task in tasks] == [
+def test_ansible_sets_the_values_in_their_order_and_keeps_all_of_them_over_a_reboot() -> None:
+    files = made()
+    tasks = yaml.safe_load(files.ansible)
+    assert [task["name"] for task in tasks[: len(CHANGES)]] == [
         "Set vm.watermark_scale_factor",
         "Set kernel.numa_balancing_promote_rate_limit_MBps",
         *(f"Set {change.path}" for change in CHANGES[2:]),
     ]
+    kept = dict(files.destinations)
     assert tasks[0]["ansible.posix.sysctl"] == {
         "name": "vm.watermark_scale_factor",
         "value": "79",
         "sysctl_set": True,
+        "sysctl_file": kept["sysctl"],
     }
+    copies = {
+        task["ansible.builtin.copy"]["dest"]: task["ansible.builtin.copy"]["content"]
+        for task in tasks
+        if "ansible.builtin.copy" in task
+    }
+    assert copies == {
+        kept["tmpfiles"]: files.tmpfiles,
+        kept["udev"]: files.udev,
+        kept["systemd"]: files.systemd,
+    }
+    assert tasks[-1]["ansible.builtin.systemd"]["enabled"] is True
+
+
+def test_a_drop_in_sorts_behind_the_one_that_systems_and_installers_write() -> None:
+    assert all(
+        Path(path).name > "99-sysctl.conf" for form, path in made().destinations if form in ("sysctl", "tmpfiles")
+    )
+
+
+WEIGHTS = (
+    Change(f"{INTERLEAVE}/auto", "true", "false"),
+    Change(f"{INTERLEAVE}/node0", "5", "4"),
+    Change(f"{INTERLEAVE}/node1", "2", "1"),
+)
+
+
+def test_weights_of_the_kernel_come_back_last_and_are_not_switched_off_at_boot() -> None:
+    files = render_files([Advice("F9", "t", WEIGHTS, (), "e", "r", "v")])
+    assert files.rollback_commands.splitlines()[-1] == f"echo true > {INTERLEAVE}/auto"
+    assert files.commands.splitlines()[0] == f"echo false > {INTERLEAVE}/auto"
+    assert "auto" not in text_of(files.tmpfiles)
+    assert 'SUBSYSTEM=="memory"' in text_of(files.udev)
+    back = render_files([rollback_of(Advice("F9", "t", WEIGHTS, (), "e", "r", "v"))])
+    assert text_of(back.tmpfiles).splitlines()[-1] == f"w {INTERLEAVE}/auto - - - - true"
 
 
 def test_commands_set_the_values_and_take_them_back(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def asleep(tree: Tree) -> Tree:
 
 SEEDS = {
     "classic balancing does not promote by tier": Seed(
-        "02-default-spill", lambda tree: tree.knob(BALANCING, "1"), "F1", {BALANCING: "2"}
+        "02-default-spill", lambda tree: tree.knob(BALANCING, "1"), "F1", {DEMOTION: "1", BALANCING: "3"}
     ),
     "demotion without promotion": Seed(
         "03-tiering-steady",
@@ -172,8 +172,12 @@ SEEDS = {
         "F8",
         {SWAPPINESS: "100"},
     ),
-    "local reclaim where all fits": Seed("01-baseline-fits", lambda tree: tree.knob(ZONE, "1"), "F10", {ZONE: "0"}),
-    "local reclaim on a healthy host": Seed("03-tiering-steady", lambda tree: tree.knob(ZONE, "3"), "F10", {ZONE: "0"}),
+    "anon memory that is hardly ever demoted": Seed(
+        "03-tiering-steady", lambda tree: tree.knob(SWAPPINESS, "1"), "F8", {SWAPPINESS: "60"}
+    ),
+    "local reclaim in vain": Seed(
+        "03-tiering-steady", lambda tree: tree.knob(ZONE, "3").flow(40, "zone_reclaim_failed"), "F10", {ZONE: "0"}
+    ),
     "swap more than half full": Seed("08-swap", lambda tree: tree.swap_used(0.6, "/dev/vdb"), "F11"),
 }
 
@@ -188,6 +192,49 @@ def test_a_host_with_one_thing_wrong_gets_exactly_the_rule_that_fits(
     piece = found.settings.advice[0]
     assert proposed(piece) == {**seed.settings}
     assert [change.rollback for change in piece.changes] == [change.current for change in piece.changes]
+
+
+SILENT = {
+    "local reclaim where all fits": ("01-baseline-fits", lambda tree: tree.knob(ZONE, "1")),
+    "local reclaim on a healthy host that demotes": ("03-tiering-steady", lambda tree: tree.knob(ZONE, "7")),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_shows_no_harm_is_left_alone(name: str, originals: Callable[[str], Path], tmp_path: Path) -> None:
+    recording, change = SILENT[name]
+    found = advise(change(Tree(originals(recording), tmp_path / "host")).path).settings
+    assert found.advice == ()
+    assert found.nothing_to_do is not None
+
+
+def test_both_halves_of_tiering_are_one_card_with_one_rollback() -> None:
+    found = advise(RECORDINGS / "02-default-spill.tar.zst").settings
+    (piece,) = found.advice
+    assert found.waiting == ()
+    assert list(proposed(piece)) == [DEMOTION, BALANCING]
+    assert piece.files.rollback_commands.splitlines() == [f"echo 0 > /{BALANCING}", f"echo false > /{DEMOTION}"]
+
+
+def schemes(tree: Tree) -> Tree:
+    """Two schemes of DAMON: hot pages to node 0, cold ones to node 1."""
+    admin = "sys/kernel/mm/damon/admin/kdamonds"
+    tree.put(f"{admin}/nr_kdamonds", "2")
+    for number, (action, node) in enumerate((("migrate_hot", 0), ("migrate_cold", 1))):
+        kdamond = f"{admin}/{number}"
+        tree.put(f"{kdamond}/state", "on").put(f"{kdamond}/pid", f"{700 + number}").put(f"{kdamond}/refresh_ms", "1000")
+        tree.put(f"{kdamond}/contexts/nr_contexts", "1").put(f"{kdamond}/contexts/0/operations", "paddr")
+        scheme = f"{kdamond}/contexts/0/schemes/0"
+        tree.put(f"{kdamond}/contexts/0/schemes/nr_schemes", "1").put(f"{scheme}/action", action)
+        tree.put(f"{scheme}/target_nid", f"{node}").put(f"{scheme}/stats/sz_applied", "4096")
+    return tree
+
+
+def test_a_host_that_damon_tiers_gets_no_second_mover(originals: Callable[[str], Path], tmp_path: Path) -> None:
+    tree = schemes(Tree(originals("02-default-spill"), tmp_path / "host"))
+    found = advise(tree.path).settings
+    assert found.advice == ()
+    assert [one.rule for one in found.withheld] == ["F1"]
 
 
 ALIKE = {

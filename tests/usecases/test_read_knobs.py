@@ -97,14 +97,12 @@ def test_a_stored_recording_gets_the_advice_of_the_recording(database: Database)
     assert view.verdict == "futile_ping_pong"
     first = view.first_advice
     assert first is not None
-    assert first.rule == "F4"
-    assert first.files.sysctl == f"kernel.numa_balancing_promote_rate_limit_MBps = {first.changes[0].proposed}\n"
-    assert first.files.rollback_commands == f"echo 65536 > {RATE_LIMIT}\n"
+    # A snapshot a minute, where there was one every few seconds: moves are too slow for the smallest limit.
+    assert (first.rule, first.changes, first.files.sysctl) == ("F4", (), None)
+    assert "a limit of 1" in (first.note or "")
     figures = [row.figure for row in first.evidence if row.figure is not None]
     assert figures
     assert {(figure.window, figure.n_hosts) for figure in figures} == {(view.window, 1)}
-    assert first.effect_figure is not None
-    assert first.effect_figure.interval is not None
     assert view.leading.hot_outside_dram_bytes.status == "not_collected"
     assert {row.what: row.bytes for row in view.subtracted} == {
         "hugetlb": None,

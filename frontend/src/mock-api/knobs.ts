@@ -24,8 +24,15 @@ function advice(rule: string, title: string, path: string, current: string, prop
       ansible: `- name: ${title}\n  ansible.builtin.shell: echo ${proposed} > ${path}\n`,
       commands: `echo ${proposed} > ${path}\n`,
       rollback_commands: `echo ${current} > ${path}\n`,
+      udev: null,
+      check_commands: `grep -H . ${path}\n`,
+      destinations: path.startsWith('/proc/sys')
+        ? [{ form: 'sysctl', path: `/etc/sysctl.d/99-z-tierscope-${rule.toLowerCase()}.conf` }]
+        : [{ form: 'tmpfiles', path: `/etc/tmpfiles.d/99-z-tierscope-${rule.toLowerCase()}.conf` }],
     },
     advice_id: 'a-1',
+    rules: [rule],
+    sources: ['Documentation/ABI/testing/sysfs-kernel-mm-numa'],
   }
 }
 
@@ -59,5 +66,7 @@ export function knobAdvice(hostId: string): HostKnobAdvice {
       { path: '/sys/kernel/mm/lru_gen/enabled', current: null, group_norm: null, group_hosts: 12, differs: null },
     ],
     notes: [],
+    withheld: [{ rule: 'F1', why: 'DAMON moves hot pages up here (migrate_hot).' }],
+    notices: [],
   }
 }

@@ -218,6 +218,7 @@ describe('the host page', () => {
     expect(await screen.findByLabelText('Commands of F2')).toBeTruthy()
     expect(screen.getByTestId('advice-F8').textContent).toContain('waiting:')
     expect(screen.getByTestId('knob-unknown').textContent).toContain('F7')
+    expect(screen.getByTestId('knob-unknown').textContent).toContain('DAMON moves hot pages up')
     expect(screen.getByTestId('knob-states').textContent).toContain('differs')
   })
 

@@ -1655,12 +1655,14 @@ class HostKnobAdvice(TypedDict):
     leading: KnobLeadingFigures
     notes: list[str]
     nothing_to_do: KnobAdvice | None
+    notices: list[KnobAdvice]
     origin: Literal["live", "import", "simulated"]
     subtracted: list[SubtractedMemory]
     unknown: list[UnknownRule]
     verdict: str
     waiting: list[WaitingAdvice]
     window: Window
+    withheld: list[WithheldRule]
 
 
 class HostLabel(TypedDict):
@@ -2042,6 +2044,8 @@ class KnobAdvice(TypedDict):
     note: str | None
     risk: str
     rule: str
+    rules: list[str]
+    sources: list[str]
     title: str
     verify: str
 
@@ -2053,6 +2057,13 @@ class KnobChange(TypedDict):
     path: str
     proposed: str
     rollback: str
+
+
+class KnobDestination(TypedDict):
+    """Where a file goes: `form` is `sysctl`, `tmpfiles`, `udev` or `systemd`."""
+
+    form: str
+    path: str
 
 
 class KnobEvidence(TypedDict):
@@ -2068,11 +2079,14 @@ class KnobFiles(TypedDict):
     """The changes as files, built from known settings and checked values alone; null where a form does not apply."""
 
     ansible: str
+    check_commands: str
     commands: str
+    destinations: list[KnobDestination]
     rollback_commands: str
     sysctl: str | None
     systemd: str | None
     tmpfiles: str | None
+    udev: str | None
 
 
 class KnobInfo(TypedDict):
@@ -5306,6 +5320,13 @@ class WindowHeat(TypedDict):
 
     active_ratio: Figure
     intervals: int
+
+
+class WithheldRule(TypedDict):
+    """A rule whose conditions hold and that is not given, and what forbids it here."""
+
+    rule: str
+    why: str
 
 
 class Workload(TypedDict):

@@ -27,6 +27,8 @@ def advice_document(given: GivenView) -> dict[str, Any]:
         "waiting": [_plain(piece) for piece in given.waiting],
         "nothing_to_do": _plain(given.nothing_to_do),
         "unknown": [_plain(piece) for piece in given.unknown],
+        "withheld": [_plain(piece) for piece in given.withheld],
+        "notices": [_plain(piece) for piece in given.notices],
     }
 
 
@@ -65,7 +67,7 @@ def host_document(found: HostKnobAdvice) -> dict[str, Any]:
 
 def given_of(found: HostKnobAdvice) -> GivenView:
     """What the rules found on a host."""
-    return GivenView(found.advice, found.waiting, found.nothing_to_do, found.unknown)
+    return GivenView(found.advice, found.waiting, found.nothing_to_do, found.unknown, found.withheld, found.notices)
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
@@ -108,6 +110,9 @@ def describe_advice(given: GivenView) -> list[str]:
         lines += _found(given.nothing_to_do)
     if not lines:
         lines = ["No rule fires."]
+    for notice in given.notices:
+        lines += [f"Note, {notice.rule}: {notice.title}", *_piece(notice)]
+    lines += [f"Not given, {row.rule}: {row.why}" for row in given.withheld]
     return [*lines, *_unknown(given.unknown)]
 
 
@@ -116,6 +121,7 @@ def _piece(piece: KnobAdvice) -> list[str]:
     lines += _found(piece)
     lines.append(f"   effect: {piece.effect}" + ("" if piece.effect_figure is None else f" {_effect(piece)}"))
     lines.append(f"   risk: {piece.risk}")
+    lines += [f"   keep: {row.path}" for row in piece.files.destinations]
     lines += [f"   roll back: {line}" for line in piece.files.rollback_commands.splitlines()]
     lines.append(f"   verify: {piece.verify}")
     return lines if piece.note is None else [*lines, f"   note: {piece.note}"]

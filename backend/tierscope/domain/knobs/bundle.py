@@ -14,7 +14,18 @@ from typing import Any
 import yaml
 
 from tierscope.domain.knobs.facts import DEMOTION, is_same_value
-from tierscope.domain.knobs.files import DEBUG_ROOT, SYSCTL_ROOT, render_files, rollback_of, sysctl_name
+from tierscope.domain.knobs.files import (
+    DEBUG_ROOT,
+    LATE_MEMORY,
+    SYSCTL_ROOT,
+    destination,
+    is_of_node,
+    order_of,
+    render_files,
+    rollback_of,
+    set_tasks,
+    sysctl_name,
+)
 from tierscope.domain.knobs.shapes import Advice, Change
 
 NOTHING_BY_ITSELF = "Tierscope changes nothing on hosts: you apply this file yourself, or your automation does."
@@ -23,6 +34,8 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _TAKEN = frozenset({"all", "ungrouped", "localhost"})
 """Names with a meaning of their own in Ansible."""
 _LINE = 110
+_LATE = "late/99-z-tierscope.rules"
+"""The rule of udev for settings of nodes whose memory comes online late; it is the same for all hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +77,12 @@ class _Form:
     """Where a drop-in goes on a host, and what puts it in force."""
 
     folder: str
-    name: str
+    destination: str
     text: str
 
     @property
-    def destination(self) -> str:
-        root = "/etc/systemd/system" if self.folder == "systemd" else f"/etc/{self.folder}"
-        return f"{root}/{self.name}"
+    def name(self) -> str:
+        return self.destination.rpartition("/")[2]
 
     @property
     def activate(self) -> str:
@@ -100,6 +112,7 @@ def render_bundle(planned: Sequence[PlannedChange], made_at: datetime) -> tuple[
     Raises:
         ValueError: a path or value is not one that rules propose, or cannot be written back.
     """
+    planned = sorted(planned, key=lambda change: order_of(change.path))
     names = _inventory_names(planned)
     inventory = {"all": {"children": {_group(change): _hosts_of(change, names) for change in planned}}}
     apply_plays = [_apply_play(change) for change in planned]
@@ -130,8 +143,9 @@ def render_bundle(planned: Sequence[PlannedChange], made_at: datetime) -> tuple[
         for name, body in documents.items()
     ]
     drop_ins = [file for change in planned for file in _drop_ins(change, names, made_at)]
+    late = [_late(made_at)] if any(is_of_node(change.path) for change in planned) else []
     readme = BundleFile("README.txt", _readme(planned, made_at))
-    return (readme, *ansible, *drop_ins)
+    return (readme, *ansible, *drop_ins, *late)
 
 
 def _slug(text: str) -> str:
@@ -173,14 +187,15 @@ def _hosts_of(change: PlannedChange, names: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _form(path: str, advice: Advice) -> _Form:
+def _form(path: str, advice: Advice) -> _Form | None:
+    """The drop-in that keeps a change over reboots; None where none is needed."""
     files, name = render_files([advice]), _slug(path)
-    if files.sysctl is not None:
-        return _Form("sysctl.d", f"90-tierscope-{name}.conf", files.sysctl)
-    if files.tmpfiles is not None:
-        return _Form("tmpfiles.d", f"90-tierscope-{name}.conf", files.tmpfiles)
-    assert files.systemd is not None  # a change has one of three roots
-    return _Form("systemd", f"tierscope-{name}.service", files.systemd)
+    texts = (("sysctl", files.sysctl), ("tmpfiles", files.tmpfiles), ("systemd", files.systemd))
+    for form, text in texts:
+        if text is not None:
+            folder = form if form == "systemd" else f"{form}.d"
+            return _Form(folder, destination(form, name), text)
+    return None
 
 
 def _apply_folder(change: PlannedChange) -> str:
@@ -203,17 +218,21 @@ def _rollback_play(change: PlannedChange, value: str) -> dict[str, Any]:
 
 def _play(group: str, path: str, value: str, advice: Advice, folder: str) -> dict[str, Any]:
     """Set the value now, keep it over reboots, and read it back."""
-    form = _form(path, advice)
-    tasks: list[dict[str, Any]] = yaml.safe_load(render_files([advice]).ansible)
-    for task in tasks:
-        if "ansible.posix.sysctl" in task:
-            task["ansible.posix.sysctl"]["sysctl_file"] = form.destination
-    if form.folder != "sysctl.d":
+    form, back = _form(path, advice), folder.startswith("rollback/")
+    tasks: list[dict[str, Any]] = yaml.safe_load(set_tasks(advice.changes, None if form is None else form.destination))
+    if back and is_of_node(path):
+        # The kernel computes the weights by itself again at boot, where it did before; a file would stop it.
+        kept = {"path": destination("tmpfiles", _slug(path)), "state": "absent"}
+        tasks.append({"name": f"Keep {path} no more", "ansible.builtin.file": kept})
+    elif form is not None and form.folder != "sysctl.d":
         copied = {"src": f"{folder}/{form.folder}/{form.name}", "dest": form.destination, "mode": "0644"}
         tasks.append({"name": f"Keep {path} over reboots", "ansible.builtin.copy": copied})
-    if form.folder == "systemd":
+    if form is not None and form.folder == "systemd":
         unit = {"name": form.name, "enabled": True, "daemon_reload": True}
         tasks.append({"name": f"Enable {form.name}", "ansible.builtin.systemd": unit, "when": "not ansible_check_mode"})
+    if form is not None and is_of_node(path) and not back:
+        late = {"src": _LATE, "dest": destination("udev", ""), "mode": "0644"}
+        tasks.append({"name": f"Set {path} when memory comes online late", "ansible.builtin.copy": late})
     shown = sorted(word for word in {value, "true", "false"} if is_same_value(word, value))
     tasks.append(
         {
@@ -232,6 +251,8 @@ def _play(group: str, path: str, value: str, advice: Advice, folder: str) -> dic
 def _drop_ins(change: PlannedChange, names: Mapping[str, str], made_at: datetime) -> Iterator[BundleFile]:
     setting = sysctl_name(change.path)
     first = _form(change.path, _advice(change, _values(change)[0]))
+    if first is None:
+        return
     twins = f"rollback/{change.id}/from-VALUE/{first.folder}/{first.name}"
     yield _drop_in(
         _apply_folder(change),
@@ -250,6 +271,7 @@ def _drop_ins(change: PlannedChange, names: Mapping[str, str], made_at: datetime
     for value in _values(change):
         hosts = [host for host in change.hosts if host.current == value]
         form = _form(change.path, rollback_of(_advice(change, value)))
+        assert form is not None  # its twin has one
         yield _drop_in(
             _rollback_folder(change, value),
             form,
@@ -266,6 +288,17 @@ def _drop_ins(change: PlannedChange, names: Mapping[str, str], made_at: datetime
 
 def _drop_in(folder: str, form: _Form, head: Sequence[str], made_at: datetime) -> BundleFile:
     return BundleFile(f"{folder}/{form.folder}/{form.name}", _comment(_head(made_at, head)) + form.text)
+
+
+def _late(made_at: datetime) -> BundleFile:
+    place = destination("udev", "")
+    lines = [
+        "What: writes settings of nodes again when memory comes online, which may be after tmpfiles.d was read.",
+        f"Install: copy to {place}, then: udevadm control --reload",
+        "Verify: the settings of nodes hold after a reboot, once all memory is online.",
+        f"Roll back: delete {place}",
+    ]
+    return BundleFile(_LATE, _comment(_head(made_at, lines)) + LATE_MEMORY)
 
 
 def _head(made_at: datetime, lines: Sequence[str]) -> list[str]:
@@ -292,9 +325,10 @@ def _readme(planned: Sequence[PlannedChange], made_at: datetime) -> str:
         "Roll back:",
         "  ansible-playbook -i inventory.yml rollback.yml",
         "Or copy the twin under rollback/ over each drop-in; folders are named after the value that hosts had.",
-        "Once rolled back, the files 90-tierscope-* and tierscope-*.service can be deleted.",
+        "Once rolled back, delete the files 99-z-tierscope* and tierscope-*.service.",
         "",
-        "Try one change at a time, on canary hosts first, with control hosts beside them.",
+        "Changes stand in the order in which they are applied, and are taken back in the reverse order.",
+        "Try one change set at a time, on canary hosts first, with control hosts beside them.",
     ]
     if several:
         lines.append(

@@ -24,9 +24,22 @@ SCAN_SIZE = f"{SCHED}/scan_size_mb"
 SWAPPINESS = "/proc/sys/vm/swappiness"
 ZONE_RECLAIM = "/proc/sys/vm/zone_reclaim_mode"
 INTERLEAVE = "/sys/kernel/mm/mempolicy/weighted_interleave"
+INTERLEAVE_AUTO = (f"{INTERLEAVE}/auto", f"{INTERLEAVE}/__auto_type")
+"""The switch under its name, and under that of kernel builds in which a macro swallowed it."""
+LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
+MIN_TTL = "/sys/kernel/mm/lru_gen/min_ttl_ms"
+ZSWAP = "/sys/module/zswap/parameters/enabled"
+DAMON_MTIER = "/sys/module/damon_sample_mtier/parameters/enabled"
+MEMMAP_ON_MEMORY = "/sys/module/memory_hotplug/parameters/memmap_on_memory"
 
 TIERING_BIT = 2
 """The bit of kernel.numa_balancing that promotes from slower tiers."""
+CLASSIC_BIT = 1
+"""The bit that moves pages and tasks together, between nodes of one tier too."""
+SWAP_FULL = 0.95
+"""Use from which swap takes hardly anything more."""
+NOT_FASTER = frozenset({"dram", "cxl", "pmem", "unknown", ""})
+"""Classes of memory that a tier below DRAM may have without being faster than it."""
 FREE_SLOW_MIN = 0.10
 """A slower tier with more than this share free has room."""
 FREE_DRAM_FULL = 0.05
@@ -64,17 +77,25 @@ class SwapDrive:
         return self.zoned in ("host-aware", "host-managed")
 
     @property
+    def is_zram(self) -> bool:
+        """Whether it is compressed memory: by its kind, or by its name where the kernel calls it a partition."""
+        return self.kind == "zram" or self.name.removeprefix("/dev/").startswith("zram")
+
+    @property
     def is_block_flash(self) -> bool:
         """Whether it is known to be a solid-state drive with a translation layer of its own."""
-        return self.kind != "zram" and not self.is_zoned and self.rotational is False
+        return not self.is_zram and not self.is_zoned and self.rotational is False
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host as it stands. `knobs` holds the values of settings that exist; None for one that cannot be read.
 
-    Without `bandwidth_measured` the bandwidth of the slow tier is what firmware states. Counts of pages are in pages of
-    `page_bytes`, None where the host does not say.
+    `sockets`: nodes of the top tier with processors. Without `bandwidth_measured` the bandwidth of the slow tier is
+    what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
+    `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
+    whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, in words.
+    `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
     """
 
     knobs: Mapping[str, str | None]
@@ -96,6 +117,14 @@ class Host:
     bandwidth_measured: bool = True
     swap_drives: tuple[SwapDrive, ...] = ()
     page_bytes: int | None = None
+    kernel_release: str = ""
+    slow_classes: tuple[str, ...] = ()
+    promotion_nodes: int | None = None
+    damon_promotes: bool = False
+    damon_demotes: bool = False
+    barring: str | None = None
+    processes_seen: bool = False
+    agent_told: bool = False
 
     def number(self, path: str) -> int | None:
         """The value of a setting; None where it does not exist, cannot be read, or is no whole number."""
@@ -106,6 +135,22 @@ class Host:
         """Whether a switch is on; None where it does not exist, cannot be read, or says neither."""
         value = (self.knobs.get(path) or "").strip()
         return True if value in _ON else False if value in _OFF else None
+
+    @property
+    def limited_nodes(self) -> int:
+        """Nodes each of which has the promotion limit for itself (kernel/sched/fair.c numa_promotion_rate_limit)."""
+        return self.promotion_nodes or max(self.sockets, len(self.top_nodes), 1)
+
+    @property
+    def promotes(self) -> bool | None:
+        """Whether the kernel moves hot pages up: by NUMA balancing or DAMON. None where the setting is not known."""
+        mode = self.number(NUMA_BALANCING)
+        return True if self.damon_promotes else None if mode is None else bool(mode & TIERING_BIT)
+
+    @property
+    def demotes(self) -> bool | None:
+        """Whether the kernel moves cold pages down: in reclaim or by DAMON. None where the setting is not known."""
+        return True if self.damon_demotes else self.is_on(DEMOTION)
 
     def unreadable(self, *paths: str) -> tuple[str, ...]:
         """Those settings that exist and could not be read, in words."""
@@ -141,7 +186,9 @@ class Flows:
     """Rates over the steady part of the window; pages a second unless the name says otherwise.
 
     `hot_share_of_slow` is promotion candidates per hint fault: how much of what is touched on the slower tier is hot.
-    `slow_ratio` and `slow_anon_ratio` are shares of resident and of anon memory that lie on slower tiers.
+    `slow_ratio` and `slow_anon_ratio` are shares of resident and of anon memory that lie on slower tiers,
+    `slow_shared_ratio` is the share of shared memory in what lies there. `local_reclaim_failed_per_s`: reclaim of the
+    own node, with vm.zone_reclaim_mode, that freed too little.
     """
 
     promoted_pages_per_s: float | None = None
@@ -168,6 +215,8 @@ class Flows:
     hot_share_of_slow: float | None = None
     slow_ratio: float | None = None
     slow_anon_ratio: float | None = None
+    slow_shared_ratio: float | None = None
+    local_reclaim_failed_per_s: float | None = None
     file_ratio_of_dram: float | None = None
     seconds: float | None = None
 

@@ -2,13 +2,14 @@
 
 Built from known paths and checked values alone: no text that came from a host reaches a file. A setting under
 /proc/sys becomes a sysctl, one under /sys/kernel/mm a tmpfiles line, and one in debugfs a systemd unit, because debugfs
-is not there when tmpfiles runs.
+is not there when tmpfiles runs. Settings of single nodes are written again by udev when memory comes online.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tierscope.domain._generated.advice import CHARTERS, KEEP_SYSCTL, KEEP_SYSTEMD, KEEP_TMPFILES, KEEP_UDEV
 from tierscope.domain.knobs import facts
 from tierscope.domain.knobs.shapes import Advice, Change
 
@@ -25,16 +26,28 @@ KNOWN = (
     re.escape(facts.SWAPPINESS),
     re.escape(facts.ZONE_RECLAIM),
     re.escape(facts.INTERLEAVE) + r"/node[0-9]{1,4}",
+    *(re.escape(path) for path in facts.INTERLEAVE_AUTO),
 )
 PATH = re.compile("|".join(f"(?:{known})" for known in KNOWN))
 VALUE = re.compile(r"[0-9]{1,10}|true|false|on|off|[YNyn]")
 SYSCTL_ROOT = "/proc/sys/"
 DEBUG_ROOT = "/sys/kernel/debug/"
+LATE_MEMORY = (
+    "# Memory of a node may come online after tmpfiles.d was written: its settings are written then.\n"
+    'ACTION=="online", SUBSYSTEM=="memory", '
+    'RUN+="/usr/bin/systemd-tmpfiles --create --prefix=/sys/kernel/mm/mempolicy"\n'
+)
+"""A memory block tells udev that it is online once the kernel has made the files of its node."""
+_SYSCTL_PLACES = "/etc/sysctl.conf /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d"
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Text of each form; None where a form does not apply. `rollback_commands` write back what was read."""
+    """Text of each form; None where a form does not apply. `rollback_commands` write back what was read, last first.
+
+    `check_commands` print what is in force, and for sysctls each file that sets them. `destinations` pairs a form with
+    the file in which it keeps the settings over a reboot.
+    """
 
     sysctl: str | None
     tmpfiles: str | None
@@ -42,6 +55,9 @@ class Files:
     ansible: str
     commands: str
     rollback_commands: str
+    udev: str | None = None
+    check_commands: str = ""
+    destinations: tuple[tuple[str, str], ...] = ()
 
 
 def render_files(advice: Sequence[Advice]) -> Files:
@@ -56,19 +72,28 @@ def render_files(advice: Sequence[Advice]) -> Files:
     sysctls = [change for change in changes if change.path.startswith(SYSCTL_ROOT)]
     debug = [change for change in changes if change.path.startswith(DEBUG_ROOT)]
     others = [change for change in changes if change not in sysctls and change not in debug]
+    name = "-".join(rule.lower() for piece in advice for rule in piece.charters)
+    texts = {
+        "sysctl": "".join(f"{sysctl_name(change.path)} = {change.proposed}\n" for change in sysctls) or None,
+        "tmpfiles": "".join(f"w {change.path} - - - - {change.proposed}\n" for change in others if is_kept(change))
+        or None,
+        "udev": LATE_MEMORY if any(is_of_node(change.path) for change in others) else None,
+        "systemd": _unit(debug) if debug else None,
+    }
+    destinations = tuple((form, destination(form, name)) for form, text in texts.items() if text is not None)
     return Files(
-        sysctl="".join(f"{sysctl_name(change.path)} = {change.proposed}\n" for change in sysctls) or None,
-        tmpfiles="".join(f"w {change.path} - - - - {change.proposed}\n" for change in others) or None,
-        systemd=_unit(debug) if debug else None,
-        ansible=_ansible(sysctls, [*others, *debug]),
+        **texts,
+        ansible=_ansible(changes, texts, dict(destinations)),
         commands="".join(f"echo {change.proposed} > {change.path}\n" for change in changes),
         rollback_commands="".join(f"echo {change.current} > {change.path}\n" for change in reversed(changes)),
+        check_commands=_checks(changes),
+        destinations=destinations,
     )
 
 
 def rollback_of(advice: Advice) -> Advice:
-    """The same with current and proposed values exchanged: what takes the change back."""
-    back = tuple(Change(change.path, change.proposed, change.current) for change in advice.changes)
+    """The same with current and proposed values exchanged, the last first: what takes the change back."""
+    back = tuple(Change(change.path, change.proposed, change.current) for change in reversed(advice.changes))
     return Advice(
         rule=advice.rule,
         title=f"Take back: {advice.title}",
@@ -77,6 +102,7 @@ def rollback_of(advice: Advice) -> Advice:
         effect="The settings are as they were.",
         risk=advice.risk,
         verify=advice.verify,
+        rules=advice.rules,
     )
 
 
@@ -99,6 +125,45 @@ def sysctl_name(path: str) -> str:
     return path.removeprefix(SYSCTL_ROOT).replace("/", ".")
 
 
+def destination(form: str, name: str) -> str:
+    """The file that keeps a setting over a reboot, in a form."""
+    patterns = {"sysctl": KEEP_SYSCTL, "tmpfiles": KEEP_TMPFILES, "udev": KEEP_UDEV, "systemd": KEEP_SYSTEMD}
+    return patterns[form].replace("{name}", name)
+
+
+def is_of_node(path: str) -> bool:
+    """Whether a setting is one of a single node, whose file exists once the node has memory."""
+    return path.startswith(f"{facts.INTERLEAVE}/")
+
+
+def is_kept(change: Change) -> bool:
+    """Whether a file writes it at boot. Weights that are written switch the kernel's own ones off by themselves.
+
+    Before the memory of a node is online those are of fewer nodes, and switching them off then would keep them.
+    """
+    return change.path not in facts.INTERLEAVE_AUTO or facts.is_same_value(change.proposed, "true")
+
+
+def order_of(path: str) -> tuple[int, str]:
+    """Place of a setting among all that are set on a host: that of its charter, so that no half comes first.
+
+    The switch of interleave weights is set before the weights, and given back after them.
+    """
+    named = f"{facts.INTERLEAVE}/nodeN" if is_of_node(path) else path
+    orders = [charter.order for charter in CHARTERS.values() if named in charter.settings]
+    return (min(orders, default=1000), "" if path in facts.INTERLEAVE_AUTO else path)
+
+
+def _checks(changes: Sequence[Change]) -> str:
+    lines = [f"grep -H . {change.path}\n" for change in changes]
+    lines += [
+        f"grep -rsn '^[ -]*{sysctl_name(change.path)}' {_SYSCTL_PLACES}\n"
+        for change in changes
+        if change.path.startswith(SYSCTL_ROOT)
+    ]
+    return "".join(lines)
+
+
 def _unit(changes: Sequence[Change]) -> str:
     writes = "".join(f"ExecStart=/bin/sh -c 'echo {change.proposed} > {change.path}'\n" for change in changes)
     return (
@@ -108,13 +173,32 @@ def _unit(changes: Sequence[Change]) -> str:
     )
 
 
-def _ansible(sysctls: Sequence[Change], others: Sequence[Change]) -> str:
-    tasks = "".join(
+def set_tasks(changes: Sequence[Change], sysctl_file: str | None) -> str:
+    """Ansible tasks that set the values now, in their order; sysctls are kept in their file as well."""
+    return "".join(
         f"- name: Set {sysctl_name(change.path)}\n  ansible.posix.sysctl:\n    name: {sysctl_name(change.path)}\n"
-        f'    value: "{change.proposed}"\n    sysctl_set: true\n'
-        for change in sysctls
+        f'    value: "{change.proposed}"\n    sysctl_set: true\n    sysctl_file: {sysctl_file}\n'
+        if change.path.startswith(SYSCTL_ROOT)
+        else f"- name: Set {change.path}\n  ansible.builtin.shell: echo {change.proposed} > {change.path}\n"
+        for change in changes
     )
-    return tasks + "".join(
-        f"- name: Set {change.path}\n  ansible.builtin.shell: echo {change.proposed} > {change.path}\n"
-        for change in others
-    )
+
+
+def _ansible(changes: Sequence[Change], texts: dict[str, str | None], destinations: dict[str, str]) -> str:
+    """Tasks that set all values and keep them over a reboot."""
+    tasks = set_tasks(changes, destinations.get("sysctl"))
+    for form in ("tmpfiles", "udev", "systemd"):
+        text = texts[form]
+        if text is not None:
+            body = "".join(f"      {line}\n" if line else "\n" for line in text.splitlines())
+            tasks += (
+                f"- name: Keep {destinations[form]}\n  ansible.builtin.copy:\n    dest: {destinations[form]}\n"
+                f'    mode: "0644"\n    content: |\n{body}'
+            )
+    if texts["systemd"] is not None:
+        unit = destinations["systemd"].rpartition("/")[2]
+        tasks += (
+            f"- name: Enable {unit}\n  ansible.builtin.systemd:\n    name: {unit}\n    enabled: true\n"
+            "    daemon_reload: true\n"
+        )
+    return tasks

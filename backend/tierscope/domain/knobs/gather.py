@@ -17,6 +17,7 @@ from tierscope.domain.ledger import (
     Verdict,
     Word,
     follow_states,
+    limited_bytes_per_s,
     move_bytes_per_s,
     steady_intervals,
     traffic_holds,
@@ -24,7 +25,6 @@ from tierscope.domain.ledger import (
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS
 
 GB = 1e9
-MIB = 1 << 20
 CRIT_SECONDS = 600.0
 BUCKET_SECONDS = 300.0
 """Candidates come in bursts of the scanner, so that they are held against the limit in stretches of this length."""
@@ -47,7 +47,7 @@ def gather(
     `limit_events`: how often memory limits of cgroups were reached, None where not counted.
     """
     steady = steady_intervals(ledger)
-    host = read_host(inventory)
+    host = _with_damon(read_host(inventory), ledger)
     levels = None if samples is None else Levels(samples, ledger.times_s[steady], host)
     word = _word(verdict)
     if levels is not None:
@@ -59,6 +59,15 @@ def gather(
     if samples is not None and heat.bound is None:
         heat = replace(heat, bound=classify_host(inventory, samples))
     return Facts(host, flows, heat, word)
+
+
+def _with_damon(host: Host, ledger: Ledger) -> Host:
+    """The host with what schemes of DAMON do that run at the end of the window, whether or not they moved anything."""
+    late = slice(len(ledger.times_s) // 2, None)
+    up, down = (
+        bool(np.isfinite(ledger.column(key)[late]).any()) for key in ("damon_promoted_bytes", "damon_demoted_bytes")
+    )
+    return replace(host, damon_promotes=host.damon_promotes or up, damon_demotes=host.damon_demotes or down)
 
 
 def _word(verdict: Verdict | None) -> Word | None:
@@ -169,7 +178,10 @@ def _ping_pong(ledger: Ledger, host: Host, word: str | None, seconds: float) -> 
 
 
 def _steady_minutes(ledger: Ledger, host: Host) -> float | None:
-    """How long candidates have been on one side of the limit up to the end of the window; None where not counted."""
+    """How long candidates have been on one side of what the limit lets pass on all nodes, up to the end of the window.
+
+    None where they are not counted.
+    """
     candidates = ledger.column("promotion_candidates_pages")
     known = np.isfinite(candidates)
     limit_mib_per_s, page_bytes = host.number(RATE_LIMIT), host.page_bytes
@@ -180,7 +192,7 @@ def _steady_minutes(ledger: Ledger, host: Host) -> float | None:
     seconds = np.bincount(place, weights=ledger.dt_seconds[known])
     pages = np.bincount(place, weights=candidates[known])
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = pages * page_bytes / seconds / (limit_mib_per_s * MIB)
+        share = pages * page_bytes / seconds / limited_bytes_per_s(limit_mib_per_s, host.limited_nodes)
     side = np.where(share > 1 + BAND, 1, np.where(share < 1 - BAND, -1, 0))
     same = (side == side[0]) & (side != 0) & (seconds > 0)
     run = len(same) if same.all() else int(np.argmin(same))

@@ -17,13 +17,16 @@ _SUFFIXES = (
     "|meminfo|MemFree",
     "|meminfo|AnonPages",
     "|meminfo|FilePages",
+    "|meminfo|Shmem",
     "|numastat|numa_hit",
     "|numastat|numa_foreign",
     "|zoneinfo|managed",
     "|zoneinfo|high",
     "|zoneinfo|promo",
+    "|vmstat|zone_reclaim_failed",
 )
 _SWAP_SIZE, _SWAP_USED = "host|swaps|size", "host|swaps|used"
+_PROMOTED = "|vmstat|pgpromote_success"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,13 @@ class Samples:
 
 def wanted_keys(keys: Sequence[str]) -> list[str]:
     """Those counters of a layout that facts need besides the ledger."""
-    return [key for key in keys if key.endswith(_SUFFIXES) or key in (_SWAP_SIZE, _SWAP_USED)]
+    return [
+        key
+        for key in keys
+        if key.endswith(_SUFFIXES)
+        or key in (_SWAP_SIZE, _SWAP_USED)
+        or (key.startswith("node:") and key.endswith(_PROMOTED))
+    ]
 
 
 class Levels:
@@ -68,6 +77,7 @@ class Levels:
             slow_free_bytes=self._level(self._slow, "MemFree"),
             dram_managed_bytes=host.dram_bytes if managed is None else managed,
             dram_watermark_bytes=max(known) if known else None,
+            promotion_nodes=self._promoted_to() or host.promotion_nodes,
         )
 
     def add(self, flows: Flows, ledger: Ledger) -> Flows:
@@ -80,6 +90,8 @@ class Levels:
             flows,
             slow_anon_ratio=slow_anon / anon if anon and slow_anon is not None else None,
             file_ratio_of_dram=top_file / used if used and top_file is not None else None,
+            slow_shared_ratio=self._slow_shared(),
+            local_reclaim_failed_per_s=self._rate("host|vmstat|zone_reclaim_failed"),
             spilled_pages_per_s=self._spill(),
             allocation_p99_bytes_per_s=self._bursts(ledger),
             swap_used_ratio=self._swap_used(),
@@ -107,9 +119,32 @@ class Levels:
         pages = median_of(np.sum(columns, axis=0)[self._rows]) if prefixes and columns else None
         return bytes_of(pages, self._page_bytes)
 
-    def _flow(self, name: str) -> tuple[Floats, Floats] | None:
+    def _promoted_to(self) -> int:
+        """How many nodes of the top tier took promotions; 0 where none did, or they are not counted by node."""
+        rates = [self._rate(f"{scope}{_PROMOTED}") for scope in self._top]
+        return sum(rate is not None and rate > 0 for rate in rates)
+
+    def _slow_shared(self) -> float | None:
+        shared, anon, file_ = (self._level(self._slow, name) for name in ("Shmem", "AnonPages", "FilePages"))
+        used = None if anon is None or file_ is None else anon + file_
+        return shared / used if used and shared is not None else None
+
+    def _rate(self, key: str) -> float | None:
+        """How fast a counter grows in the steady part, a second; None where it is not there."""
+        flow = self._flow([key])
+        if flow is None:
+            return None
+        deltas, seconds = flow
+        ok = np.isfinite(deltas) & self._rows[1:]
+        return float(deltas[ok].sum()) / float(seconds[ok].sum()) if ok.any() else None
+
+    def _allocated(self, name: str) -> tuple[Floats, Floats] | None:
         """Allocations of the top tier's nodes per interval with its seconds; None where a node does not count them."""
-        places = [self._place.get(f"{scope}|numastat|{name}") for scope in self._top]
+        return self._flow([f"{scope}|numastat|{name}" for scope in self._top])
+
+    def _flow(self, keys: Sequence[str]) -> tuple[Floats, Floats] | None:
+        """Sum of some counters per interval with its seconds; None where one is not there."""
+        places = [self._place.get(key) for key in keys]
         chosen = [place for place in places if place is not None]
         if not chosen or len(chosen) < len(places) or len(self._samples.times_s) < 2:  # noqa: PLR2004 - two samples
             return None
@@ -126,7 +161,7 @@ class Levels:
 
     def _spill(self) -> float | None:
         """Allocations that wanted DRAM and got none, a second; those of one half alone are a service that fills up."""
-        foreign = self._flow("numa_foreign")
+        foreign = self._allocated("numa_foreign")
         if foreign is None:
             return None
         deltas, seconds = foreign
@@ -140,7 +175,7 @@ class Levels:
 
     def _bursts(self, ledger: Ledger) -> float | None:
         """The 99th percentile of what is asked of DRAM: given there or elsewhere, less promotions, which count too."""
-        hit, foreign = self._flow("numa_hit"), self._flow("numa_foreign")
+        hit, foreign = self._allocated("numa_hit"), self._allocated("numa_foreign")
         if hit is None or foreign is None:
             return None
         promoted = dict(

@@ -7,7 +7,8 @@ from typing import Any
 from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.fleet.settings import selected
-from tierscope.domain.knobs.facts import DEMOTE_SCALE, Host, SwapDrive
+from tierscope.domain.knobs.facts import DAMON_MTIER, DEMOTE_SCALE, Host, SwapDrive
+from tierscope.domain.ledger import count_promotion_nodes
 
 Body = Mapping[str, Any]
 
@@ -37,10 +38,11 @@ def read_host(inventory: Body | None) -> Host:
     ]
     benches = list(body.get("benches") or ())
     knobs = read_knobs(body)
+    promoted_to = count_promotion_nodes(nodes.values(), top)
     return Host(
         knobs=knobs,
         has_slow_tier=_has_slow_tier(facts, slow),
-        sockets=max(sum(bool(str(nodes[number].get("cpulist") or "").strip()) for number in top), 1),
+        sockets=max(promoted_to, 1),
         is_tpp=DEMOTE_SCALE in knobs,
         top_nodes=tuple(top),
         slow_nodes=tuple(slow),
@@ -52,8 +54,25 @@ def read_host(inventory: Body | None) -> Host:
         slow_write_gb_per_s=_bandwidth(nodes, slow, benches, "write"),
         bandwidth_measured=any(bench.get("memory_node") in slow for bench in benches),
         swap_drives=read_swap_drives(body),
+        kernel_release=str(body.get("kernel_release") or ""),
+        slow_classes=tuple(str(nodes[number].get("tier_class") or "") for number in slow),
+        promotion_nodes=promoted_to or None,
+        damon_promotes=_damon_moves(body, "migrate_hot") or knobs.get(DAMON_MTIER) in ("Y", "1"),
+        damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
+        barring=next((finding["cause"] for finding in _findings(body, "cpuset-bars-slow-tier")), None),
+        processes_seen=bool(body.get("services")),
+        agent_told=bool(body.get("knobs")),
         page_bytes=facts.machine.page_bytes,
     )
+
+
+def _findings(body: Body, name: str) -> list[Body]:
+    return [finding for finding in body.get("findings") or () if finding.get("id") == name and finding.get("cause")]
+
+
+def _damon_moves(body: Body, action: str) -> bool:
+    """Whether a running scheme of DAMON has this action: the agent's finding on DAMON lists the actions of each."""
+    return any(action in str(finding["cause"]) for finding in _findings(body, "damon-in-use"))
 
 
 def read_swap_drives(inventory: Body | None) -> tuple[SwapDrive, ...]:

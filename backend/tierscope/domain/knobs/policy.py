@@ -78,6 +78,8 @@ def policy_of_host(host: Host, asked: PolicyName | None = None) -> HostPolicy:
     """
     mode, demotes = host.number(NUMA_BALANCING), host.is_on(DEMOTION)
     watermark = _set(host, WATERMARK, WATERMARK_SCALE)
+    if host.has_slow_tier and (host.damon_promotes or host.damon_demotes):
+        return _by_damon(host, watermark)
     if mode is None or not host.has_slow_tier:
         return _take(asked, watermark, _UNTIERED if host.knobs and not host.has_slow_tier else _UNKNOWN)
     if mode & TIERING_BIT and demotes:
@@ -99,6 +101,18 @@ def policy_of_host(host: Host, asked: PolicyName | None = None) -> HostPolicy:
         settings = (*watermark, (_LIMIT, 0.0), ("allocation_demotes", 1.0))
         return HostPolicy("hot_page_selection", settings, "numa_balancing is 0 and demotion is on: pages only go down")
     return HostPolicy("first_touch", watermark, "numa_balancing is 0: pages stay where they were allocated")
+
+
+def _by_damon(host: Host, watermark: tuple[tuple[str, float], ...]) -> HostPolicy:
+    """What DAMON moves is picked by how often it is accessed, which selection by hotness comes nearest to [A]."""
+    if host.promotes and host.demotes:
+        why = "DAMON moves pages between the tiers, with or without NUMA balancing: taken as selection of hot pages [A]"
+        return HostPolicy("hot_page_selection_auto", (*watermark, ("allocation_demotes", 1.0)), why)
+    if host.promotes:
+        why = "DAMON moves hot pages up and nothing moves cold ones down: pages are promoted while DRAM has room"
+        return HostPolicy("numa_balancing", watermark, why)
+    settings = (*watermark, (_LIMIT, 0.0), ("allocation_demotes", 1.0))
+    return HostPolicy("hot_page_selection", settings, "DAMON moves cold pages down, and nothing brings hot ones up")
 
 
 def _set(host: Host, name: str, path: str) -> tuple[tuple[str, float], ...]:

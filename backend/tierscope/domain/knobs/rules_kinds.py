@@ -1,6 +1,8 @@
 """Rules on kinds of pages and on bandwidth: file cache, swappiness, interleave."""
 
-from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, SWAPPINESS, Facts
+from tierscope.domain._generated.advice import CHARTERS
+from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, INTERLEAVE_AUTO, SWAPPINESS, Facts
+from tierscope.domain.knobs.rules_placement import FILE_ONLY
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 from tierscope.domain.ratio.memory_bound import MemoryBound
 from tierscope.domain.slowdown.bandwidth import balanced_share, gain_bound, interleave_weights
@@ -52,12 +54,16 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
     current = host.number(SWAPPINESS)
     if current is None or host.is_on(DEMOTION) is not True:
         return None
-    if current == 0 and host.dram_is_full and host.slow_has_room:
-        found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", 0.0, "setting")
-        return _swap_advice(0, SWAPPINESS_DEFAULT, (found,), "anon refaults may rise")
+    if current <= FILE_ONLY and host.dram_is_full and host.slow_has_room:
+        found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", float(current), "setting")
+        return _swap_advice(current, SWAPPINESS_DEFAULT, (found,), "anon refaults may rise")
     if heat.cold_anon_share is not None and heat.cold_file_share is not None:
         lead = heat.cold_anon_share - heat.cold_file_share
         if lead > COLD_GAP and current < SWAPPINESS_UP:
+            if host.slow_has_room is None:
+                return Unknown("F8", ("free memory of each node",))
+            if not host.slow_has_room:
+                return None
             return _raise(current, (Evidence("anon colder than file by", lead, "share"),))
     if heat.hot_anon_share is not None:
         if heat.hot_anon_share > ANON_HOT and current > SWAPPINESS_DOWN:
@@ -100,7 +106,9 @@ def _swap_advice(current: int, proposed: int, found: tuple[Evidence, ...], risk:
         changes=(Change(SWAPPINESS, str(current), str(proposed)),),
         evidence=found,
         effect="Demotion takes more of the type that is colder. How much more no model tells.",
-        risk=f"Where it is wrong, {risk}.",
+        risk=f"Where it is wrong, {risk}. A service that must not swap may swap once the slower tiers are full."
+        if proposed > current
+        else f"Where it is wrong, {risk}.",
         verify="workingset_refault_anon against workingset_refault_file.",
     )
 
@@ -129,10 +137,15 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
     if weights is None or any(value is None for value in values):
         return None
     changes = tuple(
-        Change(path, str(value), str(weights[which])) for (path, which), value in zip(paths, values, strict=True)
+        Change(path, str(value), str(weights[which]))
+        for (path, which), value in zip(paths, values, strict=True)
+        if value != weights[which]
     )
-    if all(change.current == change.proposed for change in changes):
+    if not changes:
         return None
+    # The kernel leaves its own weights at the first write. Said aloud, the rollback ends by giving them back.
+    auto = [path for path in INTERLEAVE_AUTO if host.is_on(path)]
+    changes = (*(Change(path, str(host.knobs[path]).strip(), "false") for path in auto), *changes)
     gain = gain_bound(host.dram_gb_per_s, host.slow_gb_per_s)
     return Advice(
         rule="F9",
@@ -144,13 +157,13 @@ def interleave(facts: Facts) -> Advice | Unknown | None:
             *_utilisation(bound),
         ),
         effect=f"Bandwidth up to {gain:.2f} times that of DRAM alone.",
-        risk="Only new pages of tasks with weighted interleave; tasks bound by latency lose.",
-        verify="Bandwidth per node lies near the weights.",
+        risk=" ".join(CHARTERS["F9"].harm),
+        verify=CHARTERS["F9"].measure,
         note=" ".join(
             filter(
                 None,
                 (
-                    "Tasks take part by policy: numactl --weighted-interleave=.",
+                    "Tasks take part by policy: numactl --weighted-interleave=. Only their new pages follow.",
                     None if bound is None else f"{bound.sentence[:-1]} (grade: {bound.grade}).",
                     host.bandwidth_note,
                 ),

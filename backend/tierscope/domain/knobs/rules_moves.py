@@ -1,5 +1,6 @@
 """Rules on the rate of tier moves: limit, threshold, scanning."""
 
+from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.knobs.facts import (
     DEMOTION,
@@ -13,6 +14,7 @@ from tierscope.domain.knobs.facts import (
 from tierscope.domain.knobs.rules_placement import GAIN_MIN, PLACEMENT, UNHEEDED, gap, is_tiering
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
+from tierscope.domain.ledger import limited_bytes_per_s
 
 LIMIT_MIN_MB = 20.0
 LIMIT_MAX_MB = 4000.0
@@ -32,6 +34,8 @@ LAG_MAX_SECONDS = 300.0
 MIB = 1 << 20
 SAFE_PERIOD = (500, 5000)
 SIZE_MAX_MB = 4096
+SHARED_MIN = 0.5
+"""Share of shared memory on slower tiers from which the scanner's filters, not its pace, decide what is looked at."""
 
 
 def promotion_limit(slow_write_gb_per_s: float | None, useful_mb_per_s: float) -> int:
@@ -66,12 +70,16 @@ def _evidence(metric: str, value: float | None, unit: str) -> list[Evidence]:
 
 
 def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Advice | None:
-    """A limit that would not bind changes nothing, so it is at most half of what is promoted in vain now."""
-    host, flows = facts.host, facts.flows
-    proposed = promotion_limit(host.slow_write_gb_per_s, flows.useful_promotion_p95_mb_per_s or 0.0)
+    """A limit that would not bind changes nothing, so it is at most half of what a node promotes in vain now."""
+    host, flows, nodes = facts.host, facts.flows, facts.host.limited_nodes
+    proposed = _of_node(promotion_limit(host.slow_write_gb_per_s, flows.useful_promotion_p95_mb_per_s or 0.0), nodes)
     promoted = bytes_of(flows.promoted_pages_per_s, host.page_bytes)
     if promoted is not None and flows.useful_promotion_p95_mb_per_s is None:
-        proposed = max(min(proposed, int(promoted / MIB * HALF)), 1)
+        each = promoted / MIB / nodes
+        candidates = (bytes_of(flows.candidate_pages_per_s, host.page_bytes) or 0.0) / MIB / nodes
+        if each <= 1.0 and candidates * HALF < 1.0:
+            return _no_limit_binds(nodes, each, found)
+        proposed = max(min(proposed, int(each * HALF)), 1)
     if proposed >= current:
         return None
     return Advice(
@@ -83,8 +91,29 @@ def _lower_limit(facts: Facts, current: int, found: tuple[Evidence, ...]) -> Adv
         "score for 70 % less traffic.",
         risk="Placement follows a new hot set more slowly.",
         verify="Promotion stays below the limit, and the share served from DRAM falls by no more than 0.01.",
-        effect_size=_ceiling(proposed),
+        effect_size=_ceiling(proposed, nodes),
     )
+
+
+def _no_limit_binds(nodes: int, mib_per_s: float, found: tuple[Evidence, ...]) -> Advice:
+    """Moves in vain that are too slow for the smallest limit."""
+    return Advice(
+        rule="F4",
+        title="Leave the limit of promotion: none binds",
+        changes=(),
+        evidence=(*found, Evidence("promotion to each DRAM node", mib_per_s, "MiB/s")),
+        effect="None: the smallest limit has no effect here.",
+        risk="None.",
+        verify="Nothing to verify.",
+        note=f"The limit holds for each DRAM node by itself, in whole MiB/s of candidates. {nodes} take promotions, "
+        f"{mib_per_s:.2g} MiB/s each: a limit of 1 lets {'them' if nodes > 1 else 'it'} pass. The hot set is larger "
+        "than DRAM, which more DRAM or less load mends.",
+    )
+
+
+def _of_node(limit_of_host: int, nodes: int) -> int:
+    """A limit for each of the nodes that together have the one of the host, at least 1 MiB/s."""
+    return max(limit_of_host // nodes, 1)
 
 
 def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
@@ -104,7 +133,7 @@ def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
         return None
     if host.slow_write_gb_per_s is None:
         return Unknown("F4", ("write bandwidth of the slow tier: run `tierscope-agent bench`",))
-    proposed = _share_of_writes(host.slow_write_gb_per_s)
+    proposed = _of_node(_share_of_writes(host.slow_write_gb_per_s), host.limited_nodes)
     if proposed <= current * (1 + BAND):
         return None
     found = [*_evidence("promotion candidates", flows.candidate_pages_per_s, "pages/s")]
@@ -119,14 +148,14 @@ def _raise_limit(facts: Facts, current: int) -> Advice | Unknown | None:
         risk="Traffic between the tiers grows, up to a tenth of what the slow tier can write.",
         verify="Candidates come down to the promoted pages, the share served from DRAM rises.",
         note=host.bandwidth_note,
-        effect_size=_ceiling(proposed),
+        effect_size=_ceiling(proposed, host.limited_nodes),
     )
 
 
 def _unlock(facts: Facts) -> Advice:
     """Promotion is switched on, and a limit of 0 forbids it."""
-    write = facts.host.slow_write_gb_per_s
-    proposed = LIMIT_START_MB if write is None else _share_of_writes(write)
+    write, nodes = facts.host.slow_write_gb_per_s, facts.host.limited_nodes
+    proposed = _of_node(LIMIT_START_MB if write is None else _share_of_writes(write), nodes)
     return Advice(
         rule="F4",
         title="Allow promotion",
@@ -136,7 +165,7 @@ def _unlock(facts: Facts) -> Advice:
         risk="Traffic between the tiers grows.",
         verify="pgpromote_success rises, the share served from DRAM rises.",
         note=None if write is None else facts.host.bandwidth_note,
-        effect_size=_ceiling(proposed),
+        effect_size=_ceiling(proposed, nodes),
     )
 
 
@@ -144,8 +173,8 @@ def _share_of_writes(slow_write_gb_per_s: float) -> int:
     return int(min(slow_write_gb_per_s * 1000 / SLOW_WRITE_SHARE, LIMIT_MAX_MB))
 
 
-def _ceiling(limit_mib_per_s: int) -> Effect:
-    most = float(limit_mib_per_s * MIB)
+def _ceiling(limit_mib_per_s: int, nodes: int) -> Effect:
+    most = limited_bytes_per_s(limit_mib_per_s, nodes)
     return Effect("promotion", most, 0.0, most, None, "bytes_per_s", "L kernel text: a hard limit per node and second")
 
 
@@ -161,7 +190,7 @@ def threshold(facts: Facts) -> Advice | Unknown | None:
     candidates = bytes_of(flows.candidate_pages_per_s, host.page_bytes)
     if candidates is None:
         return Unknown("F5", ("page size of the host",))
-    share = candidates / (limit * MIB)
+    share = candidates / limited_bytes_per_s(limit, host.limited_nodes)
     if 1 - BAND <= share <= 1 + BAND:
         return None
     if flows.candidates_steady_minutes is None or flows.candidates_steady_minutes < STEADY_MINUTES:
@@ -226,9 +255,42 @@ def scan(facts: Facts) -> Advice | Unknown | None:
 
 
 def _lateness(facts: Facts) -> Evidence | None:
-    lag, flows = facts.flows.promotion_lag_seconds, facts.flows
+    lag = facts.flows.promotion_lag_seconds
+    if is_mostly_shared(facts):
+        return None
     if lag is not None and lag > LAG_MAX_SECONDS:
         return Evidence("time until a new hot set is promoted", lag, "s")
+    return _unheeded(facts)
+
+
+def _unheeded(facts: Facts) -> Evidence | None:
     if facts.verdict in UNHEEDED and is_tiering(facts) and facts.host.is_on(DEMOTION) is not False:
-        return Evidence("memory on slower tiers that the scanner does not look at", flows.slow_ratio or 0.0, "share")
+        ratio = facts.flows.slow_ratio or 0.0
+        return Evidence("memory on slower tiers that the scanner does not look at", ratio, "share")
     return None
+
+
+def is_mostly_shared(facts: Facts) -> bool:
+    """Whether what lies on slower tiers is shared memory, which tasks that do not touch it never scan (6.4)."""
+    return (facts.flows.slow_shared_ratio or 0.0) >= SHARED_MIN
+
+
+def shared(facts: Facts) -> Advice | None:
+    """`shared`: nothing comes up, and what lies below is of the kind that the scanner passes over."""
+    found = _unheeded(facts)
+    if found is None or not is_mostly_shared(facts):
+        return None
+    charter = CHARTERS["shared"]
+    ratio = facts.flows.slow_shared_ratio or 0.0
+    return Advice(
+        rule="shared",
+        title=charter.title,
+        changes=(),
+        evidence=(found, Evidence("shared memory in what lies on slower tiers", ratio, "share")),
+        effect="What the segment serves from the slower tier falls. How much is not counted.",
+        risk=" ".join(charter.harm),
+        verify=charter.measure,
+        note="The scanner looks at a mapping only from tasks that touch it (tracepoint sched:sched_skip_vma_numa says "
+        "what it skips): a faster pace does not reach shared heaps. Place the segment in DRAM (mpol= of tmpfs or "
+        "hugetlbfs, numactl), or let DAMON promote it (migrate_hot).",
+    )

@@ -1,6 +1,7 @@
-"""Rules on the way between the tiers: zone reclaim, demotion, promotion mode."""
+"""Rules on the way between the tiers: demotion, promotion mode, zone reclaim."""
 
-from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, TIERING_BIT, ZONE_RECLAIM, Facts
+from tierscope.domain._generated.advice import CHARTERS
+from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, SWAPPINESS, TIERING_BIT, ZONE_RECLAIM, Facts
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 from tierscope.domain.ledger import Word
 
@@ -12,6 +13,10 @@ OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_recla
 """Verdicts whose cure is not promotion."""
 UNHEEDED: frozenset[Word] = frozenset({"spill", "stalled"})
 """Verdicts with memory on a slower tier from which nothing comes up."""
+FILE_ONLY = 1
+"""Swappiness up to which reclaim takes file pages alone: MGLRU's MIN_SWAPPINESS + 1, and hardly differs without it."""
+LOCAL_RECLAIM_MIN = 1.0
+"""Reclaim of the own node in vain, a second, from which vm.zone_reclaim_mode is taken to cost something [A]."""
 PLACEMENT = "heat with placement: hot bytes outside DRAM, cold bytes in DRAM"
 
 
@@ -44,17 +49,22 @@ def mode(facts: Facts) -> Advice | Unknown | None:
         return Unknown("F1", (PLACEMENT,)) if facts.flows.slow_ratio != 0 else None
     else:
         found = Evidence("anon memory on slower tiers with no way back", slow_anon, "share")
-    proposed = 3 if facts.host.sockets > 1 else 2
+    return turn_on_promotion(facts, (found,))
+
+
+def turn_on_promotion(facts: Facts, found: tuple[Evidence, ...]) -> Advice:
+    """The advice of F1 on this evidence. The bit of classic balancing stays as it is."""
+    current, gain = facts.host.number(NUMA_BALANCING) or 0, gap(facts)
+    charter = CHARTERS["F1"]
     return Advice(
         rule="F1",
-        title="Promote hot memory from the slow tier",
-        changes=(Change(NUMA_BALANCING, str(current), str(proposed)),),
-        evidence=(found,),
+        title=charter.title,
+        changes=(Change(NUMA_BALANCING, str(current), str(current | TIERING_BIT)),),
+        evidence=found,
         effect="The share of accesses served from DRAM moves towards that of the best placement."
         + ("" if gain is not None else " How far is not known without heat."),
-        risk="Hint faults cost processor time: 1 to 3 us for each page looked at.",
-        verify="pgpromote_success rises, the share served from DRAM rises, processor time grows by less than 2 %.",
-        note="While demotion is off, promotion stops as soon as DRAM is full." if _one_way(facts) else None,
+        risk=" ".join(charter.harm),
+        verify=charter.measure,
         effect_size=_served(facts) if gain is not None else None,
     )
 
@@ -65,10 +75,6 @@ def _served(facts: Facts) -> Effect | None:
         return None
     metric = f"share of {heat.served_of} served from DRAM"
     return Effect(metric, heat.served_best, heat.served_now, heat.served_best, None, "ratio", "A best static placement")
-
-
-def _one_way(facts: Facts) -> bool:
-    return facts.host.is_on(DEMOTION) is False
 
 
 def demotion(facts: Facts) -> Advice | Unknown | None:
@@ -89,17 +95,21 @@ def demotion(facts: Facts) -> Advice | Unknown | None:
 
 def turn_on_demotion(facts: Facts, losses: tuple[Evidence, ...]) -> Advice:
     """The advice of F2 on this evidence."""
-    room = facts.host.slow_free_ratio
+    room, swappiness, charter = facts.host.slow_free_ratio, facts.host.number(SWAPPINESS), CHARTERS["F2"]
     free = () if room is None else (Evidence("slow tier free", room, "share"),)
     return Advice(
         rule="F2",
-        title="Demote to the slow tier instead of swapping or dropping",
+        title=charter.title,
         changes=(Change(DEMOTION, str(facts.host.knobs[DEMOTION]).strip(), "1"),),
         evidence=(*losses, *free),
         effect="Reclaim in DRAM moves pages to the slow tier; swap-out and repeated reads fall. How far depends on how "
         "much of what is reclaimed can move, which no counter tells.",
-        risk="Kernels before 6.16 demote pages of a cpuset that excludes the slow node.",
-        verify="pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all.",
+        risk=" ".join(charter.harm),
+        verify=charter.measure,
+        note=None
+        if swappiness is None or swappiness > FILE_ONLY
+        else f"At vm.swappiness {swappiness} hardly any anon memory is demoted, with the multi-generational LRU none: "
+        "see F8 once this is in force.",
     )
 
 
@@ -116,10 +126,10 @@ def _refused(facts: Facts) -> tuple[Evidence, ...]:
     """Promotion is on with nothing to make room for it, or a full DRAM refuses hot pages."""
     flows, gain = facts.flows, gap(facts)
     wants_room = facts.verdict not in {None, "futile_ping_pong", *OTHER_CAUSES} and (gain is None or gain >= GAIN_MIN)
-    if wants_room and is_tiering(facts) and (flows.slow_anon_ratio or 0.0) >= SLOW_ANON_MIN:
+    if wants_room and facts.host.promotes and (flows.slow_anon_ratio or 0.0) >= SLOW_ANON_MIN:
         return (Evidence("anon memory on slower tiers with no way up", flows.slow_anon_ratio or 0.0, "share"),)
     wanted, got = flows.candidate_pages_per_s, flows.promoted_pages_per_s
-    if facts.verdict != "promotion_failing" or not is_tiering(facts) or not wanted or got is None:
+    if facts.verdict != "promotion_failing" or not facts.host.promotes or not wanted or got is None:
         return ()
     if wanted < REFUSED_FACTOR * got:
         return ()
@@ -127,17 +137,29 @@ def _refused(facts: Facts) -> tuple[Evidence, ...]:
 
 
 def zone_reclaim(facts: Facts) -> Advice | Unknown | None:
-    """F10: the allocator reclaims in DRAM before it uses the slow tier."""
-    current = facts.host.number(ZONE_RECLAIM)
-    if not current or facts.host.is_tpp:
-        missing = facts.host.unreadable(ZONE_RECLAIM)
+    """F10: the allocator reclaims in DRAM before it uses the slow tier, and something shows what that costs.
+
+    With demotion on local reclaim demotes and keeps new pages in DRAM, which some fleets want.
+    """
+    host, flows = facts.host, facts.flows
+    current = host.number(ZONE_RECLAIM)
+    if not current or host.is_tpp:
+        missing = host.unreadable(ZONE_RECLAIM)
         return Unknown("F10", missing) if missing else None
+    harm = () if host.demotes else _losses(facts)
+    if flows.allocation_stalls_per_s:
+        harm += (Evidence("allocation stalls", flows.allocation_stalls_per_s, "events/s"),)
+    if (flows.local_reclaim_failed_per_s or 0.0) >= LOCAL_RECLAIM_MIN:
+        harm += (Evidence("reclaim of the own node in vain", flows.local_reclaim_failed_per_s or 0.0, "events/s"),)
+    if not harm:
+        return None
+    charter = CHARTERS["F10"]
     return Advice(
         rule="F10",
-        title="Use the slow tier before reclaiming in DRAM",
+        title=charter.title,
         changes=(Change(ZONE_RECLAIM, str(current), "0"),),
-        evidence=(Evidence("vm.zone_reclaim_mode", current, "bits"),),
+        evidence=(Evidence("vm.zone_reclaim_mode", current, "bits"), *harm),
         effect="Allocations no longer wait for reclaim on their own node. How long they waited is not counted.",
-        risk="New allocations may land on the slow tier when DRAM is full.",
-        verify="zone_reclaim_success and zone_reclaim_failed stay flat, allocation stalls fall.",
+        risk=" ".join(charter.harm),
+        verify=charter.measure,
     )

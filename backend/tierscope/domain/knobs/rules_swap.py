@@ -30,7 +30,7 @@ def swap_tier(facts: Facts) -> Advice | None:
         found.append(Evidence("write amplification of the swap device", measured, "ratio"))
     elif measured is None and simulated is not None and simulated.value > WAF_MAX:
         found.append(Evidence("write amplification of the swap device, simulated at its use", simulated.value, "ratio"))
-    has_cutoff = not drives or any(drive.kind != "zram" and not drive.is_zoned for drive in drives)
+    has_cutoff = not drives or any(not drive.is_zram and not drive.is_zoned for drive in drives)
     if has_cutoff and flows.swap_used_ratio is not None and flows.swap_used_ratio > SWAP_USED_MAX:
         found.append(Evidence("swap space in use", flows.swap_used_ratio, "share"))
     if not found:
@@ -70,7 +70,7 @@ def _rotating(facts: Facts) -> Advice | None:
 
 def _simulated(facts: Facts) -> Amplification | None:
     """What the model says of the drives at their use; None while nothing is swapped out or a drive is not known."""
-    flows, drives = facts.flows, [drive for drive in facts.host.swap_drives if drive.kind != "zram"]
+    flows, drives = facts.flows, [drive for drive in facts.host.swap_drives if not drive.is_zram]
     known = all(drive.is_zoned or drive.is_block_flash for drive in drives)
     if not drives or not known or not flows.swapped_out_pages_per_s or flows.swap_used_ratio is None:
         return None

@@ -50,7 +50,8 @@ class Advice:
     """What to change, why, what to expect, and how to see whether it helped.
 
     `changes` is empty for advice that is no kernel setting; `note` then says what to do. `effect` is in words, and says
-    why where `effect_size` has no number that can be stood behind.
+    why where `effect_size` has no number that can be stood behind. `rules`: the rules whose settings are in this change
+    set, in the order of the changes; empty where it is `rule` alone.
     """
 
     rule: str
@@ -62,3 +63,17 @@ class Advice:
     verify: str
     note: str | None = None
     effect_size: Effect | None = None
+    rules: tuple[str, ...] = ()
+
+    @property
+    def charters(self) -> tuple[str, ...]:
+        """The rules whose charters hold for it."""
+        return self.rules or (self.rule,)
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Advice whose conditions hold and that is not given, and why."""
+
+    rule: str
+    why: str

@@ -15,6 +15,7 @@ from tierscope.domain.ledger.ping_pong import (
     traffic_holds,
 )
 from tierscope.domain.ledger.plan import ColumnPlan, Plan, Tiers, find_dialect, plan_host, plan_service
+from tierscope.domain.ledger.promotion_limit import count_promotion_nodes, limited_bytes_per_s
 from tierscope.domain.ledger.verdict import Context, Sign, Verdict, Word, judge, steady_intervals
 
 __all__ = [
@@ -39,11 +40,13 @@ __all__ = [
     "bound_moves",
     "build_ledger",
     "concatenate",
+    "count_promotion_nodes",
     "count_returns",
     "cpu_core_ratio",
     "find_dialect",
     "follow_states",
     "judge",
+    "limited_bytes_per_s",
     "measure_tpp",
     "move_bytes_per_s",
     "plan_host",

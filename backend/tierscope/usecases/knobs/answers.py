@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window
 from tierscope.domain.knobs import Advice, Evidence, Given, render_files
@@ -35,6 +36,14 @@ class KnobEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class KnobDestination:
+    """Where a file goes: `form` is `sysctl`, `tmpfiles`, `udev` or `systemd`."""
+
+    form: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class KnobFiles:
     """The changes as files, built from known settings and checked values alone; null where a form does not apply."""
 
@@ -44,6 +53,13 @@ class KnobFiles:
     ansible: str
     commands: str
     rollback_commands: str
+    udev: Annotated[str | None, Described("A rule that writes tmpfiles.d again when memory comes online late.")] = None
+    check_commands: Annotated[
+        str, Described("Print what is in force, and for sysctls each file that sets them: the last one by name wins.")
+    ] = ""
+    destinations: Annotated[
+        tuple[KnobDestination, ...], Described("The files that keep the settings over a reboot, by form.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +68,7 @@ class KnobAdvice:
 
     rule: Annotated[
         str,
-        Described("F1 to F12 of docs/method/knobs.md, or `limits` or `capacity`: no kernel settings."),
+        Described("The rule of docs/method/knobs.md that fired, by the name of its charter."),
     ]
     title: str
     changes: tuple[KnobChange, ...]
@@ -64,6 +80,12 @@ class KnobAdvice:
     note: str | None
     files: KnobFiles
     advice_id: Annotated[str | None, Described("The stored card of this advice.")] = None
+    rules: Annotated[
+        tuple[str, ...], Described("The rules of this change set, in the order in which its settings are written.")
+    ] = ()
+    sources: Annotated[
+        tuple[str, ...], Described("Kernel files and commits, documentation, papers and reports that it stands on.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +105,14 @@ class UnknownRule:
 
 
 @dataclass(frozen=True, slots=True)
+class WithheldRule:
+    """A rule whose conditions hold and that is not given, and what forbids it here."""
+
+    rule: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class GivenView:
     """All that the rules say of one host."""
 
@@ -90,6 +120,8 @@ class GivenView:
     waiting: tuple[WaitingAdvice, ...]
     nothing_to_do: KnobAdvice | None
     unknown: tuple[UnknownRule, ...]
+    withheld: tuple[WithheldRule, ...] = ()
+    notices: tuple[KnobAdvice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +140,8 @@ def view_given(given: Given, basis: Basis) -> GivenView:
         waiting=tuple(WaitingAdvice(_advice(advice, basis), why) for advice, why in given.waiting),
         nothing_to_do=None if given.nothing_to_do is None else _advice(given.nothing_to_do, basis),
         unknown=tuple(UnknownRule(unknown.rule, unknown.missing) for unknown in given.unknown),
+        withheld=tuple(WithheldRule(withheld.rule, withheld.why) for withheld in given.withheld),
+        notices=tuple(_advice(notice, basis) for notice in given.notices),
     )
 
 
@@ -126,8 +160,18 @@ def _advice(advice: Advice, basis: Basis) -> KnobAdvice:
         verify=advice.verify,
         note=advice.note,
         files=KnobFiles(
-            files.sysctl, files.tmpfiles, files.systemd, files.ansible, files.commands, files.rollback_commands
+            files.sysctl,
+            files.tmpfiles,
+            files.systemd,
+            files.ansible,
+            files.commands,
+            files.rollback_commands,
+            files.udev,
+            files.check_commands,
+            tuple(KnobDestination(form, path) for form, path in files.destinations),
         ),
+        rules=advice.charters,
+        sources=tuple(dict.fromkeys(cite for rule in advice.charters for _, cite in CHARTERS[rule].sources)),
     )
 
 

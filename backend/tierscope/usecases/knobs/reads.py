@@ -23,7 +23,15 @@ from tierscope.storage.knobs.advice import Subject, read_stored
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_subject_host
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.knobs.answers import Basis, KnobAdvice, UnknownRule, WaitingAdvice, first_of, view_given
+from tierscope.usecases.knobs.answers import (
+    Basis,
+    KnobAdvice,
+    UnknownRule,
+    WaitingAdvice,
+    WithheldRule,
+    first_of,
+    view_given,
+)
 from tierscope.usecases.knobs.groups import KnobState, KnownSettings, read_knob_states
 from tierscope.usecases.knobs.heat import HostHeat, less_unmovable, read_host_heat
 from tierscope.usecases.ledger.sources import HostLedger, read_ledgers
@@ -59,6 +67,12 @@ class HostKnobAdvice:
     unknown: tuple[UnknownRule, ...]
     knobs: tuple[KnobState, ...]
     notes: tuple[str, ...]
+    withheld: Annotated[
+        tuple[WithheldRule, ...], Described("Rules whose conditions hold and that something on this host forbids.")
+    ] = ()
+    notices: Annotated[
+        tuple[KnobAdvice, ...], Described("What is to be known of the host and is no change of a setting.")
+    ] = ()
 
     @property
     def first_advice(self) -> KnobAdvice | None:
@@ -131,6 +145,8 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
         unknown=given.unknown,
         knobs=(),
         notes=_notes(facts, samples),
+        withheld=given.withheld,
+        notices=given.notices,
     )
 
 
@@ -162,7 +178,7 @@ def _movable(heat: HostHeat, facts: Facts) -> Figure:
 
 def _notes(facts: Facts, samples: Samples | None) -> tuple[str, ...]:
     found: Sequence[str] = (
-        "One change at a time, on a canary of five hosts or more for a day; advice expires after 14 days.",
+        "One change set at a time, on a canary of five hosts or more for a day; advice expires after 14 days.",
     )
     if not facts.host.has_slow_tier:
         found = ("The host has one memory tier, or does not say which node is in which: no tiering setting fits it.",)

@@ -6599,6 +6599,11 @@ export interface components {
             notes: string[];
             nothing_to_do: components["schemas"]["KnobAdvice"] | null;
             /**
+             * Notices
+             * @description What is to be known of the host and is no change of a setting.
+             */
+            notices: components["schemas"]["KnobAdvice"][];
+            /**
              * Origin
              * @enum {string}
              */
@@ -6612,6 +6617,11 @@ export interface components {
             /** Waiting */
             waiting: components["schemas"]["WaitingAdvice"][];
             window: components["schemas"]["Window"];
+            /**
+             * Withheld
+             * @description Rules whose conditions hold and that something on this host forbids.
+             */
+            withheld: components["schemas"]["WithheldRule"][];
         };
         /**
          * HostLabel
@@ -7348,9 +7358,19 @@ export interface components {
             risk: string;
             /**
              * Rule
-             * @description F1 to F12 of docs/method/knobs.md, or `limits` or `capacity`: no kernel settings.
+             * @description The rule of docs/method/knobs.md that fired, by the name of its charter.
              */
             rule: string;
+            /**
+             * Rules
+             * @description The rules of this change set, in the order in which its settings are written.
+             */
+            rules: string[];
+            /**
+             * Sources
+             * @description Kernel files and commits, documentation, papers and reports that it stands on.
+             */
+            sources: string[];
             /** Title */
             title: string;
             /** Verify */
@@ -7374,6 +7394,16 @@ export interface components {
             rollback: string;
         };
         /**
+         * KnobDestination
+         * @description Where a file goes: `form` is `sysctl`, `tmpfiles`, `udev` or `systemd`.
+         */
+        KnobDestination: {
+            /** Form */
+            form: string;
+            /** Path */
+            path: string;
+        };
+        /**
          * KnobEvidence
          * @description One number that made the rule fire; `figure` None where it is no figure of a window.
          */
@@ -7394,8 +7424,18 @@ export interface components {
         KnobFiles: {
             /** Ansible */
             ansible: string;
+            /**
+             * Check Commands
+             * @description Print what is in force, and for sysctls each file that sets them: the last one by name wins.
+             */
+            check_commands: string;
             /** Commands */
             commands: string;
+            /**
+             * Destinations
+             * @description The files that keep the settings over a reboot, by form.
+             */
+            destinations: components["schemas"]["KnobDestination"][];
             /** Rollback Commands */
             rollback_commands: string;
             /**
@@ -7413,6 +7453,11 @@ export interface components {
              * @description For /etc/tmpfiles.d.
              */
             tmpfiles: string | null;
+            /**
+             * Udev
+             * @description A rule that writes tmpfiles.d again when memory comes online late.
+             */
+            udev: string | null;
         };
         /**
          * KnobInfo
@@ -13840,6 +13885,16 @@ export interface components {
             intervals: number;
         };
         /**
+         * WithheldRule
+         * @description A rule whose conditions hold and that is not given, and what forbids it here.
+         */
+        WithheldRule: {
+            /** Rule */
+            rule: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * Workload
          * @description A synthetic workload: seeded, and labelled as simulated wherever it shows.
          */
@@ -14212,6 +14267,7 @@ export type KindSensitivity = components['schemas']['KindSensitivity'];
 export type KindStability = components['schemas']['KindStability'];
 export type KnobAdvice = components['schemas']['KnobAdvice'];
 export type KnobChange = components['schemas']['KnobChange'];
+export type KnobDestination = components['schemas']['KnobDestination'];
 export type KnobEvidence = components['schemas']['KnobEvidence'];
 export type KnobFiles = components['schemas']['KnobFiles'];
 export type KnobInfo = components['schemas']['KnobInfo'];
@@ -14505,6 +14561,7 @@ export type WaterfallStep = components['schemas']['WaterfallStep'];
 export type Widened = components['schemas']['Widened'];
 export type Window = components['schemas']['Window'];
 export type WindowHeat = components['schemas']['WindowHeat'];
+export type WithheldRule = components['schemas']['WithheldRule'];
 export type Workload = components['schemas']['Workload'];
 export type WorkloadLoss = components['schemas']['WorkloadLoss'];
 export type WorkloadParameter = components['schemas']['WorkloadParameter'];

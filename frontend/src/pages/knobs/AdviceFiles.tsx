@@ -8,30 +8,31 @@ import { downloadText } from '../../ui/export/download'
 import classes from './KnobAdviceCard.module.css'
 
 interface Form {
-  key: keyof KnobFiles
+  key: Exclude<keyof KnobFiles, 'destinations'>
   label: string
-  /** Where the file belongs on the host; commands are pasted. */
-  path: string | null
   extension: string
 }
 
 const forms: Form[] = [
-  { key: 'commands', label: 'Commands', path: null, extension: 'sh' },
-  { key: 'sysctl', label: 'sysctl.d', path: '/etc/sysctl.d/', extension: 'conf' },
-  { key: 'tmpfiles', label: 'tmpfiles.d', path: '/etc/tmpfiles.d/', extension: 'conf' },
-  { key: 'systemd', label: 'systemd', path: '/etc/systemd/system/', extension: 'service' },
-  { key: 'ansible', label: 'Ansible', path: null, extension: 'yml' },
-  { key: 'rollback_commands', label: 'Rollback', path: null, extension: 'sh' },
+  { key: 'commands', label: 'Commands', extension: 'sh' },
+  { key: 'sysctl', label: 'sysctl.d', extension: 'conf' },
+  { key: 'tmpfiles', label: 'tmpfiles.d', extension: 'conf' },
+  { key: 'udev', label: 'udev', extension: 'rules' },
+  { key: 'systemd', label: 'systemd', extension: 'service' },
+  { key: 'ansible', label: 'Ansible', extension: 'yml' },
+  { key: 'check_commands', label: 'Check', extension: 'sh' },
+  { key: 'rollback_commands', label: 'Rollback', extension: 'sh' },
 ]
 
 /** The change in the forms in which people roll changes out; nothing is applied from here. */
 export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles }) {
   const offered = forms.filter(({ key }) => (files[key] ?? '') !== '')
-  const [key, setKey] = useState<keyof KnobFiles>('commands')
+  const [key, setKey] = useState<Form['key']>('commands')
   const clipboard = useClipboard()
   const form = offered.find((candidate) => candidate.key === key) ?? offered[0]
   if (form === undefined) return null
   const text = files[form.key] ?? ''
+  const place = files.destinations.find((destination) => destination.form === form.key)
   const name = safeFileName(`tierscope-${rule.toLowerCase()}${form.key === 'rollback_commands' ? '-rollback' : ''}`)
   return (
     <div className={classes.files}>
@@ -62,9 +63,9 @@ export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles })
       <pre className={classes.code} tabIndex={0} aria-label={`${form.label} of ${rule}`}>
         {text}
       </pre>
-      {form.path !== null && (
+      {place !== undefined && (
         <p className={classes.dimmed}>
-          Install to <code>{form.path}</code>.
+          Install as <code>{place.path}</code>.
         </p>
       )}
     </div>

@@ -112,6 +112,14 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
             </dd>
           </div>
         )}
+        {advice.sources.length > 0 && (
+          <div>
+            <dt>Sources</dt>
+            <dd>
+              <Prose text={advice.sources.join('; ')} />
+            </dd>
+          </div>
+        )}
       </dl>
       <Accordion multiple chevronPosition="left" classNames={accordion}>
         {advice.evidence.length > 0 && (

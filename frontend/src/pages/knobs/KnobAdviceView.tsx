@@ -73,6 +73,14 @@ export function KnobAdviceView({ answer, load }: KnobAdviceViewProps) {
           ))}
         </>
       )}
+      {answer !== undefined && answer.notices.length > 0 && (
+        <>
+          <h2 className={classes.heading}>To know beside it</h2>
+          {answer.notices.map((notice) => (
+            <KnobAdviceCard key={notice.rule} advice={notice} place={null} />
+          ))}
+        </>
+      )}
       {answer !== undefined && <NotKnown answer={answer} />}
       <KnobStates knobs={answer?.knobs} />
     </Stack>
@@ -98,11 +106,16 @@ function NotKnown({ answer }: { answer: HostKnobAdvice }) {
           </ul>
         )}
       </Panel>
-      <Panel title="Not evaluated" hint="rules with missing data" testId="knob-unknown">
-        {answer.unknown.length === 0 ? (
+      <Panel title="Not given" hint="rules with missing data, or forbidden here" testId="knob-unknown">
+        {answer.unknown.length + answer.withheld.length === 0 ? (
           <p className={classes.text}>Every rule was evaluated.</p>
         ) : (
           <ul className={classes.list}>
+            {answer.withheld.map((rule) => (
+              <li key={`withheld ${rule.rule}`}>
+                <strong>{rule.rule}</strong>: <Prose text={rule.why} />
+              </li>
+            ))}
             {answer.unknown.map((rule) => (
               <li key={rule.rule}>
                 <strong>{rule.rule}</strong>: missing {rule.missing.join('; ')}

@@ -14,7 +14,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Demotion alone strands pages on the slower tier that turn hot again. Promotion comes with it, in one change, demotion first.",
         kernel: "5.15",
         must: &["demotion_enabled can be read and is off", "DRAM is full and the slower tiers have room", "a loss is seen: swap-out, refaults, refused promotions, or memory stranded below", "promotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-tiers", Then::Silent), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name)],
         harm: &["Pages of strict cpusets and of bound processes leave their nodes.", "Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
         measure: "pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all; pgpromote_success is not zero.",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa", "Documentation/driver-api/cxl/allocation/reclaim.rst", "commit 26aa2d199d6f (5.15) mm/migrate: demote pages during reclaim"],
@@ -28,7 +28,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Promotion alone wakes kswapd as soon as DRAM is full, which then swaps and drops file cache beside a free slower tier. Demotion is on before promotion, in one change.",
         kernel: "5.18",
         must: &["numa_balancing can be read and lacks bit 2", "memory that is hot, or must be taken to be, lies on a slower tier", "demotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-tiers", Then::Silent), ("slow-tier-full", Then::Silent), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-promotes", Then::Silent), ("slow-tier-full", Then::Name), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name)],
         harm: &["Hint faults cost processor time, 1 to 3 us for each page looked at.", "With a hot set larger than DRAM pages go to and fro: PageRank was 2.4 times slower; F4 limits it."],
         measure: "pgpromote_success rises and then steadies, the share served from DRAM rises, processor time grows by less than 2 %, and pswpout does not rise.",
         sources: &["commit c574bbe91703 (5.18) NUMA balancing: optimize page placement for memory tiering system", "mm/migrate.c migrate_misplaced_folio_prepare; mm/vmscan.c pgdat_balanced", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing", "spinics.net/lists/linux-mm/msg285790: works independent of the demotion knob"],
@@ -56,7 +56,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "The factor works while numa_balancing has bit 2; that is set first.",
         kernel: "",
         must: &["the file is there", "heat says what is cold in DRAM or hot outside it"],
-        must_not: &[("one-tier", Then::Silent), ("slow-tier-full", Then::Silent), ("damon-tiers", Then::Silent)],
+        must_not: &[("one-tier", Then::Silent), ("slow-tier-full", Then::Silent), ("damon-demotes", Then::Silent)],
         harm: &["Earlier demotion is more traffic between the tiers; later demotion lets bursts of allocation spill."],
         measure: "Ping-pong stays below 0.10.",
         sources: &["TPP: Transparent Page Placement for CXL-Enabled Tiered-Memory, ASPLOS 2023"],
@@ -98,7 +98,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "",
         kernel: "5.13",
         must: &["all three files can be read", "faster: the memory below is of a kind that the scanner looks at"],
-        must_not: &[("one-tier", Then::Silent), ("damon-tiers", Then::Silent), ("vma-filters", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("damon-promotes", Then::Silent), ("vma-filters", Then::Name)],
         harm: &["A faster scanner costs processor time, a slower one finds a new hot set later."],
         measure: "The rate of numa_hint_faults.",
         sources: &["kernel/sched/fair.c task_scan_min, task_numa_work"],
@@ -112,7 +112,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "",
         kernel: "6.4",
         must: &["shared memory by node is counted"],
-        must_not: &[("one-tier", Then::Silent), ("damon-tiers", Then::Silent)],
+        must_not: &[("one-tier", Then::Silent), ("damon-promotes", Then::Silent)],
         harm: &["A segment that is bound to DRAM takes it from others."],
         measure: "pgpromote_success rises, or Shmem of the slow node falls.",
         sources: &["kernel/sched/fair.c task_numa_work, vma_is_accessed (6.4)", "lore.kernel.org/linux-mm/20260930112206.205083-1-gourry (as reported): shared heaps that are never scanned"],
@@ -155,7 +155,7 @@ pub const CHARTERS: &[Charter] = &[
         kernel: "6.9",
         must: &["every node of both tiers has its file", "the bandwidth of both tiers is known"],
         must_not: &[("one-tier", Then::Silent), ("interleave-auto", Then::Name), ("late-memory", Then::Name)],
-        harm: &["Tasks bound by latency lose.", "Promotion undoes the spread for tasks that are not bound."],
+        harm: &["Tasks bound by latency lose.", "Demotion obeys no policy: pressure in DRAM undoes the spread."],
         measure: "Bandwidth per node lies near the weights.",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave", "mm/mempolicy.c weighted_interleave_auto_store, node_store"],
     },
@@ -312,11 +312,18 @@ pub const HAZARDS: &[Hazard] = &[
         sources: &["lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com (October 2025)", "mm/vmscan.c can_reclaim_anon_pages, can_demote: a full target counts as a place to go", "mm/vmscan: don't demote if there is not enough free memory in the lower memory tier (mm tree, January 2026, in no release known here)"],
     },
     Hazard {
-        name: "damon-tiers",
-        says: "DAMON moves pages between the tiers here (migrate_hot, migrate_cold): a second mover works against it.",
-        from_kernel: "6.11",
+        name: "damon-promotes",
+        says: "DAMON moves hot pages up here (migrate_hot): NUMA balancing by tier beside it moves them a second way, and the two work against each other.",
+        from_kernel: "",
         before_kernel: "",
-        sources: &["mm/damon/paddr.c damon_pa_migrate", "lore.kernel.org/linux-mm/20240226140555.1615-1-honggyu.kim@sk.com", "samples/damon/mtier.c (6.16)"],
+        sources: &["mm/damon/paddr.c damon_pa_migrate (6.11)", "lore.kernel.org/linux-mm/20240226140555.1615-1-honggyu.kim@sk.com", "samples/damon/mtier.c (6.16)"],
+    },
+    Hazard {
+        name: "damon-demotes",
+        says: "DAMON moves cold pages down here (migrate_cold): demotion in reclaim beside it is a second mover of the same pages.",
+        from_kernel: "",
+        before_kernel: "",
+        sources: &["mm/damon/paddr.c damon_pa_migrate (6.11)", "lore.kernel.org/linux-mm/20240226140555.1615-1-honggyu.kim@sk.com", "samples/damon/mtier.c (6.16)"],
     },
     Hazard {
         name: "classic-balancing",
@@ -384,7 +391,7 @@ pub const HAZARDS: &[Hazard] = &[
     Hazard {
         name: "interleave-auto",
         says: "A weight that is written switches the kernel from weights of its own (auto) to manual ones.",
-        from_kernel: "6.16",
+        from_kernel: "",
         before_kernel: "",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave"],
     },
@@ -405,10 +412,10 @@ pub const HAZARDS: &[Hazard] = &[
 ];
 
 /// The file that keeps settings over a reboot, in the form of sysctl.
-pub const KEEP_SYSCTL: &str = "/etc/sysctl.d/99-z-tierscope.conf";
+pub const KEEP_SYSCTL: &str = "/etc/sysctl.d/99-z-tierscope-{name}.conf";
 /// The file that keeps settings over a reboot, in the form of tmpfiles.
-pub const KEEP_TMPFILES: &str = "/etc/tmpfiles.d/99-z-tierscope.conf";
+pub const KEEP_TMPFILES: &str = "/etc/tmpfiles.d/99-z-tierscope-{name}.conf";
 /// The file that keeps settings over a reboot, in the form of udev.
 pub const KEEP_UDEV: &str = "/etc/udev/rules.d/99-z-tierscope.rules";
 /// The file that keeps settings over a reboot, in the form of systemd.
-pub const KEEP_SYSTEMD: &str = "/etc/systemd/system/tierscope-knobs.service";
+pub const KEEP_SYSTEMD: &str = "/etc/systemd/system/tierscope-{name}.service";

@@ -1,0 +1,180 @@
+"""Hazards of the charters on one host: whether each is there, and what it does to a piece of advice.
+
+True: it is there; False: it is not; None: nothing collected tells, and advice that it qualifies names it as possible.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from tierscope.domain._generated.advice import CHARTERS, HAZARDS, Hazard
+from tierscope.domain.knobs.facts import (
+    CLASSIC_BIT,
+    DEMOTION,
+    INTERLEAVE_AUTO,
+    LRU_GEN,
+    MIN_TTL,
+    NOT_FASTER,
+    NUMA_BALANCING,
+    SWAP_FULL,
+    TIERING_BIT,
+    ZSWAP,
+    Facts,
+    Host,
+)
+from tierscope.domain.knobs.rules_moves import SHARED_MIN
+from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
+from tierscope.domain.knobs.shapes import Advice, Withheld
+
+_RELEASE = re.compile(r"([0-9]+)\.([0-9]+)")
+
+
+def exists_on(hazard: Hazard, release: str) -> bool | None:
+    """Whether mainline kernels of this release have the hazard; None where the release cannot be read."""
+    begin, end = _version(hazard.from_kernel), _version(hazard.before_kernel)
+    if begin is None and end is None:
+        return True
+    version = _version(release)
+    if version is None:
+        return None
+    return (begin is None or version >= begin) and (end is None or version < end)
+
+
+def _version(release: str) -> tuple[int, int] | None:
+    match = _RELEASE.match(release)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def is_there(name: str, facts: Facts) -> bool | None:
+    """Whether a hazard is there on this host, by what is known of it and by its kernel."""
+    state = _SEEN[name](facts)
+    if state is False:
+        return False
+    return {True: state, False: False, None: None}[exists_on(HAZARDS[name], facts.host.kernel_release)]
+
+
+def weigh(advice: Advice, facts: Facts) -> Advice | Withheld:
+    """The advice with the hazards that qualify it named as risks, or why it is not given."""
+    named: list[str] = []
+    for rule in advice.charters:
+        for name, then in CHARTERS[rule].must_not.items():
+            state = is_there(name, facts)
+            if then == "silent" and state:
+                return Withheld(advice.rule, HAZARDS[name].says)
+            if then == "name" and state is not False and name not in named:
+                named.append(name)
+    if not named or not advice.changes:
+        return advice
+    return replace(advice, risk=" ".join([advice.risk, *(_named(name, facts) for name in named)]))
+
+
+def _named(name: str, facts: Facts) -> str:
+    says = HAZARDS[name].says
+    if name == "strict-cpuset" and facts.host.barring is not None:
+        return f"{says} Here {facts.host.barring}."
+    if is_there(name, facts):
+        return f"{says} This host is one of them." if name in _OF_HOSTS else says
+    return says
+
+
+_OF_HOSTS = frozenset({"mglru-no-swap"})
+"""Hazards whose text speaks of hosts in general."""
+
+
+def _strict_cpuset(facts: Facts) -> bool | None:
+    """Seen by the agent; on kernels that heed cpusets of cgroup v2 only what other groups brought in still moves."""
+    host = facts.host
+    if host.barring is not None:
+        return True
+    return False if host.processes_seen else None
+
+
+def _hang(facts: Facts) -> bool | None:
+    """MGLRU, nothing that protects its youngest generations, and no room in swap."""
+    host = facts.host
+    lru = (host.knobs.get(LRU_GEN) or "").strip()
+    if LRU_GEN not in host.knobs:
+        return False if host.agent_told else None
+    if lru and _bits(lru) & 1 == 0:
+        return False
+    if host.number(MIN_TTL):
+        return False
+    room = _swap_has_room(facts)
+    if room:
+        return False
+    return None if not lru or room is None else True
+
+
+def _bits(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return 1 if text in ("y", "Y") else 0
+
+
+def _swap_has_room(facts: Facts) -> bool | None:
+    used, drives = facts.flows.swap_used_ratio, facts.host.swap_drives
+    if used is not None:
+        return used < SWAP_FULL
+    if drives:
+        shares = [drive.used_ratio for drive in drives]
+        return None if any(share is None for share in shares) else min(share or 0.0 for share in shares) < SWAP_FULL
+    return False if facts.host.agent_told else None
+
+
+def _switch(path: str) -> Callable[[Facts], bool | None]:
+    def state(facts: Facts) -> bool | None:
+        if path not in facts.host.knobs:
+            return False
+        return facts.host.is_on(path)
+
+    return state
+
+
+def _mode_lacks(bit: int) -> Callable[[Facts], bool | None]:
+    def state(facts: Facts) -> bool | None:
+        mode = facts.host.number(NUMA_BALANCING)
+        return None if mode is None else not mode & bit
+
+    return state
+
+
+def _slow_tier_full(facts: Facts) -> bool | None:
+    room = facts.host.slow_has_room
+    return None if room is None else not room
+
+
+def _at_least(value: float | None, least: float) -> bool | None:
+    return None if value is None else value >= least
+
+
+def _zram_alone(host: Host) -> bool:
+    return bool(host.swap_drives) and all(drive.is_zram for drive in host.swap_drives)
+
+
+_SEEN: dict[str, Callable[[Facts], bool | None]] = {
+    "one-tier": lambda facts: not facts.host.has_slow_tier,
+    "faster-memory-below": lambda facts: any(name not in NOT_FASTER for name in facts.host.slow_classes),
+    "not-judged": lambda facts: facts.verdict is None and facts.heat.served_now is None,
+    "slow-tier-full": _slow_tier_full,
+    "strict-cpuset": _strict_cpuset,
+    "membind": lambda _: None,
+    "mglru-no-swap": _hang,
+    "damon-promotes": lambda facts: facts.host.damon_promotes,
+    "damon-demotes": lambda facts: facts.host.damon_demotes,
+    "classic-balancing": lambda facts: facts.host.limited_nodes > 1 and _mode_lacks(CLASSIC_BIT)(facts),
+    "several-dram-nodes": lambda facts: facts.host.limited_nodes > 1,
+    "vma-filters": lambda facts: _at_least(facts.flows.slow_shared_ratio, SHARED_MIN),
+    "zswap-placement": _switch(ZSWAP),
+    "zram": lambda facts: _zram_alone(facts.host),
+    "demotion-off": lambda facts: facts.host.is_on(DEMOTION) is False,
+    "untiered": lambda facts: _mode_lacks(TIERING_BIT)(facts) is True,
+    "limits-bite": lambda facts: facts.verdict == "limit_reclaim",
+    "late-memory": lambda _: None,
+    "interleave-auto": lambda facts: any(facts.host.is_on(path) for path in INTERLEAVE_AUTO),
+    "no-sign-of-harm": lambda _: False,
+    "futile-moves": lambda facts: (
+        facts.verdict == "futile_ping_pong" or (facts.flows.hot_share_of_slow or 0.0) >= HOT_SET_TOO_LARGE
+    ),
+}
+"""By name, whatever the kernel."""

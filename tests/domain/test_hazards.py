@@ -1,0 +1,176 @@
+"""Hazards of the charters: each can be judged, kernels end them, and they silence or qualify advice."""
+
+from dataclasses import replace
+
+import pytest
+
+from tierscope.domain._generated.advice import CHARTERS, HAZARDS
+from tierscope.domain.knobs import Facts, Flows, Heat, Host, advise
+from tierscope.domain.knobs.advice import RULES
+from tierscope.domain.knobs.facts import (
+    DEMOTION,
+    LRU_GEN,
+    MIN_TTL,
+    NUMA_BALANCING,
+    SWAPPINESS,
+    ZSWAP,
+    SwapDrive,
+)
+from tierscope.domain.knobs.hazards import is_there
+from tierscope.domain.knobs.machine import read_host
+from tierscope.domain.knobs.policy import policy_of_host
+
+GIB = float(1 << 30)
+OFF: dict[str, str | None] = {NUMA_BALANCING: "0", DEMOTION: "false", SWAPPINESS: "60", LRU_GEN: "0x0007", MIN_TTL: "0"}
+HOST = Host(
+    knobs=OFF,
+    has_slow_tier=True,
+    slow_nodes=(1,),
+    dram_bytes=256 * GIB,
+    dram_free_bytes=1 * GIB,
+    slow_bytes=256 * GIB,
+    slow_free_bytes=100 * GIB,
+    page_bytes=4096,
+    kernel_release="6.8.0-45-generic",
+    slow_classes=("cxl",),
+    agent_told=True,
+    processes_seen=True,
+)
+SPILL = Facts(HOST, Flows(slow_ratio=0.5, slow_anon_ratio=0.5), Heat(), "spill")
+
+
+def on(facts: Facts, **changed: object) -> Facts:
+    return replace(facts, host=replace(facts.host, **changed))  # type: ignore[arg-type]  # fields by name
+
+
+def with_knobs(facts: Facts, knobs: dict[str, str | None]) -> Facts:
+    return on(facts, knobs={**facts.host.knobs, **knobs})
+
+
+def risk_of(facts: Facts) -> str:
+    (piece,) = advise(facts).advice
+    assert piece.rules == ("F2", "F1")
+    return piece.risk
+
+
+def test_every_hazard_can_be_judged_and_every_rule_has_a_charter() -> None:
+    for name in HAZARDS:
+        assert is_there(name, SPILL) in (True, False, None)
+    assert set(RULES) | {"capacity", "F12", "zswap", "metadata"} == set(CHARTERS)
+
+
+def test_who_hangs_without_an_oom_killer_is_told_so() -> None:
+    assert HAZARDS["mglru-no-swap"].says in risk_of(SPILL)
+    assert "This host is one of them" in risk_of(SPILL)
+    full = on(SPILL, swap_drives=(SwapDrive("/dev/sda2", "partition", 0.99),))
+    assert "min_ttl_ms" in risk_of(full)
+
+
+@pytest.mark.parametrize(
+    "safe",
+    [
+        with_knobs(SPILL, {MIN_TTL: "1000"}),
+        with_knobs(SPILL, {LRU_GEN: "0x0000"}),
+        on(SPILL, swap_drives=(SwapDrive("/dev/sda2", "partition", 0.2),)),
+        on(SPILL, kernel_release="5.19.17"),
+        on(SPILL, knobs={NUMA_BALANCING: "0", DEMOTION: "false"}),
+    ],
+)
+def test_who_does_not_hang_is_not_told_so(safe: Facts) -> None:
+    assert "min_ttl_ms" not in risk_of(safe)
+
+
+def test_services_that_would_leave_their_cpuset_are_named() -> None:
+    bars = "cpusets keep services away from the slower node 1: shop/db"
+    for release in ("6.8.0", "6.15.4", "6.16.0", ""):
+        assert bars in risk_of(on(SPILL, barring=bars, kernel_release=release))
+    assert HAZARDS["strict-cpuset"].says not in risk_of(SPILL)
+    assert HAZARDS["strict-cpuset"].says in risk_of(on(SPILL, processes_seen=False))
+    assert "membind" in risk_of(SPILL)
+
+
+def test_damon_that_tiers_keeps_the_other_mover_out() -> None:
+    both = advise(on(SPILL, damon_promotes=True, damon_demotes=True))
+    assert both.advice == ()
+    assert [one.rule for one in both.withheld] == ["F1"]
+    assert "DAMON" in both.withheld[0].why
+    swapping = replace(SPILL, flows=Flows(swapped_out_pages_per_s=50), verdict="swap_pressure")
+    assert [one.rule for one in advise(on(swapping, damon_promotes=True, damon_demotes=True)).withheld] == ["F2"]
+    up_alone = advise(on(swapping, damon_promotes=True))
+    assert [(piece.rule, len(piece.changes)) for piece in up_alone.advice] == [("F2", 1)]
+    down_alone = advise(on(SPILL, damon_demotes=True))
+    assert [(piece.rule, len(piece.changes)) for piece in down_alone.advice] == [("F1", 1)]
+
+
+def test_a_host_that_damon_tiers_is_replayed_as_one_that_moves_pages() -> None:
+    assert policy_of_host(HOST).policy == "first_touch"
+    damon = policy_of_host(replace(HOST, damon_promotes=True, damon_demotes=True))
+    assert damon.policy == "hot_page_selection_auto"
+    assert "DAMON" in damon.why
+    assert not policy_of_host(replace(HOST, damon_demotes=True)).promotes
+
+
+def test_schemes_of_damon_and_cpusets_are_read_from_what_the_agent_found() -> None:
+    cause = "DAMON is in use: kdamond 0 (paddr, migrate_hot); kdamond 1 (paddr, migrate_cold). Its kernel threads"
+    findings = [
+        {"id": "damon-in-use", "cause": cause},
+        {"id": "cpuset-bars-slow-tier", "cause": "cpusets keep services away from the slower node 1: db"},
+    ]
+    host = read_host({"findings": findings, "knobs": [{"path": MIN_TTL, "value": "0"}], "kernel_release": "6.12"})
+    assert (host.damon_promotes, host.damon_demotes, host.agent_told) == (True, True, True)
+    assert "db" in (host.barring or "")
+    watching = read_host(
+        {"findings": [{"id": "damon-in-use", "cause": "DAMON is in use: kdamond 0 (vaddr, watches)."}]}
+    )
+    assert (watching.damon_promotes, watching.damon_demotes) == (False, False)
+
+
+def test_memory_below_dram_that_is_faster_is_no_place_to_demote_to() -> None:
+    for name in ("hbm", "gpu"):
+        given = advise(on(SPILL, slow_classes=(name,)))
+        assert given.advice == ()
+        assert given.withheld[0].why == HAZARDS["faster-memory-below"].says
+    assert advise(on(SPILL, slow_classes=("unknown",))).advice
+
+
+def test_a_full_slower_tier_forbids_the_pair_and_only_qualifies_promotion() -> None:
+    full = on(SPILL, slow_free_bytes=GIB)
+    assert advise(full).advice == ()
+    assert [one.rule for one in advise(full).withheld] == ["F1"]
+    (piece,) = advise(with_knobs(full, {DEMOTION: "true"})).advice
+    assert piece.rule == "F1"
+    assert HAZARDS["slow-tier-full"].says in piece.risk
+
+
+def test_shared_memory_below_is_not_scanned_faster_but_named() -> None:
+    tiered = with_knobs(SPILL, {NUMA_BALANCING: "2", DEMOTION: "true"})
+    heap = replace(tiered, flows=replace(tiered.flows, slow_shared_ratio=0.8))
+    given = advise(heap)
+    assert [piece.rule for piece in given.advice] == ["shared"]
+    assert given.advice[0].changes == ()
+
+
+def test_zswap_below_its_kernel_and_a_very_large_tier_are_told_beside_advice() -> None:
+    def notices(facts: Facts) -> list[str]:
+        return [notice.rule for notice in advise(facts).notices]
+
+    zswap = with_knobs(SPILL, {ZSWAP: "Y"})
+    assert notices(zswap) == ["zswap"]
+    assert notices(on(zswap, kernel_release="6.16.1")) == []
+    assert notices(with_knobs(SPILL, {ZSWAP: "N"})) == []
+    assert notices(on(zswap, has_slow_tier=False)) == []
+    large = on(SPILL, slow_bytes=32 * 256 * GIB, slow_free_bytes=31 * 256 * GIB)
+    (notice,) = advise(large).notices
+    assert notice.rule == "metadata"
+    assert [found.value for found in notice.evidence] == [pytest.approx(32), pytest.approx(128 * GIB)]
+    assert notices(SPILL) == []
+
+
+def test_zram_named_as_a_partition_has_no_cut_off() -> None:
+    full = Facts(
+        Host({}, has_slow_tier=False, swap_drives=(SwapDrive("/dev/zram0", "partition", 0.65),)),
+        Flows(swap_used_ratio=0.65),
+    )
+    assert advise(full).advice == ()
+    disk = replace(full, host=replace(full.host, swap_drives=(SwapDrive("/dev/sda2", "partition", 0.65),)))
+    assert [piece.rule for piece in advise(disk).advice] == ["F11"]
