@@ -122,6 +122,42 @@ def test_the_playbook_sets_exactly_the_settings_and_the_rollback_takes_them_back
     assert state == before
 
 
+def test_weights_of_the_kernel_are_given_back_whatever_order_the_plan_has() -> None:
+    auto, node = f"{INTERLEAVE}/auto", f"{INTERLEAVE}/node1"
+    changes = (planned(node, "3", ("h1", "db-1", "1")), planned(auto, "false", ("h1", "db-1", "true")))
+    files = by_name(changes)
+
+    class Kernel(dict[tuple[str, str], str]):
+        """A weight that is written switches the kernel to manual ones."""
+
+        def __setitem__(self, key: tuple[str, str], value: str) -> None:
+            super().__setitem__(key, value)
+            if key[1] == node:
+                super().__setitem__((key[0], auto), "false")
+
+    state = Kernel({("db-1", node): "1", ("db-1", auto): "true"})
+    run_playbook(files["apply.yml"], files["inventory.yml"], state)
+    assert state == {("db-1", node): "3", ("db-1", auto): "false"}
+    run_playbook(files["rollback.yml"], files["inventory.yml"], state)
+    assert state == {("db-1", node): "1", ("db-1", auto): "true"}
+    kept = [
+        task["ansible.builtin.copy"]["dest"]
+        for play in yaml.safe_load(files["apply.yml"])
+        for task in play["tasks"]
+        if "ansible.builtin.copy" in task
+    ]
+    gone = [
+        task["ansible.builtin.file"]["path"]
+        for play in yaml.safe_load(files["rollback.yml"])
+        for task in play["tasks"]
+        if "ansible.builtin.file" in task
+    ]
+    assert gone
+    assert set(gone) - {"/etc/tmpfiles.d/99-z-tierscope-mempolicy_weighted_interleave_auto.conf"} < set(kept)
+    assert not any(name.startswith("apply/") and "interleave_auto" in name for name in files)
+    assert "/etc/udev/rules.d/99-z-tierscope.rules" in kept
+
+
 def test_each_drop_in_has_a_twin_for_every_value_that_hosts_had() -> None:
     files = render_bundle(CHANGES, AT)
     applied = {file.name: setting_of(file) for file in files if file.name.startswith("apply/")}

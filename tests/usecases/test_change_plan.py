@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 from sqlalchemy import text
 
 from factories import batches
@@ -170,6 +171,39 @@ def test_a_bundle_has_the_changes_and_hosts_that_were_picked(database: Database)
         plans.bundle(["vm_swappiness_1"], host_ids=(), without_host_ids=())
     with pytest.raises(Unprocessable):
         plans.bundle(["numa_demotion_enabled_1"], host_ids={fleet.ids["node-5"]}, without_host_ids=())
+
+
+def test_a_bundle_of_half_a_change_set_has_the_other_half_first_and_only_where_it_belongs(database: Database) -> None:
+    fleet = Fleet(database)
+    for name, demotion in (("pair", "false"), ("alone", "true")):
+        fleet.add(name, {NUMA_BALANCING: "0", DEMOTION: demotion})
+    fleet.advise("pair", "F1", (DEMOTION, "false", "1"), (NUMA_BALANCING, "0", "2"))
+    fleet.advise("alone", "F1", (NUMA_BALANCING, "0", "2"))
+    found = ChangePlans(fleet.context).bundle(["kernel_numa_balancing_2"], host_ids=(), without_host_ids=())
+    assert found.change_ids == ("numa_demotion_enabled_1", "kernel_numa_balancing_2")
+    plays = next(file.text for file in found.files if file.name == "apply.yml")
+    assert plays.index("demotion_enabled to 1") < plays.index("numa_balancing to 2")
+    back = next(file.text for file in found.files if file.name == "rollback.yml")
+    assert back.index("numa_balancing to 0") < back.index("demotion_enabled to false")
+    inventory = yaml.safe_load(next(file.text for file in found.files if file.name == "inventory.yml"))
+    groups = inventory["all"]["children"]
+    demoting = groups["tierscope_numa_demotion_enabled_1"]["children"].values()
+    assert [list(group["hosts"]) for group in demoting] == [["pair"]]
+    left = ChangePlans(fleet.context).bundle(
+        ["kernel_numa_balancing_2"], host_ids=(), without_host_ids={fleet.ids["pair"]}
+    )
+    assert left.change_ids == ("kernel_numa_balancing_2",)
+
+
+def test_a_change_set_of_which_one_part_cannot_be_planned_is_left_out_whole(database: Database) -> None:
+    fleet = Fleet(database)
+    fleet.add("a", {NUMA_BALANCING: "0", DEMOTION: "false"})
+    fleet.advise("a", "F1", (DEMOTION, "false", "1"), (NUMA_BALANCING, "0", "2"))
+    fleet.advise("a", "F3", (NUMA_BALANCING, "0", "3"))
+    plan = fleet.plan()
+    assert plan.changes == ()
+    assert [found.path for found in plan.conflicts] == [NUMA_BALANCING]
+    assert [(out.path, NUMA_BALANCING in out.why) for out in plan.left_out] == [(DEMOTION, True)]
 
 
 def test_canaries_are_drawn_once_among_the_hosts_of_the_change(database: Database) -> None:

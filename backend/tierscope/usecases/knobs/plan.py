@@ -12,7 +12,7 @@ from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.base.figures import Figure, Grade, Interval, absent
 from tierscope.domain.knobs.bundle import HostValue, PlannedChange, change_id, render_bundle, verify_command
 from tierscope.domain.knobs.facts import is_same_value
-from tierscope.domain.knobs.files import VALUE, check_change, sysctl_name
+from tierscope.domain.knobs.files import VALUE, check_change, order_of, sysctl_name
 from tierscope.domain.knobs.machine import read_knobs
 from tierscope.domain.knobs.shapes import Change
 from tierscope.storage.knobs.plan import OpenAdvice, list_open_knob_advice, read_settings, services_of_hosts
@@ -33,7 +33,8 @@ STAKE = "knobs.stake_bytes/1"
 NO_STAKE = "Heat of these hosts is not known: enable it under `[heat]` in the agent's configuration."
 NOTES = (
     "Tierscope changes nothing on hosts: a bundle is text that you apply yourself.",
-    "One change at a time, on canary hosts first; what several changes do on one host cannot be told apart.",
+    "One change set at a time, on canary hosts first; what several do on one host cannot be told apart.",
+    "A bundle of a change has the changes that belong with it on the same hosts: half of a set does harm.",
     "At stake is a host's hot memory outside DRAM plus its cold memory in DRAM: it counts for each change of the host.",
 )
 
@@ -73,7 +74,9 @@ class ChangePlans:
     def bundle(
         self, change_ids: Sequence[str], *, host_ids: Collection[str], without_host_ids: Collection[str]
     ) -> PlanBundle:
-        """The files of some changes; `host_ids` limits it to these hosts unless it is empty.
+        """The files of some changes, with what belongs to them on the same hosts, in the order of applying.
+
+        `host_ids` limits it to these hosts unless it is empty.
 
         Raises:
             NotFound: a change is not in the plan.
@@ -81,12 +84,18 @@ class ChangePlans:
         """
         plan = self.plan()
         picked = [pick_change(plan, wanted) for wanted in dict.fromkeys(change_ids)]
+        ids = {change.id for change in picked}
+
+        def is_chosen(host: PlanHost) -> bool:
+            return (not host_ids or host.host_id in host_ids) and host.host_id not in without_host_ids
+
+        sets = {host.advice_id for change in picked for host in change.hosts if is_chosen(host)}
         planned = []
-        for change in picked:
+        for change in sorted(plan.changes, key=lambda change: order_of(change.path)):
             hosts = tuple(
                 HostValue(host.host_id, host.name, host.current)
                 for host in change.hosts
-                if (not host_ids or host.host_id in host_ids) and host.host_id not in without_host_ids
+                if is_chosen(host) and (change.id in ids or host.advice_id in sets)
             )
             if hosts:
                 planned.append(
@@ -157,21 +166,31 @@ def _present_values(session: ReadSession, advice: Sequence[OpenAdvice]) -> dict[
 def _sort_wishes(advice: Sequence[OpenAdvice], present: Mapping[int, Mapping[str, str | None]]) -> _Sorted:
     found = _Sorted([], [], [])
     wanted: dict[tuple[int, str], list[_Wish]] = defaultdict(list)
+    broken: dict[str, str] = {}
     for piece in advice:
         for change in _changes_of(piece, present.get(piece.host_id, {})):
             why = _unfit(change)
-            if why is None:
+            if why is None and not is_same_value(change.current, change.proposed):
                 wanted[piece.host_id, change.path].append(_Wish(piece, change))
-            else:
-                found.left_out.append(LeftOut(piece.host_public_id, piece.host_name, change.path, why))
+                continue
+            if why is not None:
+                broken[piece.public_id] = change.path
+            found.left_out.append(LeftOut(piece.host_public_id, piece.host_name, change.path, why or _has(change)))
     for wishes in wanted.values():
         first = wishes[0]
         values = tuple(dict.fromkeys(wish.change.proposed for wish in wishes))
-        if len(values) == 1:
-            found.wishes.append(first)
-        else:
+        if len(values) > 1:
             host = first.advice
             found.conflicts.append(PlanConflict(host.host_public_id, host.host_name, first.change.path, values))
+            broken |= {wish.advice.public_id: first.change.path for wish in wishes}
+    for wishes in wanted.values():
+        whole = [wish for wish in wishes if wish.advice.public_id not in broken]
+        if whole:
+            found.wishes.append(whole[0])
+        elif all(broken[wish.advice.public_id] != wish.change.path for wish in wishes):
+            first = wishes[0]
+            why = f"it belongs with {broken[first.advice.public_id]}, which is left out"
+            found.left_out.append(LeftOut(first.advice.host_public_id, first.advice.host_name, first.change.path, why))
     return found
 
 
@@ -186,9 +205,12 @@ def _changes_of(piece: OpenAdvice, present: Mapping[str, str | None]) -> list[Ch
     return found
 
 
+def _has(change: Change) -> str:
+    return f"it has {change.current} already; the advice is evaluated again within the hour"
+
+
 def _unfit(change: Change) -> str | None:
-    if is_same_value(change.current, change.proposed):
-        return f"it has {change.current} already; the advice is evaluated again within the hour"
+    """Why a change cannot be made; None where it can, or is made already."""
     try:
         check_change(change)
     except ValueError as error:
