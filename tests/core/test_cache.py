@@ -2,7 +2,8 @@
 
 import pytest
 
-from tierscope.core.cache import Cache
+from tierscope.core import generations
+from tierscope.core.cache import Cache, StoredCache
 
 
 def test_the_least_recently_used_leaves_first() -> None:
@@ -49,3 +50,17 @@ def test_what_is_dropped_is_gone(how: str) -> None:
     cache.put("b", 2)
     cache.put("c", 3)
     assert len(cache) == 2
+
+
+def test_what_was_read_of_a_database_does_not_outlive_its_generation() -> None:
+    cache: StoredCache[str, int] = StoredCache(10)
+    before = generations.seen("postgresql://cache", (1, "first"))
+    cache.put("a", 1, generation=before)
+    assert (cache.get("a"), "a" in cache, len(cache)) == (1, True, 1)
+    assert generations.seen("postgresql://cache", (1, "first")) == before
+    after = generations.seen("postgresql://cache", (1, "second"))
+    assert (cache.get("a"), "a" in cache, len(cache), cache.items()) == (None, False, 0, [])
+    cache.put("a", 1, generation=before)  # read before the change, finished after it
+    assert cache.get("a") is None
+    cache.put("a", 2, generation=after)
+    assert cache.get("a") == 2

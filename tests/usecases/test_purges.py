@@ -185,11 +185,16 @@ def test_a_purged_service_leaves_nothing_and_is_found_anew_where_it_runs(histori
         purges = Purges(database)
         name = client.get(f"/v1/services/{gone}", headers={"Authorization": f"Bearer {made.token}"}).json()
         confirm = f"{name['summary']['namespace']}/{name['summary']['name']}"
+        asked = [f"/v1/services/{gone}/{path}?from=-20d" for path in ("curve", "stability", "sensitivity")]
+        client.headers["Authorization"] = f"Bearer {made.token}"
+        assert {client.get(path).status_code for path in asked} == {200}
         purge = purges.start("service", gone, confirm=confirm, actor="cli:test")
         PurgeWork(Nodes(database), utc_now).run(at_most=LONG)
         assert purges.read(purge.id).status == "done"
         assert rows_by(database, "service_id", number) == {}
         assert texts(database, gone) == {}
+        assert {client.get(path).status_code for path in asked} == {404}  # of long windows, which are kept for a while
+        del client.headers["Authorization"]
         send_full_batch(client, host, 1)
     with database.read() as session:
         statement = text("SELECT id FROM services WHERE namespace || '/' || name = :name")

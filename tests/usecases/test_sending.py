@@ -53,7 +53,7 @@ def place(database: Database, name: str, service: str) -> Enrolled:
 def hold(database: Database, host: Enrolled, minutes: int) -> None:
     """As if the plan of a host had long said so."""
     with database.write() as transaction:
-        write_held_seconds(transaction, host.identity.id, held_seconds(minutes))
+        write_held_seconds(transaction, host.identity, held_seconds(minutes))
 
 
 def held(database: Database) -> int:

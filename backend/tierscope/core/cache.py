@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from tierscope.core import generations
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -84,3 +86,47 @@ class Cache(Generic[K, V]):
         held = self._held.pop(key, None)
         if held is not None:
             self._sum -= held[1]
+
+
+class StoredCache(Generic[K, V]):
+    """A `Cache` of what was read of a database: nothing outlives its generation (core/generations.py)."""
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        size_of: Callable[[V], int] | None = None,
+        lifetime_seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """As of `Cache`."""
+        size = None if size_of is None else (lambda kept: size_of(kept[1]))
+        self._cache: Cache[K, tuple[int, V]] = Cache(most, size_of=size, lifetime_seconds=lifetime_seconds, clock=clock)
+
+    def get(self, key: K) -> V | None:
+        """The value, None where none is kept, or it is too old or of another generation."""
+        kept = self._cache.get(key)
+        return None if kept is None or kept[0] != generations.current() else kept[1]
+
+    def put(self, key: K, value: V, *, generation: int) -> None:
+        """Keep a value; `generation`: of the session that read it, or the count before it was begun to be read."""
+        self._cache.put(key, (generation, value))
+
+    def drop(self, key: K) -> None:
+        """Keep it no longer."""
+        self._cache.drop(key)
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._cache.clear()
+
+    def items(self) -> list[tuple[K, V]]:
+        """All that is kept, however old, the least recently used first."""
+        count = generations.current()
+        return [(key, value) for key, (generation, value) in self._cache.items() if generation == count]
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+    def __contains__(self, key: K) -> bool:
+        return any(kept == key for kept, _ in self.items())

@@ -4,6 +4,7 @@ A `ReadSession` comes from a pool whose connections are read-only and whose stat
 reads; a `WriteTransaction` commits when its block ends and rolls back when it raises. Nothing else commits.
 """
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
+from tierscope.core import generations
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 from tierscope.core.objects.store import ObjectReader, ObjectStore
 
@@ -57,8 +59,12 @@ def libpq_url(url: str) -> str:
 class ReadSession:
     """A connection that cannot write. All its statements run in one read-only transaction."""
 
-    def __init__(self, connection: Connection, objects: ObjectReader | None = None) -> None:
+    def __init__(
+        self, connection: Connection, objects: ObjectReader | None = None, *, generation: int | None = None
+    ) -> None:
         self._connection = connection
+        self.generation = generations.current() if generation is None else generation
+        """What is read here may be remembered under this count alone: core/generations.py."""
         self.objects = objects or ObjectReader(None)
         self._held: dict[str, Any] = {}
 
@@ -99,11 +105,31 @@ class WriteTransaction(ReadSession):
     """One transaction. It commits at the end of the block that `Database.write` opens."""
 
     def __init__(
-        self, connection: Connection, objects: ObjectReader | None = None, coordinator: "Database | None" = None
+        self,
+        connection: Connection,
+        objects: ObjectReader | None = None,
+        coordinator: "Database | None" = None,
+        *,
+        generation: int | None = None,
+        url: str = "",
     ) -> None:
-        super().__init__(connection, objects)
+        super().__init__(connection, objects, generation=generation)
+        self._url = url
         self.coordinator = coordinator
         """Who numbers what has one number on all servers of a fleet; None where that is this server."""
+
+    def renew_generation(self) -> None:
+        """Ends what processes remember of this database, once the transaction commits: core/generations.py."""
+        self.ask(generations.RENEW, {"value": secrets.token_hex(8)})
+
+    def look_after(self, lock: LiteralString) -> int:
+        """Runs a statement that waits for a lock, then reads the generation anew, in one round trip; returns it."""
+        with self.driver.cursor() as cursor:
+            cursor.execute(f"{lock}; {generations.LOOK}")
+            cursor.nextset()
+            (told,) = cursor.fetchall()
+        self.generation = generations.seen(self._url, tuple(told))
+        return self.generation
 
 
 class Database:
@@ -175,7 +201,6 @@ class Database:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
-            pool_pre_ping=True,
             pool_recycle=SESSION_SECONDS,
             connect_args={"options": f"-c timezone=UTC -c jit=off {options}{self._options}", "connect_timeout": 5},
         )
@@ -192,7 +217,7 @@ class Database:
             SlowQuery: a statement ran into the limit for reads.
         """
         with translated(), self._read.connect() as connection:
-            yield ReadSession(connection, self.objects)
+            yield ReadSession(connection, self.objects, generation=self._look(connection))
 
     @contextmanager
     def snapshot(self) -> Iterator[ReadSession]:
@@ -203,8 +228,9 @@ class Database:
         """
         with translated(), self._read.connect() as opened:
             connection = opened.execution_options(isolation_level="REPEATABLE READ")
+            generation = self._look(connection)
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-            yield ReadSession(connection, self.objects)
+            yield ReadSession(connection, self.objects, generation=generation)
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -213,8 +239,32 @@ class Database:
         Raises:
             Unavailable: the server cannot be reached, or the connection broke; the work was not stored.
         """
-        with translated(), self._write.begin() as connection:
-            yield WriteTransaction(connection, self.objects, self._coordinator)
+        with translated(), self._write.connect() as connection:
+            generation = self._look(connection)
+            yield WriteTransaction(connection, self.objects, self._coordinator, generation=generation, url=self.url)
+            connection.commit()
+
+    def generation(self) -> int:
+        """The count of the generation that the database is in now: core/generations.py.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        with self.read() as session:
+            return session.generation
+
+    def _look(self, connection: Connection) -> int:
+        """Begins the transaction of a session: which generation it sees. A connection that has died is opened anew."""
+        try:
+            told = connection.exec_driver_sql(generations.LOOK).one()
+        except DBAPIError as error:
+            connection.rollback()
+            if isinstance(error.orig, pg_errors.UndefinedTable):  # nothing is there yet
+                return generations.seen(self.url, ())
+            if not error.connection_invalidated:
+                raise
+            told = connection.exec_driver_sql(generations.LOOK).one()
+        return generations.seen(self.url, tuple(told))
 
     def connections(self) -> dict[str, tuple[int, int]]:
         """Connections of the pools of reads and writes: in use, and at most."""

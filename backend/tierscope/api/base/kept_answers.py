@@ -6,7 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-from tierscope.core.cache import Cache
+from tierscope.core import generations
+from tierscope.core.cache import StoredCache
 
 T = TypeVar("T")
 
@@ -19,17 +20,18 @@ class Answers:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: Cache[str, tuple[float, bytes]] = Cache(MOST_BYTES, size_of=lambda kept: len(kept[1]))
+        self._kept: StoredCache[str, tuple[float, bytes]] = StoredCache(MOST_BYTES, size_of=lambda kept: len(kept[1]))
         self._making = [threading.Lock() for _ in range(_MAKERS)]
 
     def get(self, key: str, seconds: float, make: Callable[[], bytes]) -> bytes:
-        """The body that was made less than `seconds` ago, else a new one."""
+        """The body that was made less than `seconds` ago in this generation of the database, else a new one."""
         with self._making[hash(key) % _MAKERS]:
             kept = self._kept.get(key)
             if kept is not None and self._clock() - kept[0] < seconds:
                 return kept[1]
+            generation = generations.current()
             body = make()
-            self._kept.put(key, (self._clock(), body))
+            self._kept.put(key, (self._clock(), body), generation=generation)
             return body
 
 

@@ -42,6 +42,7 @@ def answer_reused(
 def body_reused(request: Request, seconds: float, make: Callable[[], bytes]) -> bytes:
     """The body that `make` made less than `seconds` ago for the same request, of the same servers, else a new one."""
     known = use_cases(request)
+    known.database.generation()  # what was purged or restored since is in no kept answer
     asked = f"{request.url.path}?{request.url.query} without {' '.join(known.node_watch.away)}"
     return known.answers.get(asked, seconds, make)
 

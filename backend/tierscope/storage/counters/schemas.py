@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.counters.schema import schema_hash
 from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.tables import layouts
 
-_kept: Cache[tuple[str, int], tuple[str, ...]] = Cache(4096)
+_kept: StoredCache[tuple[str, int], tuple[str, ...]] = StoredCache(4096)
 
 
 def _database(session: ReadSession) -> str:
@@ -28,7 +28,7 @@ def read_layouts(session: ReadSession, ids: Iterable[int]) -> dict[int, tuple[st
         statement = select(layouts.c.id, layouts.c["keys"]).where(layouts.c.id.in_(missing))
         for row in session.execute(statement):
             found[row.id] = tuple(row[1])
-            _kept.put((database, row.id), found[row.id])
+            _kept.put((database, row.id), found[row.id], generation=session.generation)
     return found
 
 

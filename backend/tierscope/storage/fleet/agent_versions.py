@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.storage.fleet.agents import HostIdentity
 
 _LIVING = "revoked_at IS NULL AND retired_at IS NULL"
 
@@ -70,7 +71,11 @@ def count_refused(session: ReadSession) -> int:
     return int(session.execute(statement).scalar_one())
 
 
-def note_refused(transaction: WriteTransaction, host_id: int, *, protocol: int, now: datetime) -> None:
+def note_refused(transaction: WriteTransaction, host: HostIdentity, *, protocol: int, now: datetime) -> None:
     """Note that a host sends what this release cannot read; its next stored batch takes that back."""
-    statement = text("UPDATE hosts SET refused_protocol = :protocol, refused_protocol_at = :now WHERE id = :host")
-    transaction.execute(statement, {"host": host_id, "protocol": protocol, "now": now})
+    statement = text(
+        "UPDATE hosts SET refused_protocol = :protocol, refused_protocol_at = :now"
+        " WHERE id = :host AND public_id = :public_id"
+    )
+    values = {"host": host.id, "public_id": host.public_id, "protocol": protocol, "now": now}
+    transaction.execute(statement, values)

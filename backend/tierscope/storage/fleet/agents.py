@@ -59,20 +59,23 @@ def find_by_credential(session: ReadSession, *, digest: bytes, now: datetime) ->
 
 def rotate_credential(
     transaction: WriteTransaction, *, host_id: int, used: bytes, digest: bytes, previous_until: datetime
-) -> None:
+) -> bool:
     """Gives a host a new credential; the one whose hash is `used` stays valid until `previous_until`.
+
+    False where `used` is none of the host's any more.
 
     That one may be the previous credential itself: its host never got the answer to its last rotation.
     """
-    transaction.execute(
+    changed = transaction.execute(
         update(hosts)
-        .where(hosts.c.id == host_id)
+        .where(hosts.c.id == host_id, or_(hosts.c.credential_hash == used, hosts.c.previous_credential_hash == used))
         .values(
             previous_credential_hash=used,
             previous_credential_until=previous_until,
             credential_hash=digest,
         )
     )
+    return changed.rowcount > 0
 
 
 def revoke_host(transaction: WriteTransaction, *, public_id: str, now: datetime) -> bool:

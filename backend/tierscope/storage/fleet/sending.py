@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.storage.base.subjects import IN_SERVICE
+from tierscope.storage.fleet.agents import HostIdentity
 
 SubjectKind = Literal["host", "service"]
 _SENDING = f"{IN_SERVICE} AND h.origin <> 'import'"
@@ -60,10 +61,13 @@ def read_held_seconds(session: ReadSession, host_ids: Sequence[int]) -> dict[int
     return {row.id: row.held_seconds for row in session.execute(statement, {"ids": list(host_ids)})}
 
 
-def write_held_seconds(transaction: WriteTransaction, host_id: int, seconds: int) -> None:
+def write_held_seconds(transaction: WriteTransaction, host: HostIdentity, seconds: int) -> None:
     """Note how long a host holds samples back from now on."""
-    statement = text("UPDATE hosts SET held_seconds = :seconds WHERE id = :id AND held_seconds <> :seconds")
-    transaction.execute(statement, {"id": host_id, "seconds": seconds})
+    statement = text(
+        "UPDATE hosts SET held_seconds = :seconds"
+        " WHERE id = :id AND public_id = :public_id AND held_seconds <> :seconds"
+    )
+    transaction.execute(statement, {"id": host.id, "public_id": host.public_id, "seconds": seconds})
 
 
 def look_closely(

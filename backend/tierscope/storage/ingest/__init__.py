@@ -2,6 +2,6 @@
 
 from tierscope.storage.ingest.group import store_group
 from tierscope.storage.ingest.incoming import Incoming, Outcome, Stored, StoreLimits
-from tierscope.storage.ingest.registry import PurgedServiceError, Registry
+from tierscope.storage.ingest.registry import OutdatedError, Registry
 
-__all__ = ["Incoming", "Outcome", "PurgedServiceError", "Registry", "StoreLimits", "Stored", "store_group"]
+__all__ = ["Incoming", "Outcome", "OutdatedError", "Registry", "StoreLimits", "Stored", "store_group"]

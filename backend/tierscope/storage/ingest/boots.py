@@ -7,11 +7,12 @@ seal, comes from another machine with the same identity; the later boot is the c
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.core.errors import ClonedHost, HostMoving, TierscopeError, UnknownCredential
+from tierscope.core.errors import ClonedHost, HostMoving, TierscopeError, Unavailable, UnknownCredential
 from tierscope.storage.ingest.incoming import Incoming
 
 MOVING_SECONDS = 15
@@ -33,6 +34,7 @@ class HostState:
     """A locked host row with its boots."""
 
     id: int
+    public_id: str
     boot_id: str | None
     revoked: bool
     held_seconds: int
@@ -48,19 +50,24 @@ def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[i
     """Locks hosts in order of id and reads their boots. Those that move are not locked: nobody waits for a move."""
     ids = sorted(set(host_ids))
     rows = transaction.ask(
-        "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
+        "SELECT id, public_id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
         " AND (moving_until IS NULL OR moving_until <= now()) ORDER BY id FOR NO KEY UPDATE",
         {"ids": ids},
     )
-    states = {row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds) for row in rows}
+    states = {
+        row.id: HostState(row.id, row.public_id, row.boot_id, row.revoked_at is not None, row.held_seconds)
+        for row in rows
+    }
     if len(states) < len(ids):
         moving = transaction.ask(
-            "SELECT id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
+            "SELECT id, public_id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
             " AND moving_until > now()",
             {"ids": [host_id for host_id in ids if host_id not in states]},
         )
         states |= {
-            row.id: HostState(row.id, row.boot_id, row.revoked_at is not None, row.held_seconds, moving=True)
+            row.id: HostState(
+                row.id, row.public_id, row.boot_id, row.revoked_at is not None, row.held_seconds, moving=True
+            )
             for row in moving
         }
     boots = transaction.ask(
@@ -72,8 +79,15 @@ def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[i
     return states
 
 
+def _state(row: Any, *, moving: bool) -> HostState:  # noqa: ANN401 - a row of the driver
+    return HostState(row.id, row.public_id, row.boot_id, row.revoked_at is not None, row.held_seconds, moving=moving)
+
+
 def refusal(item: Incoming, state: HostState | None, *, is_new: bool, now: datetime) -> TierscopeError | None:
     """Returns why a batch is refused before its number is looked at; notes a clone that it reveals."""
+    if state is not None and state.public_id != item.host.public_id:
+        # Its credential was checked before a restore, which gave its number to another one.
+        return Unavailable(f"host {item.host.public_id} has to be looked up again", retry_after_seconds=1)
     if state is None or state.revoked:
         return UnknownCredential(f"host {item.host.public_id} was revoked")
     if state.moving:

@@ -16,6 +16,7 @@ from sqlalchemy import select as sql_select
 from sqlalchemy import text, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
+from tierscope.core import generations
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.ingest.batch import Layout, ServiceKey
 from tierscope.storage.base.numbering import copy_rows, numbering
@@ -39,7 +40,7 @@ class KnownLayout:
 
 
 class Registry:
-    """Ids of layouts and services, remembered in the process. Layouts are never deleted, services by a purge alone."""
+    """Ids of layouts and services, remembered in the process for as long as they are in force: core/generations.py."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -49,6 +50,8 @@ class Registry:
         self._noted: dict[int, dict[int, float]] = {}
         self._noting: list[tuple[int, int]] = []
         self._lock = threading.Lock()
+        self.generation = generations.current()
+        """What is remembered is of this one."""
 
     def layout(self, digest: bytes) -> KnownLayout | None:
         """Returns a layout that `prepare` has seen."""
@@ -58,10 +61,10 @@ class Registry:
         """Returns the id of a service that `prepare` has seen."""
         return self._services[origin, key]
 
-    def forget_services(self) -> None:
-        """Looks all services up again when they are named next."""
-        self._noted = {}
-        self._services = {}
+    def forget(self) -> None:
+        """Looks all up again when it is named next."""
+        self.generation = generations.current()
+        self._layouts, self._services, self._touched, self._noted = {}, {}, {}, {}
 
     def unnoted(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those (host, service) whose sighting was written longer ago than `NOTE_SECONDS`."""
@@ -86,7 +89,13 @@ class Registry:
         self._noting = []
 
     def prepare(self, group: Sequence[Incoming]) -> None:
-        """Stores and looks up all layouts and services that a group names."""
+        """Stores and looks up all layouts and services that a group names.
+
+        Raises:
+            OutdatedError: a restore or a purge came between; call `forget`, and this again.
+        """
+        if self.generation != generations.current():
+            self.forget()
         self._noting = []
         new_layouts = {
             layout.hash: layout for item in group for layout in item.batch.layouts if layout.hash not in self._layouts
@@ -100,6 +109,8 @@ class Registry:
             return
         # The one who names commits first: a name that nobody uses does no harm, one that it does not know would.
         with self._lock, self._database.write() as transaction, numbering(transaction) as giving:
+            if transaction.generation != self.generation:
+                raise OutdatedError
             found_layouts = _store_layouts(giving, new_layouts.values())
             found_layouts |= _find_layouts(giving, missing)
             found_services = store_services(giving, new_services)
@@ -125,22 +136,22 @@ class Registry:
         self._services |= found_services
 
 
-class PurgedServiceError(Exception):
-    """A service that the registry remembers was removed; it has to be looked up again."""
+class OutdatedError(Exception):
+    """What the registry remembers may be of rows that a restore or a purge has ended; it has to be looked up again."""
 
 
 def require_services(transaction: WriteTransaction, ids: Iterable[int]) -> None:
     """Checks that services are still there.
 
     Raises:
-        PurgedServiceError: one of them is not.
+        OutdatedError: one of them is not.
     """
     wanted = sorted(set(ids))
     if not wanted:
         return
     (found,) = transaction.ask("SELECT count(*) AS n FROM services WHERE id = ANY(%(ids)s::bigint[])", {"ids": wanted})
     if found.n < len(wanted):
-        raise PurgedServiceError
+        raise OutdatedError
 
 
 def register_host_layouts(

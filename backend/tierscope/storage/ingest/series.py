@@ -1,10 +1,16 @@
-"""Series and targets of Prometheus: stored once, then known by their ids. They are never deleted by themselves."""
+"""Series and targets of Prometheus: stored once, then known by their ids.
+
+Who writes samples refers to them by ids that its process remembers. So writers share a lock for their transaction,
+whoever deletes targets or series holds it alone, and renews the generation of the database: a writer reads that after
+it has the lock, and knows that all that it remembers is there until it has committed.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import LiteralString
 
 from sqlalchemy import select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert
@@ -16,6 +22,10 @@ from tierscope.storage.tables import sample_targets
 
 Labels = Sequence[tuple[str, str]]
 """(name, value) in order of names."""
+
+
+_SHARE: LiteralString = "SELECT pg_advisory_xact_lock_shared(8388073163415319922)"
+_ALONE: LiteralString = "SELECT pg_advisory_xact_lock(8388073163415319922)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,17 @@ class NewSeries:
     target: TargetName
     digest: bytes
     """First 16 bytes of SHA-256 over the labels in order: `digest_labels`."""
+
+
+def hold_targets(transaction: WriteTransaction) -> int:
+    """Keeps all targets and series until the transaction ends; the generation that they are of."""
+    return transaction.look_after(_SHARE)
+
+
+def may_end_targets(transaction: WriteTransaction) -> None:
+    """Waits until nobody writes samples, and holds up who would: targets and series may be deleted now."""
+    transaction.ask(_ALONE)
+    transaction.renew_generation()
 
 
 def digest_labels(labels: Labels) -> bytes:

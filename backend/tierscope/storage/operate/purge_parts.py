@@ -6,7 +6,8 @@ from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
 from tierscope.storage.base.partitions import chunk_spans
-from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RowStep, statement_values
+from tierscope.storage.ingest.series import may_end_targets
+from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RowStep, TargetStep, statement_values
 from tierscope.storage.operate.purges import PurgeRow
 
 _LOCK_KEY = 0x7469_6572_7075_7267  # "tierpurg": one worker at a time
@@ -23,6 +24,13 @@ def change_rows(transaction: WriteTransaction, step: RowStep, purge: PurgeRow) -
     values = statement_values(purge.subject)
     named = {name: value for name, value in values.items() if f":{name}" in step.statement}
     return transaction.execute(text(step.statement), named).rowcount
+
+
+def end_targets(transaction: WriteTransaction, step: TargetStep, purge: PurgeRow) -> dict[str, int]:
+    """Remove a host's targets and what is left of their samples; rows by table."""
+    may_end_targets(transaction)
+    values = {"number": purge.subject.number}
+    return {table: transaction.execute(text(statement), values).rowcount for table, statement in step.statements}
 
 
 def change_chunk(transaction: WriteTransaction, step: ChunkStep, purge: PurgeRow) -> tuple[int, datetime | None]:

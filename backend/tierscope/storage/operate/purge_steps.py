@@ -78,7 +78,20 @@ class GoneStep:
     statement: str
 
 
-Step = ChunkStep | RowStep | RollupStep | SettleStep | GoneStep
+@dataclass(frozen=True, slots=True)
+class TargetStep:
+    """The targets of a host, with what is left of their samples: whoever writes samples waits meanwhile."""
+
+    name: str = "sample_targets"
+    statements: tuple[tuple[str, str], ...] = (
+        ("samples_live", f"DELETE FROM samples_live WHERE target_id IN ({_TARGETS})"),  # noqa: S608
+        ("samples_packed", f"DELETE FROM samples_packed WHERE target_id IN ({_TARGETS})"),  # noqa: S608
+        ("marks", f"DELETE FROM marks WHERE subject_id IN ({_TARGETS}) AND kind IN {_SAMPLE_KINDS}"),  # noqa: S608
+        ("sample_targets", "DELETE FROM sample_targets WHERE host_id = :number"),
+    )
+
+
+Step = TargetStep | ChunkStep | RowStep | RollupStep | SettleStep | GoneStep
 
 
 @cache
@@ -150,9 +163,8 @@ def _host_rows() -> list[Step]:
     """Rows that name a host in another way than by a reference. Targets go last: others are found by them."""
     return [
         RowStep("marks", f"DELETE FROM marks WHERE subject_id = :number AND kind NOT IN {_SAMPLE_KINDS}"),  # noqa: S608
-        RowStep("marks", f"DELETE FROM marks WHERE subject_id IN ({_TARGETS}) AND kind IN {_SAMPLE_KINDS}"),  # noqa: S608
         *_alert_rows("host"),
-        RowStep("sample_targets", "DELETE FROM sample_targets WHERE host_id = :number"),
+        TargetStep(),
     ]
 
 

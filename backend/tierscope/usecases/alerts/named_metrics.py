@@ -1,6 +1,6 @@
 """Which metrics of the catalogue rules name: they are recorded from then on."""
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.rules import check_rule
 from tierscope.domain.alerts.vocabulary import ScopeKind, all_series
@@ -8,7 +8,7 @@ from tierscope.storage.alerts.rules import list_rules
 
 _SECONDS = 15.0
 _DATABASES = 64
-_kept: Cache[str, dict[ScopeKind, list[str]]] = Cache(_DATABASES, lifetime_seconds=_SECONDS)
+_kept: StoredCache[str, dict[ScopeKind, list[str]]] = StoredCache(_DATABASES, lifetime_seconds=_SECONDS)
 
 
 def named_metrics(session: ReadSession, kind: ScopeKind) -> list[str]:
@@ -17,7 +17,7 @@ def named_metrics(session: ReadSession, kind: ScopeKind) -> list[str]:
     found = _kept.get(database)
     if found is None:
         found = _look_up(session)
-        _kept.put(database, found)
+        _kept.put(database, found, generation=session.generation)
     return found["service" if kind == "service" else "host"]
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.curve.page_samples import (
@@ -146,7 +146,7 @@ def _join(
             sample = _join_host(some, blocks, stay_resident=BACKENDS[method.backend] in TOUCHED_ONLY)
             if sample is None:
                 continue
-            kept.hosts.put((service_id, tuple(some)), sample)
+            kept.hosts.put((service_id, tuple(some)), sample, generation=session.generation)
         hosts[host] = sample
     return _describe(heads, by_host, hosts, method, stride, notes)
 
@@ -190,7 +190,7 @@ def _describe(
 
 
 def _reduce(
-    session: ReadSession, service_id: int, heads: Sequence[SampleHead], kept: Cache[object, PageCounts]
+    session: ReadSession, service_id: int, heads: Sequence[SampleHead], kept: StoredCache[object, PageCounts]
 ) -> dict[SampleHead, PageCounts]:
     """What the pages of each block did; bodies are read only of blocks that are not kept in memory."""
     found = {head: counts for head in heads if (counts := kept.get((service_id, head))) is not None}
@@ -198,7 +198,7 @@ def _reduce(
         counts = count_block(
             block, end_us=head.end_us, interval_ns=head.method.interval_ns, loads_only=head.method.is_sampler
         )
-        kept.put((service_id, head), counts)
+        kept.put((service_id, head), counts, generation=session.generation)
         found[head] = counts
     return found
 
@@ -232,8 +232,8 @@ def _coverage(heads: dict[int, list[SampleHead]], hosts: dict[int, HostSample], 
 
 @dataclass(frozen=True, slots=True)
 class _Keeper:
-    blocks: Cache[object, PageCounts]
-    hosts: Cache[object, HostSample]
+    blocks: StoredCache[object, PageCounts]
+    hosts: StoredCache[object, HostSample]
 
 
 _keepers: "weakref.WeakKeyDictionary[object, _Keeper]" = weakref.WeakKeyDictionary()
@@ -246,8 +246,8 @@ def _kept_for(session: ReadSession) -> _Keeper:
         keeper = _keepers.get(session.connection.engine)
         if keeper is None:
             keeper = _Keeper(
-                Cache(_CACHED_BYTES, size_of=lambda block: block.nbytes),
-                Cache(_CACHED_HOSTS_BYTES, size_of=lambda sample: sample.nbytes),
+                StoredCache(_CACHED_BYTES, size_of=lambda block: block.nbytes),
+                StoredCache(_CACHED_HOSTS_BYTES, size_of=lambda sample: sample.nbytes),
             )
             _keepers[session.connection.engine] = keeper
         return keeper

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tierscope.core import generations
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Conflict
@@ -75,6 +76,7 @@ class _Fleet:
     """What the plans of all hosts follow from: read once a minute."""
 
     made_at: datetime
+    generation: int
     services: Mapping[int, Mapping[str, Chosen]]
     sending: SendingHosts
 
@@ -107,7 +109,7 @@ class AgentPlans:
         minutes = self._send_minutes(fleet, host, most_minutes)
         if self._held_change(fleet, host, minutes, now) is not None:
             with self._database.write() as transaction:
-                write_held_seconds(transaction, host.id, held_seconds(minutes))
+                write_held_seconds(transaction, host, held_seconds(minutes))
             fleet.sending.held_seconds[host.id] = held_seconds(minutes)
             self._less_since.pop(host.id, None)
         return _config(host, fleet, pauses[1], minutes)
@@ -125,7 +127,7 @@ class AgentPlans:
 
     def _is_fresh(self, now: datetime) -> bool:
         fleet, pauses = self._fleet, self._pauses
-        if fleet is None or pauses is None:
+        if fleet is None or pauses is None or fleet.generation != generations.current():
             return False
         made = fleet.made_at
         return made.date() == now.date() and now - made < PLAN_KEPT and now - pauses[0] < PAUSES_KEPT
@@ -134,10 +136,13 @@ class AgentPlans:
         """Read what is too old. The caller holds the lock."""
         fleet = self._fleet
         with self._database.read() as session:
+            if fleet is None or fleet.generation != session.generation:
+                fleet, self._less_since = None, {}
             if fleet is None or fleet.made_at.date() != now.date() or now - fleet.made_at >= PLAN_KEPT:
                 seen_after = now - SEEN_WITHIN
                 services = _choose_all(session, now)
-                self._fleet = _Fleet(now, services, read_sending(session, seen_after=seen_after, now=now))
+                sending = read_sending(session, seen_after=seen_after, now=now)
+                self._fleet = _Fleet(now, session.generation, services, sending)
             self._pauses = (now, stored.read_pauses(session))
 
     def _send_minutes(self, fleet: _Fleet, host: HostIdentity, most_minutes: int) -> int:

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound, UnknownCredential, UnknownToken, Unprocessable
@@ -44,7 +44,7 @@ class Agents:
         self._database = database
         self._nodes = nodes or Nodes(database)
         self._clock = clock
-        self._hosts: Cache[bytes, HostIdentity] = Cache(CHECKED_HOSTS, lifetime_seconds=CHECKED_SECONDS)
+        self._hosts: StoredCache[bytes, HostIdentity] = StoredCache(CHECKED_HOSTS, lifetime_seconds=CHECKED_SECONDS)
 
     def enrol(self, *, join_token: str, hostname: str, labels: dict[str, str], origin: str) -> EnrolAnswer:
         """Makes a new host. What the token fixes (origin, labels) wins over what the host says.
@@ -99,7 +99,7 @@ class Agents:
             found = stored.find_by_credential(session, digest=digest, now=self._clock())
         if found is None:
             raise UnknownCredential("the host credential is unknown, expired or revoked")
-        self._hosts.put(digest, found)
+        self._hosts.put(digest, found, generation=session.generation)
         return found
 
     def rotate(self, used: str | None) -> EnrolAnswer:
@@ -112,13 +112,15 @@ class Agents:
         now = self._clock()
         credential = new_secret("host")
         with self._database.write() as transaction:
-            stored.rotate_credential(
+            rotated = stored.rotate_credential(
                 transaction,
                 host_id=host.id,
                 used=hash_secret(used or ""),
                 digest=hash_secret(credential),
                 previous_until=now + ROTATION_GRACE,
             )
+            if not rotated:
+                raise UnknownCredential("the host credential is unknown, expired or revoked")
             stored_access.append_audit(
                 transaction,
                 stored_access.AuditRow(now, f"host:{host.public_id}", "host.rotate", host.public_id, {}),
@@ -137,6 +139,7 @@ class Agents:
             if not stored.revoke_host(transaction, public_id=public_id, now=now):
                 raise NotFound(f"there is no host {public_id}")
             stored_access.append_audit(transaction, stored_access.AuditRow(now, actor, "host.revoke", public_id, {}))
+            transaction.renew_generation()
         self._hosts.clear()
 
 

@@ -23,6 +23,7 @@ class KnownInventories(Generic[Said]):
         self._most = most
         self._known: dict[tuple[int, int], Said] = {}
         self._alike: dict[Said, Said] = {}
+        self._generation = -1
 
     def at(
         self, session: ReadSession, *moments: datetime, host_ids: Sequence[int] | None = None
@@ -42,12 +43,12 @@ class KnownInventories(Generic[Said]):
     def _read(self, session: ReadSession, ids: Ints, times_us: Ints) -> dict[int, Said]:
         sent = times_us != NONE_US
         keys = list(zip(ids[sent].tolist(), times_us[sent].tolist(), strict=True))
-        known = self._known
+        known = self._known if self._generation == session.generation else {}
         missing = [key for key in keys if key not in known]
         if len(known) + len(missing) > self._most:
             known, missing, self._alike = {}, keys, {}
         for key, body in read_parts(session, missing, self._parts).items():
             one = self._make(body)
             known[key] = self._alike.setdefault(one, one)
-        self._known = known
+        self._known, self._generation = known, session.generation
         return {key[0]: known[key] for key in keys if key in known}

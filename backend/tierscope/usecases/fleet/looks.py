@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.domain.fleet.sending import CLOSELY, NOTED_EVERY
@@ -20,7 +20,9 @@ class Looks:
         self._database = database
         self._clock = clock
         seconds = NOTED_EVERY.total_seconds()
-        self._noted: Cache[tuple[SubjectKind, str], datetime] = Cache(_NOTED_SUBJECTS, lifetime_seconds=seconds)
+        self._noted: StoredCache[tuple[SubjectKind, str], datetime] = StoredCache(
+            _NOTED_SUBJECTS, lifetime_seconds=seconds
+        )
 
     def is_noted(self, kind: SubjectKind, public_id: str) -> bool:
         """Whether a look at this host or service need not be written down now."""
@@ -31,4 +33,4 @@ class Looks:
         until = self._clock() + CLOSELY + NOTED_EVERY
         with self._database.write() as transaction:
             note_looked_at(transaction, kind, public_id, until=until)
-        self._noted.put((kind, public_id), until)
+        self._noted.put((kind, public_id), until, generation=transaction.generation)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.base.figures import Window
@@ -120,7 +120,7 @@ def read_columns(
             if columns is None:
                 continue
             source = ColumnSource(columns)
-            kept.put(line, version, source)
+            kept.put(line, version, source, generation=session.generation)
         found[method] = source
     return found
 
@@ -162,7 +162,7 @@ class _Sources:
     """Sources by what they are of, each with the version that it was made from."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._kept: Cache[tuple[_Line, datetime], tuple[_Version, ColumnSource]] = Cache(
+        self._kept: StoredCache[tuple[_Line, datetime], tuple[_Version, ColumnSource]] = StoredCache(
             most_bytes, size_of=lambda found: found[1].columns.n_bytes
         )
 
@@ -181,9 +181,9 @@ class _Sources:
             return None, ()
         return best[1].columns, best[0]
 
-    def put(self, line: _Line, version: _Version, source: ColumnSource) -> None:
+    def put(self, line: _Line, version: _Version, source: ColumnSource, *, generation: int) -> None:
         """Keep a source, unless it alone is too large."""
-        self._kept.put((line, version[0][0]), (version, source))
+        self._kept.put((line, version[0][0]), (version, source), generation=generation)
 
 
 _kept, _newest = _Sources(MAX_KEPT_BYTES), _Sources(MAX_KEPT_BYTES)

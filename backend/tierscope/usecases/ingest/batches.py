@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 import structlog
 from prometheus_client import CollectorRegistry
 
-from tierscope.core import traces
+from tierscope.core import generations, traces
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import (
@@ -35,7 +35,7 @@ from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.partitions import BEHIND_DAYS, ensure_partitions, ensure_usual_partitions
 from tierscope.storage.fleet.agent_versions import note_refused
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.storage.ingest import Incoming, Outcome, PurgedServiceError, Registry, Stored, StoreLimits, store_group
+from tierscope.storage.ingest import Incoming, Outcome, OutdatedError, Registry, Stored, StoreLimits, store_group
 from tierscope.usecases.ingest.meters import IngestMeters
 from tierscope.usecases.ingest.senders import Senders
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
@@ -52,6 +52,8 @@ LINGER_SECONDS = 0.01
 PACE_SECONDS = 0.25
 """How long a commit waits in a fleet whose hosts send that often by themselves: agents need no sooner answer."""
 NOTE_REFUSED_EVERY = timedelta(minutes=5)
+LOOKED_UP_AGAIN = 4
+"""How often a group is tried while what it refers to ends meanwhile."""
 _log = structlog.get_logger(__name__)
 
 
@@ -117,7 +119,7 @@ class Ingest:
         self._peak = 0
         self._senders = Senders()
         self._stopping = False
-        self._partitions_for: date | None = None
+        self._partitions_for: tuple[date, int] | None = None
         self._older_days: set[datetime] = set()
         self._refused: dict[int, datetime] = {}
         self._decoders = ThreadPoolExecutor(DECODE_THREADS, thread_name_prefix="ingest-decode")
@@ -231,7 +233,7 @@ class Ingest:
     def _note_refused(self, host: HostIdentity, error: UnknownVersion, now: datetime) -> None:
         """Notes that a host speaks a protocol that this release does not know."""
         with self._database.write() as transaction:
-            note_refused(transaction, host.id, protocol=error.schema_version, now=now)
+            note_refused(transaction, host, protocol=error.schema_version, now=now)
 
     def _enqueue(self, item: Incoming) -> "asyncio.Future[Stored]":
         done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
@@ -293,12 +295,13 @@ class Ingest:
             return [TierscopeError(f"the batch could not be stored: {type(error).__name__}")]
 
     def _commit_once_more(self, items: list[Incoming]) -> list[Outcome]:
-        """Stores a group; a service that was purged since it was looked up is found again, as a new one."""
-        try:
-            return self._commit(items)
-        except PurgedServiceError:
-            self._registry.forget_services()
-            return self._commit(items)
+        """Stores a group; what the registry remembers and a restore or a purge has ended is looked up again."""
+        for _ in range(LOOKED_UP_AGAIN):
+            try:
+                return self._commit(items)
+            except OutdatedError:
+                self._registry.forget()
+        raise Unavailable("what batches refer to changes all the time", retry_after_seconds=RETRY_SECONDS)
 
     def _commit(self, items: list[Incoming]) -> list[Outcome]:
         self._ensure_partitions(items)
@@ -308,6 +311,8 @@ class Ingest:
             self.meters.commit(len(items)),
             self._database.write() as transaction,
         ):
+            if transaction.generation != self._registry.generation:
+                raise OutdatedError
             outcomes = store_group(transaction, items, registry=self._registry, limits=self._store_limits)
         self._registry.committed()
         return outcomes
@@ -318,10 +323,10 @@ class Ingest:
         Where older points than usual are accepted, their days get theirs when the first of them comes.
         """
         now = self._clock()
-        if self._partitions_for != now.date():
+        if self._partitions_for != (now.date(), generations.current()):
             with self._database.write() as transaction:
                 ensure_usual_partitions(transaction, now)
-            self._partitions_for, self._older_days = now.date(), set()
+            self._partitions_for, self._older_days = (now.date(), transaction.generation), set()
         usual = now - timedelta(days=BEHIND_DAYS)
         oldest = now - timedelta(days=self._limits.late_days)
         if oldest >= usual:

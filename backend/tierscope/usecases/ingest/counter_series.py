@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.domain.ingest.prometheus.counters import (
@@ -32,7 +32,7 @@ COUNTERS_PER_HOST = 4096
 _LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
 _SERVICE = "service:"
 _INFO_SPAN = timedelta(minutes=5)
-_kept: Cache[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = Cache(50_000)
+_kept: StoredCache[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = StoredCache(50_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_l
     if kept is not None and kept[0] == state:
         return kept[1]
     found = _map([one for like in _LIKE for one in series_of_targets(session, target_ids, like)], replica_labels)
-    _kept.put(key, (state, found))
+    _kept.put(key, (state, found), generation=session.generation)
     return found
 
 

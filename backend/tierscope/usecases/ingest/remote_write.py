@@ -6,6 +6,7 @@ again and counts once: a sample is named by its series and time, and whoever rea
 """
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from tierscope.core import generations
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Busy, TierscopeError, TooLarge, Unavailable, Unreadable
@@ -24,7 +26,8 @@ from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_usual_partitions
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import HOUR_MS, NewBody, append_bodies
-from tierscope.usecases.ingest.series_registry import SampleRegistry
+from tierscope.storage.ingest.series import hold_targets
+from tierscope.usecases.ingest.series_registry import OutdatedError, SampleRegistry
 
 if TYPE_CHECKING:
     from tierscope.storage.ingest.sample_core import WriteRequest
@@ -35,6 +38,8 @@ REQUESTS_PER_COMMIT = 64
 QUEUE_REQUESTS = 256
 QUEUE_SAMPLES = 2_000_000
 LINGER_SECONDS = 0.02
+LOOKED_UP_AGAIN = 4
+"""How often a request is read while what its ids refer to ends meanwhile."""
 RETRY_SECONDS = 5
 _MARKED_MAX = 200_000
 _SECOND_MS = 1000
@@ -72,6 +77,8 @@ class Window:
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     request: "WriteRequest"
+    generation: int
+    """Of the database that the ids of its series are of."""
     done: "Future[None]"
 
 
@@ -93,7 +100,8 @@ class RemoteWrite:
         self._stopping = False
         self._writer: threading.Thread | None = None
         self._marked: set[tuple[int, int]] = set()
-        self._partitions_for: date | None = None
+        self._marked_in = -1
+        self._partitions_for: tuple[date, int] | None = None
         self._readers = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="remote-write-read")
 
     async def stop(self) -> None:
@@ -134,10 +142,13 @@ class RemoteWrite:
             self._peak = max(self._peak, self._in_flight)
         try:
             loop = asyncio.get_running_loop()
-            request, taken = await loop.run_in_executor(self._readers, self._read, body, version)
-            if len(request):
-                await asyncio.wrap_future(self._enqueue(request))
-            return taken
+            for _ in range(LOOKED_UP_AGAIN):
+                with contextlib.suppress(OutdatedError):
+                    request, taken, generation = await loop.run_in_executor(self._readers, self._read, body, version)
+                    if len(request):
+                        await asyncio.wrap_future(self._enqueue(request, generation))
+                    return taken
+            raise Unavailable("what samples refer to changes all the time", retry_after_seconds=RETRY_SECONDS)
         finally:
             with self._condition:
                 self._in_flight -= 1
@@ -153,10 +164,11 @@ class RemoteWrite:
             too_new=f"more than {limits.future_seconds} s ahead of the service's clock",
         )
 
-    def _read(self, body: bytes, version: int) -> tuple["WriteRequest", Taken]:
-        limits, window = self._settings, self.window()
+    def _read(self, body: bytes, version: int) -> tuple["WriteRequest", Taken, int]:
+        """Raises OutdatedError where a restore or a purge came between."""
+        limits, window, known = self._settings, self.window(), self._registry.known
         try:
-            request = self._registry.index.read(
+            request = known.index.read(
                 body,
                 version=version,
                 inflated_bytes=limits.inflated_bytes,
@@ -171,7 +183,7 @@ class RemoteWrite:
                 str(error), next_step="Send a WriteRequest of 1.0 or a Request of 2.0, in snappy."
             ) from error
         before = len(request)
-        self._registry.resolve(request)
+        self._registry.resolve(request, known)
         labels, reason, too_old, too_new, histograms = request.refusals()
         counts = {
             "with labels that do not fit": labels,
@@ -180,9 +192,10 @@ class RemoteWrite:
             "native histograms": histograms,
             f"of series beyond the limit of {limits.series}": before - len(request),
         }
-        return request, Taken(len(request), {name: count for name, count in counts.items() if count}, reason)
+        left_out = {name: count for name, count in counts.items() if count}
+        return request, Taken(len(request), left_out, reason), known.generation
 
-    def _enqueue(self, request: "WriteRequest") -> "Future[None]":
+    def _enqueue(self, request: "WriteRequest", generation: int) -> "Future[None]":
         done: Future[None] = Future()
         with self._condition:
             if self._stopping:
@@ -190,7 +203,7 @@ class RemoteWrite:
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_groups, name="remote-write", daemon=True)
                 self._writer.start()
-            self._queue.append(_Waiting(request, done))
+            self._queue.append(_Waiting(request, generation, done))
             self._queued_samples += len(request)
             self._condition.notify()
         return done
@@ -201,8 +214,9 @@ class RemoteWrite:
             if not group:
                 return
             outcome: BaseException | None = None
+            generation = None
             try:
-                self._commit([waiting.request for waiting in group])
+                generation = self._commit(group)
             except TierscopeError as error:
                 outcome = error
             except Exception as error:  # noqa: BLE001 - the thread that commits must not die
@@ -212,10 +226,12 @@ class RemoteWrite:
                 # A sender that went away cancelled its future; its samples are stored all the same.
                 if not waiting.done.set_running_or_notify_cancel():
                     continue
-                if outcome is None:
-                    waiting.done.set_result(None)
-                else:
+                if outcome is not None:
                     waiting.done.set_exception(outcome)
+                elif waiting.generation != generation:
+                    waiting.done.set_exception(OutdatedError())
+                else:
+                    waiting.done.set_result(None)
 
     def _next_group(self) -> list[_Waiting]:
         """Waits for work; returns what fits one commit, empty when the queue ends."""
@@ -229,26 +245,30 @@ class RemoteWrite:
             self._queued_samples -= sum(len(waiting.request) for waiting in group)
             return group
 
-    def _commit(self, requests: Sequence["WriteRequest"]) -> None:
+    def _commit(self, group: Sequence[_Waiting]) -> int:
+        """Stores the requests whose ids are of the database's present generation; returns that."""
         now = self._clock()
         self._ensure_partitions(now)
-        bodies = [NewBody(*packed) for packed in _pack(requests)]
         # An hour that is still open keeps the mark that an earlier commit wrote for it.
         open_from_ms = (to_us(now - timedelta(minutes=1)) // 1000) - HOUR_MS
-        hours = {(body.target_id, body.hour_ms) for body in bodies}
-        packs = hours - self._marked
         with self._database.write() as transaction:
+            generation = hold_targets(transaction)
+            fresh = [waiting.request for waiting in group if waiting.generation == generation]
+            bodies = [NewBody(*packed) for packed in _pack(fresh)] if fresh else []
+            marked = self._marked if self._marked_in == generation else set()
+            packs = {(body.target_id, body.hour_ms) for body in bodies} - marked
             append_bodies(transaction, bodies, arrival_us=to_us(now), packs=packs)
-        if len(self._marked) > _MARKED_MAX:
-            self._marked.clear()
-        self._marked = {pair for pair in self._marked | packs if pair[1] > open_from_ms}
+        if len(marked) > _MARKED_MAX:
+            marked = set()
+        self._marked, self._marked_in = {pair for pair in marked | packs if pair[1] > open_from_ms}, generation
+        return generation
 
     def _ensure_partitions(self, now: datetime) -> None:
-        if self._partitions_for == now.date():
+        if self._partitions_for == (now.date(), generations.current()):
             return
         with self._database.write() as transaction:
             ensure_usual_partitions(transaction, now)
-        self._partitions_for = now.date()
+        self._partitions_for = now.date(), transaction.generation
 
 
 def _pack(requests: Sequence["WriteRequest"]) -> list[tuple[int, int, int, int, int, bytes]]:

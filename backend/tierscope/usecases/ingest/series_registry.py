@@ -4,13 +4,22 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tierscope.core import generations
 from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.domain.ingest.prometheus.targets import find_target
 from tierscope.storage.ingest.sample_core import load_core
-from tierscope.storage.ingest.series import NewSeries, count_series, digest_labels, find_series, store_series
+from tierscope.storage.ingest.series import (
+    NewSeries,
+    count_series,
+    digest_labels,
+    find_series,
+    hold_targets,
+    store_series,
+)
 
 if TYPE_CHECKING:
     from tierscope.storage.ingest.sample_core import SeriesIndex, WriteRequest
@@ -21,6 +30,18 @@ _SERIES_AT_ONCE = 4096
 """New series that are named and stored together: a request may bring many times as many, each some 2 kB meanwhile."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownSeries:
+    """The index of this process, of one generation of the database (core/generations.py)."""
+
+    index: "SeriesIndex"
+    generation: int
+
+
+class OutdatedError(Exception):
+    """A restore or a purge came while series were looked up."""
+
+
 class SampleRegistry:
     """Ids of series, looked up once and remembered. Series are stored before samples name them."""
 
@@ -28,33 +49,39 @@ class SampleRegistry:
         self._database = database
         self._settings = settings
         self._lock = threading.Lock()
-        self._index: SeriesIndex | None = None
+        self._known: KnownSeries | None = None
         self._room = 0
         self._counted_at: float | None = None
 
     @property
-    def index(self) -> "SeriesIndex":
-        """The index of this process; made at first use, since the compiled core is needed for it.
+    def known(self) -> KnownSeries:
+        """What this process knows; made at first use, since the compiled core is needed for it.
 
         Raises:
             ConfigurationError: the compiled core is not installed.
         """
         with self._lock:
-            if self._index is None:
-                self._index = load_core().SeriesIndex(secrets.randbits(64), KNOWN_SERIES_MAX)
-            return self._index
+            count = generations.current()
+            if self._known is None or self._known.generation != count:
+                self._known = KnownSeries(load_core().SeriesIndex(secrets.randbits(64), KNOWN_SERIES_MAX), count)
+                self._counted_at = None
+            return self._known
 
-    def resolve(self, request: "WriteRequest") -> None:
-        """Finds or stores the new series of a request. Those beyond the limit are left out."""
+    def resolve(self, request: "WriteRequest", known: KnownSeries) -> None:
+        """Finds or stores the new series of a request that `known` read. Those beyond the limit are left out.
+
+        Raises:
+            OutdatedError: what is found is of another generation; read the request again.
+        """
         unknown = request.unknown()
         if not unknown:
             return
         ids: list[tuple[int, int] | None] = []
         for start in range(0, len(unknown), _SERIES_AT_ONCE):
             named = [self._name(labels) for labels in unknown[start : start + _SERIES_AT_ONCE]]
-            found = self._find_or_store(named)
+            found = self._find_or_store(named, known.generation)
             ids += [found.get(series.digest) for series in named]
-        request.resolve(self.index, ids)
+        request.resolve(known.index, ids)
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
         target = find_target(
@@ -62,9 +89,10 @@ class SampleRegistry:
         )
         return NewSeries(labels, target, digest_labels(labels))
 
-    def _find_or_store(self, named: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
+    def _find_or_store(self, named: Sequence[NewSeries], generation: int) -> dict[bytes, tuple[int, int]]:
         digests = {series.digest: series for series in named}
         with self._database.read() as session:
+            _require(session.generation, generation)
             found = find_series(session, list(digests.values()))
         missing = [series for digest, series in digests.items() if digest not in found]
         if missing:
@@ -73,6 +101,7 @@ class SampleRegistry:
                 self._room -= len(admitted)
             if admitted:
                 with self._database.write() as transaction:
+                    _require(hold_targets(transaction), generation)
                     found |= store_series(transaction, admitted)
         return found
 
@@ -83,3 +112,8 @@ class SampleRegistry:
                 self._room = self._settings.series - count_series(session)
             self._counted_at = now
         return self._room
+
+
+def _require(present: int, generation: int) -> None:
+    if present != generation:
+        raise OutdatedError

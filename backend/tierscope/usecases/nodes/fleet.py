@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import structlog
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError, Unavailable
 from tierscope.domain.fleet.hosts_away import HostsAway
@@ -67,7 +67,7 @@ class Nodes:
     def __init__(self, database: Database) -> None:
         """`database`: the coordinator's. The others get pools like its own."""
         self._coordinator = database
-        self._listed: Cache[None, tuple[DataNode, ...]] = Cache(1, lifetime_seconds=KEPT_SECONDS)
+        self._listed: StoredCache[None, tuple[DataNode, ...]] = StoredCache(1, lifetime_seconds=KEPT_SECONDS)
         self._placement: Placement | None = None
         self._urls: set[str] = set()
 
@@ -82,7 +82,7 @@ class Nodes:
         if found is None:
             with self._coordinator.own_rows.read() as session:
                 found, self._placement = read_nodes(session), read_placement(session)
-            self._listed.put(None, found)
+            self._listed.put(None, found, generation=session.generation)
             urls = {node.url for node in found if node.number}
             for gone in self._urls - urls:
                 self._coordinator.part_with(gone)

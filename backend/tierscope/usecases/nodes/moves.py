@@ -271,6 +271,7 @@ class Moves:
             store_placement(transaction, after)
             forget_counts(transaction, number, target.number)
             cut_anew(transaction, nodes, before, after)
+            transaction.renew_generation()
 
     def _undo(self, span: Span, target: DataNode, here: Database, there: Database) -> None:
         """Lets hosts stay, unless they moved though nobody could say so. What fails here the next move does."""

@@ -5,7 +5,8 @@ fleet of several servers time tables lose their rows on each server first, in a 
 that was cut off between the two says fewer rows than it removed.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
@@ -20,15 +21,26 @@ from tierscope.storage.operate.purge_parts import (
     change_rows,
     count_left,
     database_time,
+    end_targets,
     try_purge_lock,
     writers_since_before,
 )
 from tierscope.storage.operate.purge_rollups import DAY, forget_in_heat, forget_in_moves, rollup_days, services_of_host
-from tierscope.storage.operate.purge_steps import ChunkStep, GoneStep, RollupStep, RowStep, SettleStep, Step, make_steps
+from tierscope.storage.operate.purge_steps import (
+    ChunkStep,
+    GoneStep,
+    RollupStep,
+    RowStep,
+    SettleStep,
+    Step,
+    TargetStep,
+    make_steps,
+)
 from tierscope.storage.operate.purges import PurgeRow
-from tierscope.storage.tables import services
+from tierscope.storage.tables import hosts, services
 from tierscope.usecases.nodes.fleet import Nodes
 
+_SUBJECTS = (hosts.name, services.name)
 _log = structlog.get_logger(__name__)
 
 
@@ -47,6 +59,8 @@ class _Part:
     rows: int
     position: datetime | None
     waits: bool = False
+    others: Mapping[str, int] = field(default_factory=dict)
+    """Rows of other tables than the step is named after."""
 
 
 class PurgeWork:
@@ -101,9 +115,11 @@ class PurgeWork:
             step=place,
             steps=len(steps),
             position=part.position,
-            removed={step.name: part.rows},
+            removed={step.name: part.rows, **part.others},
             now=self._clock(),
         )
+        if place == len(steps) or step.name in _SUBJECTS:
+            transaction.renew_generation()
         return part.rows, place == len(steps)
 
     def _do_on_nodes(self, step: Step, purge: PurgeRow) -> _Part | None:
@@ -125,6 +141,7 @@ class PurgeWork:
                 if number:  # copies, which rows of that server referred to
                     with self._nodes.own(number).write() as own:
                         change_rows(own, step, purge)
+                        own.renew_generation()
         return None
 
     def _delete_copies(self, purge: PurgeRow) -> None:
@@ -158,6 +175,9 @@ class PurgeWork:
 def _do(transaction: WriteTransaction, step: Step, purge: PurgeRow) -> _Part:
     if isinstance(step, ChunkStep):
         return _Part(*change_chunk(transaction, step, purge))
+    if isinstance(step, TargetStep):
+        removed = end_targets(transaction, step, purge)
+        return _Part(removed.pop(step.name), None, others=removed)
     if isinstance(step, RollupStep):
         return _do_rollup(transaction, step, purge)
     if isinstance(step, SettleStep):

@@ -33,14 +33,15 @@ class StoredRows:
 
     def __init__(self) -> None:
         self._judged: dict[Stamp, SetAside | None] = {}
+        self._generation = -1
 
     def set_aside(self, session: ReadSession, now: datetime) -> list[SetAside]:
         """The rows that cannot be read now, by kind."""
         stamps = read_stamps(session, now)
-        known = self._judged
+        known = self._judged if self._generation == session.generation else {}
         new = read_stored(session, [stamp for stamp in stamps if stamp not in known])
         judged = {stamp: known[stamp] for stamp in stamps if stamp in known} | {row.stamp: _judge(row) for row in new}
-        self._judged = judged
+        self._judged, self._generation = judged, session.generation
         return [found for found in judged.values() if found is not None]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.buckets import TEN_MINUTES_US, bucket_start
 from tierscope.domain.base.jobs import COUNTERS, COUNTERS_CLOSED
@@ -79,6 +79,7 @@ class KeptHost:
 class Extended:
     """What one transaction made: to be kept once it has committed."""
 
+    generation: int
     buckets: int = 0
     kept: dict[int, KeptHost] = field(default_factory=dict)
     rebuilt: list[int] = field(default_factory=list)
@@ -88,7 +89,7 @@ class OpenBuckets:
     """The hosts of one worker process. `most_hosts` bounds its memory: some 60 kB each."""
 
     def __init__(self, *, most_hosts: int = 6000) -> None:
-        self._kept: Cache[int, KeptHost] = Cache(most_hosts)
+        self._kept: StoredCache[int, KeptHost] = StoredCache(most_hosts)
 
     def __contains__(self, host_id: int) -> bool:
         return host_id in self._kept
@@ -101,7 +102,7 @@ class OpenBuckets:
         for host_id in done.rebuilt:
             self._kept.drop(host_id)
         for host_id, kept in done.kept.items():
-            self._kept.put(host_id, kept)
+            self._kept.put(host_id, kept, generation=done.generation)
 
     def extend(
         self,
@@ -115,7 +116,7 @@ class OpenBuckets:
 
         `held`: the longest that a host holds samples back.
         """
-        done = Extended(buckets=sum(len(buckets) for buckets in claimed.values()))
+        done = Extended(transaction.generation, buckets=sum(len(buckets) for buckets in claimed.values()))
         hosts = self._load(transaction, list(claimed), now=now)
         start = min((bucket for buckets in claimed.values() for bucket in buckets), default=now)
         hosts = {host_id: kept for host_id, kept in hosts.items() if _is_near(kept, start)}

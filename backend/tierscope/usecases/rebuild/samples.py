@@ -47,6 +47,7 @@ from tierscope.storage.ingest.series import (
     StoredTarget,
     assign_target,
     find_target,
+    hold_targets,
     sampled_host_ids,
     targets_of_host,
 )
@@ -318,4 +319,7 @@ def pack_samples(transaction: WriteTransaction, claimed: Claim) -> None:
             ensure_partitions(transaction, hour, hour)
         n, first_ms, last_ms, body = packed
         new = NewBody(claimed.subject_id, to_us(hour) // 1000, first_ms, last_ms, n, body)
+        hold_targets(transaction)
+        if find_target(transaction, claimed.subject_id) is None:
+            return  # it was purged meanwhile
         replace_packed(transaction, claimed.subject_id, hour, new)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated
 
-from tierscope.core.cache import Cache
+from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Window
@@ -63,7 +63,9 @@ class PeerNetworks:
 
     def __init__(self) -> None:
         self._machines = KnownMachines()
-        self._peers: Cache[None, dict[tuple[int, LikeKey], list[int]]] = Cache(1, lifetime_seconds=_PEERS_SECONDS)
+        self._peers: StoredCache[None, dict[tuple[int, LikeKey], list[int]]] = StoredCache(
+            1, lifetime_seconds=_PEERS_SECONDS
+        )
 
     def warnings(
         self, session: ReadSession, groups: Mapping[int, GroupRow], window: Window
@@ -98,7 +100,7 @@ class PeerNetworks:
             for service_id, hosts in members.hosts.items():
                 for host in hosts:
                     found.setdefault((service_id, members.keys[host]), []).append(host)
-            self._peers.put(None, found)
+            self._peers.put(None, found, generation=session.generation)
         return found
 
 

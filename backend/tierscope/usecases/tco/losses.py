@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from tierscope.core.cache import Cache
+from tierscope.core import generations
+from tierscope.core.cache import StoredCache
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.simulate import (
@@ -69,7 +70,7 @@ class ServiceFacts:
 
     def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._context = context
-        self._kept: Cache[str, Ratio] = Cache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
+        self._kept: StoredCache[str, Ratio] = StoredCache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
 
     def run(self, sweep_id: str, run_id: str) -> SweepRun:
         """A finished run of a sweep.
@@ -88,11 +89,12 @@ class ServiceFacts:
         kept = self._kept.get(service)
         if kept is not None:
             return kept
+        generation = generations.current()
         found = service_named(self._context.database, service)
         view = RatioReads(self._context).service(
             found, loss_target=_LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )
-        self._kept.put(service, view)
+        self._kept.put(service, view, generation=generation)
         return view
 
 
