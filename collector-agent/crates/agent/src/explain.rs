@@ -273,6 +273,8 @@ fn write_text(explanation: &Explanation, out: &mut impl Write) -> anyhow::Result
 
 #[cfg(test)]
 mod tests {
+    use tierscope_heat::backend::Reach;
+
     use super::*;
     use crate::fake_root::FakeRoot;
 
@@ -286,11 +288,13 @@ mod tests {
     const CANDIDATES: [Candidate; 2] = [
         Candidate {
             name: "pebs",
+            reach: Reach::Any,
             probe: refuse,
             make: |_, _, _| unreachable!("explain makes nothing"),
         },
         Candidate {
             name: "referenced",
+            reach: Reach::Limited,
             probe: |_| Ok(()),
             make: |_, _, _| unreachable!("explain makes nothing"),
         },
@@ -330,6 +334,7 @@ mod tests {
     fn the_best_back_end_that_tells_pages_apart_is_found_and_the_better_ones_say_why_not() {
         const DAMON: Candidate = Candidate {
             name: "damon_pages",
+            reach: Reach::Any,
             probe: |_| Ok(()),
             make: |_, _, _| unreachable!("nothing is made"),
         };
