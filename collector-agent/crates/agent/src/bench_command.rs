@@ -41,7 +41,7 @@ pub(crate) struct BenchArgs {
     /// Time for everything.
     #[arg(long, value_name = "S", default_value_t = 20.0)]
     seconds: f64,
-    /// Most memory of the buffers; never more than a sixteenth of the node's free memory.
+    /// Most memory of the buffers; never more than half of the node's free memory.
     #[arg(long, value_name = "MIB")]
     memory_mib: Option<u64>,
     /// Measures although the processors are busy, or other tools run.

@@ -29,16 +29,31 @@ pub const LINE_BYTES: usize = 64;
 pub enum MembenchError {
     /// A buffer beyond the caches would take too much of the node's free memory.
     #[error(
-        "node {node} has {} MiB free, and a buffer beyond the caches needs {} MiB of which at most a sixteenth is taken: \
-         free memory, or give more with --memory-mib",
-        .free_bytes >> 20, .needed_bytes >> 20
+        "node {node} has {} MiB free, and a buffer beyond a cache of {} MiB takes {} MiB: a quarter of the free memory is \
+         taken by itself, and half with --memory-mib {}",
+        .free_bytes >> 20, .cache_bytes >> 20, .needed_bytes >> 20, .needed_bytes.div_ceil(1 << 20)
     )]
     TooLittleMemory {
         /// The memory node.
         node: u32,
         /// Its free memory.
         free_bytes: u64,
-        /// Free memory with which it would be measured.
+        /// The largest cache of a processor.
+        cache_bytes: u64,
+        /// Bytes of the buffer.
+        needed_bytes: u64,
+    },
+    /// A buffer of the size that is asked for lies in the caches.
+    #[error(
+        "{} MiB of buffers lie in a cache of {} MiB: give --memory-mib {} or more",
+        .asked_bytes >> 20, .cache_bytes >> 20, .needed_bytes.div_ceil(1 << 20)
+    )]
+    AskedForTooLittle {
+        /// What is asked for.
+        asked_bytes: u64,
+        /// The largest cache of a processor.
+        cache_bytes: u64,
+        /// Bytes of a buffer beyond it.
         needed_bytes: u64,
     },
     /// Even the shortest plan takes longer.

@@ -4,6 +4,10 @@ use crate::MembenchError;
 
 /// Buffers take at most this share of the node's free memory.
 const FREE_SHARE: u64 = 16;
+/// And this where the caches are so large that less would measure them.
+const FREE_SHARE_BEYOND_CACHES: u64 = 4;
+/// And this where the memory is asked for.
+const FREE_SHARE_ASKED: u64 = 2;
 /// And at most this much, unless the caches are so large that less would measure them.
 const MOST_BYTES: u64 = 1 << 30;
 /// The chased part is at least this many times the last-level cache, and best twice that.
@@ -27,7 +31,8 @@ const INJECTED: [f64; 6] = [0.1, 0.25, 0.4, 0.55, 0.7, 0.85];
 pub struct Request {
     /// Time for everything, seconds.
     pub seconds: f64,
-    /// Most bytes of buffers; a sixteenth of the node's free memory, at most 1 GiB, unless given.
+    /// Most bytes of buffers, of which half of the node's free memory is given at most. Without it 1 GiB or as much as
+    /// the caches ask for: a sixteenth of the free memory, or a quarter where the caches ask for more.
     pub memory_bytes: Option<u64>,
 }
 
@@ -163,13 +168,25 @@ fn buffers(target: &Target, request: &Request) -> Result<(u64, u64), MembenchErr
         known => known,
     };
     let least_bytes = (CHASE_CACHES + STREAM_CACHES) * cache_bytes;
-    let wanted_bytes = request.memory_bytes.unwrap_or(MOST_BYTES.max(least_bytes));
-    let bytes = wanted_bytes.min(target.free_bytes / FREE_SHARE);
+    if let Some(asked_bytes) = request.memory_bytes.filter(|asked| *asked < least_bytes) {
+        return Err(MembenchError::AskedForTooLittle {
+            asked_bytes,
+            cache_bytes,
+            needed_bytes: least_bytes,
+        });
+    }
+    let usual_bytes = MOST_BYTES.max(least_bytes).min(target.free_bytes / FREE_SHARE);
+    let bytes = match request.memory_bytes {
+        Some(asked) => asked.min(target.free_bytes / FREE_SHARE_ASKED),
+        None if usual_bytes < least_bytes => least_bytes.min(target.free_bytes / FREE_SHARE_BEYOND_CACHES),
+        None => usual_bytes,
+    };
     if bytes < least_bytes {
         return Err(MembenchError::TooLittleMemory {
             node: target.memory_node,
             free_bytes: target.free_bytes,
-            needed_bytes: least_bytes * FREE_SHARE,
+            cache_bytes,
+            needed_bytes: least_bytes,
         });
     }
     let chase_bytes =
@@ -272,7 +289,9 @@ mod tests {
                 let cache_bytes = if cache_mib == 0 { USUAL_CACHE_BYTES } else { cache_mib << 20 };
                 prop_assert!(plan.seconds() <= seconds / pairs as f64 + 1e-6);
                 prop_assert!(plan.step_seconds >= SHORTEST_STEP_S - 1e-9);
-                prop_assert!(bytes <= target.free_bytes / FREE_SHARE);
+                let is_beyond_caches = target.free_bytes / FREE_SHARE < 6 * cache_bytes;
+                let share = if is_beyond_caches { FREE_SHARE_BEYOND_CACHES } else { FREE_SHARE };
+                prop_assert!(bytes <= target.free_bytes / share);
                 prop_assert!(bytes <= MOST_BYTES.max(6 * cache_bytes));
                 prop_assert!(plan.chase_bytes >= CHASE_CACHES * cache_bytes - 64);
                 prop_assert!(plan.stream_bytes >= STREAM_CACHES * cache_bytes);
@@ -282,23 +301,33 @@ mod tests {
 
     #[test]
     fn memory_that_is_too_small_is_refused_with_what_is_needed() {
-        let request = Request {
+        let asked = |memory_mib: Option<u64>| Request {
             seconds: 20.0,
-            memory_bytes: None,
+            memory_bytes: memory_mib.map(|mib| mib << 20),
         };
-        let error = plan(&target(2, 1 << 30, 32 << 20), &request, 1).unwrap_err();
+        // A virtual machine that shows the whole cache of its processor.
+        let host = |free_mib: u64| target(2, free_mib << 20, 260 << 20);
+        let needed_bytes = 6 * (260 << 20);
+        let error = plan(&host(6_000), &asked(None), 1).unwrap_err();
         let expected = MembenchError::TooLittleMemory {
             node: 0,
-            free_bytes: 1 << 30,
-            needed_bytes: 3 << 30,
+            free_bytes: 6_000 << 20,
+            cache_bytes: 260 << 20,
+            needed_bytes,
         };
         assert_eq!(error, expected);
-        assert!(plan(&target(2, 3 << 30, 32 << 20), &request, 1).is_ok());
-        let asked_for_little = Request {
-            memory_bytes: Some(1 << 20),
-            ..request
-        };
-        assert!(plan(&target(2, 3 << 30, 32 << 20), &asked_for_little, 1).is_err());
+        assert!(error.to_string().contains("--memory-mib 1560"), "{error}");
+        let done = plan(&host(4_000), &asked(Some(1560)), 1).unwrap();
+        assert_eq!(done.chase_bytes + done.stream_bytes, needed_bytes);
+        assert!(plan(&host(3_000), &asked(Some(1560)), 1).is_err());
+        let unasked = plan(&host(24_000), &asked(None), 1).unwrap();
+        assert_eq!(unasked.chase_bytes + unasked.stream_bytes, needed_bytes);
+        let small = plan(&host(24_000), &asked(Some(800)), 1).unwrap_err();
+        assert!(
+            matches!(small, MembenchError::AskedForTooLittle { .. }),
+            "{small}"
+        );
+        assert!(small.to_string().contains("--memory-mib 1560"), "{small}");
     }
 
     #[test]

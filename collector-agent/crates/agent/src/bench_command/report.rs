@@ -9,10 +9,18 @@ use super::stored::Document;
 /// Marks figures whose repetitions differ much.
 const DISTURBED_MARK: &str = "~";
 
+/// Memory behind other processors is coherent through their caches and shares their link (Sun et al., Demystifying CXL
+/// Memory, MICRO 2023, section 4.4).
+const ANOTHER_SOCKET: &str = "This is DRAM of another socket, not a CXL device: devices have other latencies, less \
+                              bandwidth, and stores and random accesses cost them more.";
+
 /// Writes a table per pair of nodes.
 pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     for bench in &document.benches {
         write_pair(bench, out)?;
+        if is_of_another_socket(bench, document) {
+            writeln!(out, "\n  {ANOTHER_SOCKET}")?;
+        }
         writeln!(out)?;
     }
     for pair in &document.skipped {
@@ -26,6 +34,13 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
         out,
         "{DISTURBED_MARK} repetitions differ by more than a quarter: something else ran."
     )
+}
+
+/// Whether the memory node has processors of its own, and others were measured.
+fn is_of_another_socket(bench: &NodeBench, document: &Document) -> bool {
+    let measured = document.benches.iter().map(|pair| pair.cpu_node);
+    let left_out = document.skipped.iter().map(|pair| pair.cpu_node);
+    bench.cpu_node != bench.memory_node && measured.chain(left_out).any(|node| node == bench.memory_node)
 }
 
 fn write_pair(bench: &NodeBench, out: &mut impl Write) -> io::Result<()> {
@@ -150,6 +165,22 @@ mod tests {
             disturbed,
             ..BenchFigure::default()
         }
+    }
+
+    #[test]
+    fn memory_of_another_socket_is_not_taken_for_a_device() {
+        let pair = |cpu_node, memory_node| NodeBench {
+            cpu_node,
+            memory_node,
+            ..NodeBench::default()
+        };
+        let shown = |benches: Vec<NodeBench>| {
+            let mut out = Vec::new();
+            write(&Document::new(benches, Vec::new()), &mut out).unwrap();
+            String::from_utf8(out).unwrap().matches(ANOTHER_SOCKET).count()
+        };
+        assert_eq!(shown(vec![pair(0, 0), pair(0, 1), pair(1, 1), pair(1, 0)]), 2);
+        assert_eq!(shown(vec![pair(0, 0), pair(0, 2), pair(1, 1), pair(1, 2)]), 0);
     }
 
     #[test]
