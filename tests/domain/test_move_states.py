@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from factories.made_ledgers import UNPRESSED
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger, Verdict
 from tierscope.domain.ledger.states import (
     Beside,
@@ -40,7 +41,16 @@ def ledger(n: int, *, missing: tuple[int, ...] = (), **columns: float) -> Ledger
 
 def exchange(n: int, *, missing: tuple[int, ...] = (), **columns: float) -> Ledger:
     """Much goes up and as much comes down, on a top tier of a GiB."""
-    known = {"promoted_pages": 30_000, "demoted_pages": 30_000, "top_resident_bytes": GIB, "slow_resident_bytes": GIB}
+    known = {
+        **UNPRESSED,
+        "promoted_pages": 30_000,
+        "demoted_pages": 30_000,
+        "promotion_candidates_pages": 30_000,
+        "hint_faults": 40_000,
+        "pte_updates": 40_000,
+        "top_resident_bytes": GIB,
+        "slow_resident_bytes": GIB,
+    }
     return ledger(n, missing=missing, **(known | columns))
 
 

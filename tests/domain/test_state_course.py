@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from factories.made_ledgers import UNPRESSED
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Context, Ledger
 from tierscope.domain.ledger.course import Course, follow, join_courses, newest_hour, newest_part
 
@@ -25,7 +26,7 @@ def hours(*slow_shares: float, first_s: float = 7200.0, top_pages: int = PAGES) 
         "slow_resident_bytes": (np.full(n, PAGES * 4096), np.ones(n, bool)),
         "slow_traffic_bytes": (slow, known),
         "fast_traffic_bytes": (2**30 - slow, known),
-        **{key: (np.zeros(n), np.ones(n, bool)) for key in ("promoted_pages", "demoted_pages")},
+        **{key: (np.zeros(n), np.ones(n, bool)) for key in ("promoted_pages", "demoted_pages", *UNPRESSED)},
     }
     for key, (amounts, there) in columns.items():
         values[:, COLUMN_INDEX[key]], present[:, COLUMN_INDEX[key]] = amounts, there

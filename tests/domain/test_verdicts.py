@@ -36,6 +36,8 @@ VERDICTS = {
     "26-reclaim-7.2": "limit_reclaim",
 }
 LIMITS_MIB_PER_S = {"05-ratelimited": 2.0}
+BALANCING = {"24-balancing-mode-1": 1}
+"""Where counters alone do not tell: a host that promotes, on which no page is hot, counts the same."""
 UNLIMITED = 65536.0
 FEWER_COUNTERS = ("cgroup:", "pressure", "meminfo", "numastat", "khugepaged", "node:0|vmstat|pg", "_nrl", "huge_pte")
 
@@ -107,7 +109,7 @@ def part(name: str, *, last: bool) -> Counters:
 def context(name: str, *, rate: float = 1.0) -> Context:
     """What the recorded host states; its limit goes with its speed and size."""
     limit = LIMITS_MIB_PER_S.get(name)
-    return Context(promote_limit_mib_per_s=UNLIMITED if limit is None else limit * rate)
+    return Context(promote_limit_mib_per_s=UNLIMITED if limit is None else limit * rate, balancing=BALANCING.get(name))
 
 
 @pytest.mark.parametrize("name", VERDICTS)
@@ -121,14 +123,15 @@ def test_recorded_host_gets_its_verdict(name: str) -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdict_needs_no_stated_limit(name: str) -> None:
-    assert judge(counters(name).ledger()).word == VERDICTS[name]
+    assert judge(counters(name).ledger(), Context(balancing=BALANCING.get(name))).word == VERDICTS[name]
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_part_of_a_recording_gets_the_verdict_of_the_whole(name: str) -> None:
     verdicts = [judge(part(name, last=last).ledger(), context(name)) for last in (False, True)]
     # In part of one the scanner went over less than all slow memory: what it did not see is not known.
-    assert [found.runner_up if found.word == "not_known" else found.word for found in verdicts] == [VERDICTS[name]] * 2
+    unseen = {"not_known"} if VERDICTS[name] == "healthy" else set()
+    assert {found.word for found in verdicts} - unseen <= {VERDICTS[name]}
 
 
 @pytest.mark.parametrize("every", [2, 5])
@@ -164,10 +167,9 @@ def test_ledger_without_the_effort_of_reclaim_is_judged_by_its_hot_share() -> No
 
 def test_faults_on_huge_pages_count_as_many_pages() -> None:
     """Recording 23: 512 candidates for each fault, and all that the scanner armed is in use."""
-    seen = gather(counters("23-huge-pages-exchange").ledger(), 4096, 512)
+    seen = gather(counters("23-huge-pages-exchange").ledger(), Context()).looked
+    assert seen is not None
     assert seen.huge
-    assert seen.candidates is not None
-    assert seen.hint_faults is not None
     assert seen.candidates > 100 * seen.hint_faults
     assert seen.hot_share == pytest.approx(0.99, abs=0.02)
 
@@ -200,7 +202,7 @@ def test_hot_share_that_comes_and_goes_follows_phases_unless_the_top_tier_is_all
 def test_hot_share_that_only_falls_is_converging() -> None:
     falling = np.linspace(450, 100, 60).astype(int)
     found = judge(made({**EXCHANGE, "promotion_candidates_pages": falling}))
-    assert (found.word, found.runner_up) == ("not_known", "healthy")
+    assert (found.word, found.runner_up) == ("not_known", "futile_ping_pong")
 
 
 def test_refusals_of_a_top_tier_all_in_use_are_an_exchange_in_vain() -> None:
@@ -260,7 +262,7 @@ def test_hot_pages_that_become_fewer_are_not_stalled() -> None:
     paused = {key: amount * bursts for key, amount in EXCHANGE.items()}
     fewer = np.where(np.arange(60) < 30, 300, 20) * bursts
     found = judge(made({**paused, "promotion_candidates_pages": fewer, "promoted_pages": fewer // 2}))
-    assert (found.word, found.runner_up) == ("not_known", "healthy")
+    assert (found.word, found.runner_up) == ("not_known", "stalled")
 
 
 def test_demotions_that_nobody_wants_back_are_harmless_with_refaults_of_files_beside() -> None:
@@ -274,7 +276,8 @@ def test_demotions_that_nobody_wants_back_are_harmless_with_refaults_of_files_be
 
 def test_host_that_looks_but_never_considers_a_page_spills() -> None:
     looking = {**QUIET, "hint_faults": 400, "pte_updates": 400}
-    assert judge(made(looking)).word == "spill"
+    # Without the setting it may as well be that no page is hot.
+    assert (judge(made(looking)).word, judge(made(looking)).runner_up) == ("not_known", "spill")
     assert judge(made(looking), Context(balancing=1)).confidence == "certain"
     assert judge(made({**looking, "promotion_candidates_pages": 1}), Context(balancing=2)).word == "healthy"
 
@@ -295,7 +298,7 @@ def test_tiering_that_tried_nothing_is_stalled_and_tiering_that_is_off_spills() 
 
 def test_unmapped_file_cache_on_the_slower_tier_is_not_a_scanner_asleep() -> None:
     found = judge(made(QUIET), Context(balancing=2, slow_file_share=0.99))
-    assert (found.word, found.runner_up) == ("not_known", "healthy")
+    assert (found.word, found.runner_up) == ("not_known", "spill")
     assert judge(made(QUIET), Context(balancing=2, slow_file_share=0.5)).word == "stalled"
 
 

@@ -10,10 +10,26 @@ import numpy.typing as npt
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS, Ledger
 
 TOP_PAGES, SLOW_PAGES = 10_000, 10_000
-QUIET = dict.fromkeys(
-    ("promoted_pages", "demoted_pages", "promotion_candidates_pages", "hint_faults", "pte_updates"), 0
+UNPRESSED = dict.fromkeys(
+    (
+        "swap_in_pages",
+        "swap_out_pages",
+        "reclaimed_pages",
+        "limit_reclaimed_pages",
+        "demoted_direct_pages",
+        "demoted_proactive_pages",
+        "migrate_fail_pages",
+        "refault_anon_pages",
+    ),
+    0,
 )
+"""Nothing is swapped, nothing is reclaimed for limits, no move fails: counted, and none."""
+QUIET = {
+    **UNPRESSED,
+    **dict.fromkeys(("promoted_pages", "demoted_pages", "promotion_candidates_pages", "hint_faults", "pte_updates"), 0),
+}
 EXCHANGE = {
+    **UNPRESSED,
     "promoted_pages": 200,
     "demoted_pages": 200,
     "promotion_candidates_pages": 250,

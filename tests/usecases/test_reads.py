@@ -262,9 +262,10 @@ def test_the_fleet_adds_up(context: ReadContext) -> None:
     reasons = [(cause.kind, cause.key, cause.severity, [host.name for host in cause.hosts]) for cause in fleet.causes]
     assert ("state", "silent", "critical", ["c"]) in reasons
     assert ("setting", "tiering_off", "warning", ["a", "b"]) in reasons
-    assert (fleet.hosts_in_need, fleet.hosts_critical) == (3, 3)
+    # Nobody says how much is resident on each tier of two of them, so that no verdict on their moves is critical.
+    assert (fleet.hosts_in_need, fleet.hosts_critical) == (3, 1)
     assert [cause.severity for cause in fleet.causes] == sorted(cause.severity for cause in fleet.causes)
-    assert "3 of 3 hosts need attention (3 critical)" in fleet.headline
+    assert "3 of 3 hosts need attention (1 critical)" in fleet.headline
     assert "silent" in fleet.headline
 
 

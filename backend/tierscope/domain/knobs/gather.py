@@ -72,7 +72,7 @@ def _with_damon(host: Host, ledger: Ledger) -> Host:
 
 def _word(verdict: Verdict | None) -> Word | None:
     """The verdict's word; None where too little was recorded for any: what was not seen has a word that it may be."""
-    if verdict is None or (verdict.word == "not_known" and verdict.runner_up is None):
+    if verdict is None or (verdict.word == "not_known" and not verdict.evidence):
         return None
     return verdict.word
 

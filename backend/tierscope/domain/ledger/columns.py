@@ -28,10 +28,14 @@ _STALLS = (
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Counters to add and to subtract. With `any_of` only the first name is needed, the others where they exist."""
+    """Counters to add and to subtract. With `any_of` only the first name is needed, the others where they exist.
+
+    Of those to subtract the first `minus_needed` are needed: without them too much would be left.
+    """
 
     names: tuple[str, ...]
     minus: tuple[str, ...] = ()
+    minus_needed: int = 0
     source: str = "vmstat"
     any_of: bool = False
     trust: Trust = "exact"
@@ -266,7 +270,7 @@ COLUMNS: tuple[Column, ...] = (
         Terms(
             _STEAL,
             minus=_STEAL_WHO,
-            any_of=True,
+            minus_needed=2,
             trust="bound",
             note="Reclaim by kind less reclaim by who: work for memory.high, memory.max and memory.reclaim, which "
             "kernels before 7.2 leave out of the lines by who.",

@@ -6,21 +6,17 @@ docs/method/verdict-rules.md says why each ratio tells what it tells.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tierscope.domain.counters.monotonic import Bools, Floats
-from tierscope.domain.ledger.columns import COLUMN_INDEX
+from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS
 from tierscope.domain.ledger.ledger import Ledger
+from tierscope.domain.ledger.measured import Candidates, Evidence, Group, Looked, Moves, Reclaim, Sizes, Swap
+from tierscope.domain.ledger.words import Context
 
 MIN_INTERVALS = 5
 STEADY_BAND = 0.10
-HORIZON_SECONDS = 3600.0
-"""Amounts are judged per hour of a longer window, and as they are in a shorter one."""
-FEW_MOVES = 0.002
-"""Moves below this share of resident memory in ten minutes are none [A]."""
-FEW_MOVES_SECONDS = 600.0
 BINS = 20
 """A window is looked at in so many parts of equal time, whatever the distance of its samples."""
 BINS_OF_COURSE = 10
@@ -34,101 +30,6 @@ HUGE_SIGN = 1.05
 """Candidates per hint fault above which some faults must have been on huge pages."""
 SPREAD = (25.0, 75.0)
 LAG_PARTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Over the steady part: flows in pages, sizes in pages, shares as fractions; None where the kernel does not say.
-
-    `hot_share`: of the slow pages that were touched, those touched soon after the scanner armed them; `hot_share_late`:
-    the same in the second half; `hot_share_spread`: how far its parts lie apart, over their median;
-    `hot_share_balance`: how much more it falls than rises, -1..1. `huge`: huge pages are among the candidates.
-    `effort`: pages that reclaim looked at or passed over for each that was demoted. `paused`: share of time without
-    promotions; `scan_paused`: without scanning.
-    """
-
-    intervals: int
-    seconds: float
-    top_pages: float | None
-    slow_pages: float | None
-    residency_swing: float | None
-    promoted: float
-    demoted: float
-    demoted_proactive: float
-    candidates: float | None
-    hint_faults: float | None
-    armed: float | None
-    armed_ever: bool
-    failed: float
-    swapped_in: float
-    swapped_out: float
-    refaulted_anon: float
-    refaulted_file: float
-    reclaimed: float
-    limit_reclaimed: float
-    spilled: float
-    effort: float | None
-    hot_share: float | None
-    hot_share_late: float | None
-    hot_share_spread: float | None
-    hot_share_balance: float | None
-    huge: bool
-    paused: float
-    scan_paused: float
-
-    @property
-    def resident(self) -> float:
-        """Pages on all tiers, at least one."""
-        return max((self.top_pages or 0.0) + (self.slow_pages or 0.0), 1.0)
-
-    @property
-    def few_pages(self) -> float:
-        """Pages of a flow up to which it is none: of ten minutes at least."""
-        return FEW_MOVES * self.resident * max(self.seconds / FEW_MOVES_SECONDS, 1.0)
-
-    @property
-    def slow_share(self) -> float | None:
-        """Share of resident memory on slower tiers."""
-        return None if self.slow_pages is None else self.slow_pages / self.resident
-
-    @property
-    def churn(self) -> float:
-        """The lesser of promoted and demoted pages: no more can have gone round."""
-        return min(self.promoted, self.demoted)
-
-    @property
-    def horizon(self) -> float:
-        """Factor that makes an amount of the window one of an hour, 1 for windows of up to an hour."""
-        return min(1.0, HORIZON_SECONDS / self.seconds) if self.seconds > 0 else 1.0
-
-    @property
-    def turnover(self) -> float | None:
-        """How often the top tier was exchanged."""
-        return self.churn * self.horizon / self.top_pages if self.top_pages else None
-
-    @property
-    def passes(self) -> float | None:
-        """How often the scanner went over the slow tier."""
-        return self.armed / self.slow_pages if self.armed is not None and self.slow_pages else None
-
-    @property
-    def hot_outside(self) -> float | None:
-        """Hot pages on slower tiers over the pages of the top tier."""
-        return self._outside(self.hot_share)
-
-    @property
-    def hot_outside_late(self) -> float | None:
-        """The same by the second half of the window."""
-        return self._outside(self.hot_share_late)
-
-    def of_resident(self, pages: float) -> float:
-        """An amount as a share of resident memory, per hour where the window is longer."""
-        return pages * self.horizon / self.resident
-
-    def _outside(self, share: float | None) -> float | None:
-        if share is None or self.slow_pages is None or not self.top_pages:
-            return None
-        return share * self.slow_pages / self.top_pages
 
 
 def steady_intervals(ledger: Ledger) -> Bools:
@@ -147,8 +48,12 @@ def steady_intervals(ledger: Ledger) -> Bools:
     return steady if steady.sum() >= max(MIN_INTERVALS, 0.25 * len(resident)) else np.ones(len(resident), bool)
 
 
-def gather(ledger: Ledger, page_bytes: int, huge_pages: int) -> Evidence:
-    """Gather the evidence of a window of at least one interval; a huge page is `huge_pages` base pages."""
+Amount = Callable[[str], float | None]
+Flow = Callable[[str], Floats]
+
+
+def gather(ledger: Ledger, context: Context) -> Evidence:
+    """Gather the evidence of a window of at least one interval."""
     steady = steady_intervals(ledger)
     dt = ledger.dt_seconds[steady]
 
@@ -156,6 +61,7 @@ def gather(ledger: Ledger, page_bytes: int, huge_pages: int) -> Evidence:
     values, present = ledger.values[steady], ledger.present[steady]
     totals = values.sum(axis=0)
     counted: Bools = np.logical_or.reduce(present, axis=0)
+    absent = frozenset(key for key, there in zip(COLUMN_KEYS, counted.tolist(), strict=True) if not there)
 
     def flow(key: str) -> Floats:
         return values[:, COLUMN_INDEX[key]].astype(np.float64)
@@ -164,46 +70,98 @@ def gather(ledger: Ledger, page_bytes: int, huge_pages: int) -> Evidence:
         place = COLUMN_INDEX[key]
         return float(totals[place]) if counted[place] else None
 
-    def some(key: str) -> float:
-        return amount(key) or 0.0
+    def is_counted(kind: type[Group]) -> bool:
+        return absent.isdisjoint(kind.inputs)
 
-    top, slow = _level(ledger, steady, "top_resident_bytes"), _level(ledger, steady, "slow_resident_bytes")
-    slow_pages = _slow_pages(top, slow, page_bytes)
-    candidates, armed = amount("promotion_candidates_pages"), amount("pte_updates")
-    touched = _touched_pages(ledger, flow, some, huge_pages)
-    found, scanned = flow("promotion_candidates_pages"), flow("pte_updates")
-    hot = None if candidates is None or touched is None else _hot_share(found, touched, scanned)
-    course = None if hot is None else _hot_course(found, touched, _after_first_pass(scanned, slow_pages), dt)
+    sizes = _sizes(ledger, steady, context, float(dt.sum()))
     return Evidence(
         intervals=int(steady.sum()),
-        seconds=float(dt.sum()),
-        top_pages=None if top is None else top / page_bytes,
-        slow_pages=slow_pages,
+        absent=absent,
+        sizes=sizes,
+        moves=_moves(flow, dt) if is_counted(Moves) else None,
+        candidates=Candidates(float(flow("promotion_candidates_pages").sum())) if is_counted(Candidates) else None,
+        looked=_looked(ledger, flow, amount, dt, sizes, context.huge_pages) if is_counted(Looked) else None,
+        swap=_swap(amount, sizes),
+        reclaim=_reclaim(amount, context),
         residency_swing=_swing(ledger, steady),
-        promoted=some("promoted_pages"),
-        demoted=some("demoted_pages"),
-        demoted_proactive=some("demoted_proactive_pages"),
-        candidates=candidates,
-        hint_faults=amount("hint_faults"),
-        armed=armed,
-        armed_ever=(ledger.total("pte_updates") or 0) > 0,
-        failed=some("migrate_fail_pages"),
-        swapped_in=some("swap_in_pages"),
-        swapped_out=some("swap_out_pages"),
-        refaulted_anon=some("refault_anon_pages"),
-        refaulted_file=some("refault_file_pages"),
-        reclaimed=some("reclaimed_pages"),
-        limit_reclaimed=_limit_reclaimed(some),
-        spilled=some("allocation_spill"),
+        failed=amount("migrate_fail_pages"),
+        spilled=amount("allocation_spill"),
+        refaulted_anon=amount("refault_anon_pages"),
+        refaulted_file=amount("refault_file_pages"),
         effort=_effort(amount),
+    )
+
+
+def _sizes(ledger: Ledger, steady: Bools, context: Context, seconds: float) -> Sizes | None:
+    """Without a slower tier nothing is on it; without knowing whether there is one nothing is known."""
+    top = _level(ledger, steady, "top_resident_bytes")
+    slow = _level(ledger, steady, "slow_resident_bytes")
+    if slow is None and context.has_slow_tier is False:
+        slow = 0.0
+    if top is None or slow is None or context.page_bytes is None:
+        return None
+    return Sizes(top / context.page_bytes, slow / context.page_bytes, seconds)
+
+
+def _moves(flow: Flow, dt: Floats) -> Moves:
+    promoted = flow("promoted_pages")
+    return Moves(float(promoted.sum()), float(flow("demoted_pages").sum()), _paused(promoted, dt))
+
+
+def _looked(ledger: Ledger, flow: Flow, amount: Amount, dt: Floats, sizes: Sizes | None, huge_pages: int) -> Looked:
+    found, faults, scanned = (flow(key) for key in Looked.inputs)
+    touched = _touched_pages(found, faults, scanned, amount("huge_pte_updates") or 0.0, huge_pages)
+    hot = _hot_share(found, touched, scanned)
+    first = _after_first_pass(scanned, None if sizes is None else sizes.slow_pages)
+    course = None if hot is None else _hot_course(found, touched, first, dt)
+    candidates, hint_faults = float(found.sum()), float(faults.sum())
+    return Looked(
+        candidates=candidates,
+        hint_faults=hint_faults,
+        armed=float(scanned.sum()),
+        armed_ever=(ledger.total("pte_updates") or 0) > 0,
         hot_share=None if hot is None else hot[0],
         hot_share_late=None if hot is None else hot[1],
         hot_share_spread=course[0] if course else None,
         hot_share_balance=course[1] if course else None,
-        huge=candidates is not None and candidates > HUGE_SIGN * (amount("hint_faults") or 0.0) > 0,
-        paused=_paused(flow("promoted_pages"), dt),
-        scan_paused=_paused(scanned, dt),
+        huge=candidates > HUGE_SIGN * hint_faults > 0,
+        paused=_paused(scanned, dt),
     )
+
+
+def _swap(amount: Amount, sizes: Sizes | None) -> Swap | None:
+    """Where swap is not counted, anonymous pages that never came back say that hardly any went: they come from swap."""
+    came_back, went_out = (amount(key) for key in Swap.inputs)
+    if came_back is not None and went_out is not None:
+        return Swap(came_back, went_out)
+    refaulted = amount("refault_anon_pages")
+    return Swap(0.0, 0.0) if refaulted is not None and sizes is not None and refaulted <= sizes.few_pages else None
+
+
+def _reclaim(amount: Amount, context: Context) -> Reclaim | None:
+    """Pages reclaimed for cgroups, however this kernel shows them; see docs/method/verdict-rules.md."""
+    reclaimed, demoted = (amount(key) for key in Reclaim.inputs)
+    if demoted is None and context.has_slow_tier is False:
+        demoted = 0.0
+    if reclaimed is None or demoted is None:
+        return None
+    proactive, direct, kswapd = (amount(f"demoted_{who}_pages") for who in ("proactive", "direct", "kswapd"))
+    by_kind = amount("limit_reclaimed_pages")
+    scanned, stalls = amount("direct_scan_pages"), amount("direct_reclaim_stalls")
+    # Demotions that neither kswapd nor, where it is told, direct reclaim made may be for a limit.
+    proactive_most = proactive if proactive is not None else max(demoted - (kswapd or 0.0) - (direct or 0.0), 0.0)
+    direct_most = direct if direct is not None else demoted - (kswapd or 0.0)
+    signs = (
+        None if scanned is None else scanned < 0.1 * direct_most,
+        None if stalls is None else stalls == 0,
+        True if context.limit_events else None,
+    )
+    known = any(signs)
+    excluded = not known and None not in signs[:2]
+    least = max(by_kind or 0.0, (proactive or 0.0) + ((direct or 0.0) if known else 0.0))
+    kinds_most = by_kind if by_kind is not None else 0.0 if context.limit_events == 0 else reclaimed
+    most = max(kinds_most, proactive_most + (0.0 if excluded else direct_most))
+    return Reclaim(reclaimed, least, max(least, most))
 
 
 def _median(values: Floats) -> float:
@@ -218,13 +176,6 @@ def _level(ledger: Ledger, steady: Bools, key: str) -> float | None:
     return _median(values) if len(values) else None
 
 
-def _slow_pages(top: float | None, slow: float | None, page_bytes: int) -> float | None:
-    """Without a slower node there is nothing on it; without knowing the tiers nothing is known."""
-    if slow is not None:
-        return slow / page_bytes
-    return None if top is None else 0.0
-
-
 def _swing(ledger: Ledger, steady: Bools) -> float | None:
     """How far the top tier's share of resident memory moves, 5th to 95th percentile, where their sum stands still."""
     top, slow = ledger.column("top_resident_bytes")[steady], ledger.column("slow_resident_bytes")[steady]
@@ -237,15 +188,7 @@ def _swing(ledger: Ledger, steady: Bools) -> float | None:
     return float(high - low)
 
 
-def _limit_reclaimed(some: Callable[[str], float]) -> float:
-    """Pages reclaimed for cgroups, however this kernel shows them; see docs/method/verdict-rules.md."""
-    direct = some("demoted_direct_pages")
-    hidden = some("direct_scan_pages") < 0.1 * direct
-    unstalled = some("direct_reclaim_stalls") == 0
-    return max(some("limit_reclaimed_pages"), some("demoted_proactive_pages") + (direct if hidden or unstalled else 0))
-
-
-def _effort(amount: Callable[[str], float | None]) -> float | None:
+def _effort(amount: Amount) -> float | None:
     scanned, passed, demoted = (
         amount("reclaim_scanned_pages"),
         amount("reclaim_passed_over_pages"),
@@ -256,17 +199,12 @@ def _effort(amount: Callable[[str], float | None]) -> float | None:
     return (scanned + passed) / demoted
 
 
-def _touched_pages(
-    ledger: Ledger, flow: Callable[[str], Floats], some: Callable[[str], float], huge_pages: int
-) -> Floats | None:
+def _touched_pages(found: Floats, faults: Floats, scanned: Floats, huge: float, huge_pages: int) -> Floats:
     """Hint faults in base pages, per interval: a fault on a huge page arms and finds all of its base pages at once."""
-    if ledger.total("hint_faults") is None or ledger.total("pte_updates") is None:
-        return None
-    faults, armed, huge = flow("hint_faults"), some("pte_updates"), some("huge_pte_updates")
+    armed, candidates = float(scanned.sum()), float(found.sum())
     entries = armed - (huge_pages - 1) * huge
     if huge > 0 and entries > 0:
         return np.asarray(faults * min(armed / entries, float(huge_pages)))
-    candidates = some("promotion_candidates_pages")
     if candidates > HUGE_SIGN * faults.sum() > 0:
         return np.asarray(faults * min(max(armed, candidates) / faults.sum(), float(huge_pages)))
     return faults
@@ -297,13 +235,13 @@ def _after_first_pass(scanned: Floats, slow_pages: float | None) -> int:
     return int(np.searchsorted(np.cumsum(scanned), slow_pages))
 
 
-def _hot_course(found: Floats, touched: Floats | None, first: int, dt: Floats) -> tuple[float, float] | None:
+def _hot_course(found: Floats, touched: Floats, first: int, dt: Floats) -> tuple[float, float] | None:
     """How the hot share goes over the parts of the window: its spread over its median, and the balance of its falls.
 
     The spread is the interquartile range. Balance is 0 where it rises as much as it falls, 1 where it only falls, -1
     where it only rises: differences over three parts of three parts taken together, at their 10th and 90th percentile.
     """
-    if touched is None or len(found) <= first:
+    if len(found) <= first:
         return None
     hot, all_ = in_bins(found[first:], dt[first:]), in_bins(touched[first:], dt[first:])
     enough = all_ >= max(FAULTS_MIN, 0.2 * all_.mean())

@@ -34,6 +34,7 @@ class Machine:
     """Base pages of a transparent huge page."""
     senders: tuple[Sent, ...] = ()
     """Who sends the host's counters, where no agent of ours does."""
+    has_slow_tier: bool | None = None
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
@@ -67,6 +68,7 @@ class Machine:
             demotion=self.demotion,
             slow_bytes=self.slow_bytes,
             one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
+            has_slow_tier=self.has_slow_tier,
             page_bytes=self.page_bytes,
             huge_pages=self.huge_pages,
             unsent=next(filter(None, map(self.unsent, MOVED)), None),
@@ -111,6 +113,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
         demotion=None if demotion is None else demotion.strip().lower() in ("1", "true", "y", "on"),
         page_bytes=page_bytes_of(body),
         huge_pages=huge_pages_of(page_bytes_of(body), body.get("huge_page_bytes")),
+        has_slow_tier=bool(sizes.keys() - top) if top else None,
         senders=read_senders(body),
     )
 

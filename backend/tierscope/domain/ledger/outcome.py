@@ -4,20 +4,17 @@ The mechanism is told by flows over the memory of the subject itself, none of th
 or stand. docs/method/verdict-rules.md gives the reasons.
 """
 
+from dataclasses import replace
+
 from tierscope.domain.ledger.columns import COLUMN_INDEX, LOADS, TRAFFIC
-from tierscope.domain.ledger.evidence import Evidence
 from tierscope.domain.ledger.ledger import Ledger
-from tierscope.domain.ledger.rules import (
-    ONE_TIER,
-    SLOW_SHARE_MIN,
-    TURNOVER_MIN,
-    judge_exchange,
-    judge_full,
-    judge_refused,
-    why_not_promoting,
-)
+from tierscope.domain.ledger.measured import Evidence, Moves, Sizes
+from tierscope.domain.ledger.rules import ONE_TIER, SLOW_SHARE_MIN, why_not_promoting
+from tierscope.domain.ledger.rules_exchange import TURNOVER_MIN, judge_exchange
+from tierscope.domain.ledger.rules_refused import judge_full, judge_refused
 from tierscope.domain.ledger.slow_course import SlowCourse, slow_course
-from tierscope.domain.ledger.words import Context, Outcome, Sign, Verdict
+from tierscope.domain.ledger.told import Case, Undecided
+from tierscope.domain.ledger.words import Confidence, Context, Outcome, Sign, Verdict, known_signs
 
 CHANCE = 2 / 3
 """Slow accesses over the share of memory that is slow, from which pages lie about where chance would put them [A]."""
@@ -60,41 +57,76 @@ def _both(ledger: Ledger, keys: tuple[str, str]) -> tuple[float, float]:
     return float(ledger.values[known, one].sum()), float(ledger.values[known, other].sum())
 
 
-def judge_outcome(seen: Evidence, context: Context, ledger: Ledger, outcome: Outcome) -> Verdict:
+def judge_outcome(case: Case, outcome: Outcome) -> Verdict:
     """The verdict of a window whose share of slow accesses is known."""
-    goes_up, goes_down = seen.promoted > seen.few_pages, seen.demoted > seen.few_pages
     if outcome.is_good:
-        exchange = judge_exchange(seen, context, ledger) if goes_up and goes_down else None
-        over_chance = _over_chance(seen, outcome)
-        placed = over_chance is not None and over_chance < FAR_BELOW_CHANCE
-        if exchange is not None and exchange.word == "futile_ping_pong" and not placed:
-            return _with(exchange, outcome)
-        return _good(seen, outcome, goes_up=goes_up, goes_down=goes_down)
-    if context.one_tier:
-        return Verdict(
-            "one_tier", f"{_capital(outcome.text)}: the {ONE_TIER}.", "certain", (outcome.sign, *_flows(seen))
-        )
-    if off := why_not_promoting(seen, context):
+        return _judge_good(case, outcome)
+    if case.context.one_tier:
+        signs = (outcome.sign, *_flows(case.seen))
+        return Verdict("one_tier", f"{_capital(outcome.text)}: the {ONE_TIER}.", "certain", signs)
+    off = why_not_promoting(case)
+    if isinstance(off, str):
         text = f"{_capital(outcome.text)}, and nothing brings those pages back: {off}."
-        spilled = Sign("allocations_spilled", seen.spilled, "allocations")
-        return Verdict("spill", text, "certain", (outcome.sign, *_flows(seen), spilled))
-    if ledger.total("promoted_pages") is None:
-        text = f"{_capital(outcome.text)}, and the kernel counts no promotions."
+        spilled = known_signs(("allocations_spilled", case.seen.spilled, "allocations"))
+        sure: Confidence = "certain" if case.context.balancing is not None else "possible"
+        return Verdict("spill", text, sure, (outcome.sign, *_flows(case.seen), *spilled))
+    course = slow_course(case.ledger)
+    sizes, moves = case.seen.sizes, case.seen.moves
+    if sizes is None or moves is None:
+        return _unmoved(case, outcome, course)
+    found = _judge_bad(case, sizes, moves, outcome, course)
+    return replace(found, confidence="possible") if isinstance(off, Undecided) else found
+
+
+def _unmoved(case: Case, outcome: Outcome, course: SlowCourse | None) -> Verdict:
+    """Many slow accesses, and no count of pages that move: they stay where they are only if their share stands."""
+    missing = " and ".join(
+        kind.says for kind, group in ((Moves, case.seen.moves), (Sizes, case.seen.sizes)) if group is None
+    )
+    text = f"{_capital(outcome.text)}; {missing} is not measured here."
+    over_chance = _over_chance(case.seen, outcome)
+    still = course is not None and not course.falls and not course.comes_and_goes
+    if still and over_chance is not None and over_chance >= CHANCE:
         return Verdict("spill", text, "possible", (outcome.sign,), runner_up="stalled")
-    course = slow_course(ledger)
-    changes = _changes(seen, outcome, course) if goes_up else None
+    return Verdict("not_known", text, "certain", (outcome.sign,), runner_up="spill")
+
+
+def _judge_good(case: Case, outcome: Outcome) -> Verdict:
+    """Few slow accesses: fine, unless the moves that keep it so buy nothing."""
+    sizes, moves = case.seen.sizes, case.seen.moves
+    if sizes is None or moves is None:
+        return Verdict(
+            "healthy", f"{_capital(outcome.text)}; how pages move is not measured.", "possible", (outcome.sign,)
+        )
+    goes_up, goes_down = moves.promoted > sizes.few_pages, moves.demoted > sizes.few_pages
+    exchange = judge_exchange(case) if goes_up and goes_down else None
+    over_chance = _over_chance(case.seen, outcome)
+    placed = over_chance is not None and over_chance < FAR_BELOW_CHANCE
+    if isinstance(exchange, Verdict) and exchange.word == "futile_ping_pong" and not placed:
+        return _with(exchange, outcome)
+    found = _good(case.seen, sizes, moves, outcome, goes_up=goes_up, goes_down=goes_down)
+    return replace(found, confidence="possible") if isinstance(exchange, Undecided) and not placed else found
+
+
+def _judge_bad(case: Case, sizes: Sizes, moves: Moves, outcome: Outcome, course: SlowCourse | None) -> Verdict:
+    """Many slow accesses where the kernel promotes: does it gain on them, what refuses it, or does it leave them?"""
+    goes_up = moves.promoted > sizes.few_pages
+    changes = _changes(case.seen, outcome, course) if goes_up else None
     if changes is not None:
         return changes
-    refused = judge_refused(seen, context)
-    blocked = refused or (None if goes_up else judge_full(seen, context))
-    if blocked is not None:
-        return _with(blocked, outcome)
-    return _stands(seen, outcome, goes_up=goes_up, rises=course is not None and course.rises)
+    refused = judge_refused(case)
+    if isinstance(refused, Verdict):
+        return _with(refused, outcome)
+    full = None if goes_up else judge_full(case)
+    if isinstance(full, Verdict):
+        return _with(full, outcome)
+    found = _stands(case.seen, sizes, moves, outcome, goes_up=goes_up, rises=course is not None and course.rises)
+    return replace(found, confidence="possible") if isinstance(refused, Undecided) else found
 
 
 def _over_chance(seen: Evidence, outcome: Outcome) -> float | None:
     """Slow accesses over what pages placed by chance would have of them."""
-    return None if not seen.slow_share else outcome.slow_share / seen.slow_share
+    return None if seen.sizes is None or not seen.sizes.slow_share else outcome.slow_share / seen.sizes.slow_share
 
 
 def _changes(seen: Evidence, outcome: Outcome, course: SlowCourse | None) -> Verdict | None:
@@ -112,31 +144,32 @@ def _changes(seen: Evidence, outcome: Outcome, course: SlowCourse | None) -> Ver
         text = f"{went} about what chance would give it: the hot set moves, and promotion comes too late."
         return Verdict("futile_ping_pong", text, "likely", signs, runner_up="following_phases")
     if course.falls:
+        promoted = 0.0 if seen.moves is None else seen.moves.promoted
         text = (
             f"{_capital(outcome.text)}, {course.last:.1%} at the end after {course.first:.1%}: "
-            f"{seen.promoted:,.0f} pages were promoted, and promotion gains on the hot set."
+            f"{promoted:,.0f} pages were promoted, and promotion gains on the hot set."
         )
         signs = (*signs, Sign("slow_share_at_end", course.last, "ratio"))
         return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
     return None
 
 
-def _stands(seen: Evidence, outcome: Outcome, *, goes_up: bool, rises: bool) -> Verdict:
+def _stands(seen: Evidence, sizes: Sizes, moves: Moves, outcome: Outcome, *, goes_up: bool, rises: bool) -> Verdict:
     """Many slow accesses whose share stands or rises, on a kernel that promotes: what is moved hardly buys anything."""
     signs = _signs(seen, outcome)
     over_chance = _over_chance(seen, outcome)
-    turnover = seen.turnover or 0.0
+    turnover = moves.turnover(sizes)
     if goes_up and over_chance is not None and turnover >= TURNOVER_MIN:
         text = (
-            f"{_capital(outcome.text)} and holds {seen.slow_share:.0%} of the memory. The top tier turned over "
+            f"{_capital(outcome.text)} and holds {sizes.slow_share:.0%} of the memory. The top tier turned over "
             f"{turnover:.1f} times, and the share {'rises' if rises else 'stands'}"
         )
         if turnover >= REPLACED and over_chance < CHANCE and not rises:
             text += ", far below what chance would give it: promotion keeps up with a hot set that moves."
             return Verdict("following_phases", text, "possible", signs, runner_up="futile_ping_pong")
         return Verdict("futile_ping_pong", f"{text}.", "likely", signs, runner_up="following_phases")
-    text = f"{_capital(outcome.text)}, the settings promote, and {seen.promoted:,.0f} pages were promoted"
-    passes = seen.passes
+    text = f"{_capital(outcome.text)}, the settings promote, and {moves.promoted:,.0f} pages were promoted"
+    passes = None if seen.looked is None else seen.looked.passes(sizes)
     if passes is not None and passes < 1.0:
         text += f": the scanner went over {passes:.0%} of the slow memory"
     return Verdict("stalled", f"{text}.", "likely", signs)
@@ -144,14 +177,12 @@ def _stands(seen: Evidence, outcome: Outcome, *, goes_up: bool, rises: bool) -> 
 
 def _signs(seen: Evidence, outcome: Outcome) -> tuple[Sign, ...]:
     signs = (outcome.sign, *_flows(seen), *_scanned(seen))
-    over_chance = _over_chance(seen, outcome)
-    return signs if over_chance is None else (*signs, Sign("slow_accesses_over_chance", over_chance, "ratio"))
+    return (*signs, *known_signs(("slow_accesses_over_chance", _over_chance(seen, outcome), "ratio")))
 
 
-def _good(seen: Evidence, outcome: Outcome, *, goes_up: bool, goes_down: bool) -> Verdict:
+def _good(seen: Evidence, sizes: Sizes, moves: Moves, outcome: Outcome, *, goes_up: bool, goes_down: bool) -> Verdict:
     signs = (outcome.sign, *_flows(seen))
-    share = seen.slow_share
-    if not goes_up and not goes_down and share is not None and share < SLOW_SHARE_MIN:
+    if not goes_up and not goes_down and sizes.slow_share < SLOW_SHARE_MIN:
         return Verdict(
             "fits", "No pages move between tiers and hardly any memory is on a slower one.", "certain", signs
         )
@@ -159,7 +190,7 @@ def _good(seen: Evidence, outcome: Outcome, *, goes_up: bool, goes_down: bool) -
         text = f"Pages move both ways and {outcome.text}: other pages become hot, and promotion follows."
         return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
     if goes_down:
-        text = f"{seen.demoted:,.0f} pages were demoted, hardly any came back, and {outcome.text}."
+        text = f"{moves.demoted:,.0f} pages were demoted, hardly any came back, and {outcome.text}."
         return Verdict("harmless_demotion", text, "certain", signs)
     return Verdict("healthy", f"{_capital(outcome.text)}.", "certain", signs)
 
@@ -176,14 +207,18 @@ def _with(verdict: Verdict, outcome: Outcome) -> Verdict:
 
 
 def _flows(seen: Evidence) -> tuple[Sign, ...]:
+    if seen.sizes is None or seen.moves is None:
+        return ()
     return (
-        Sign("promoted_of_resident", seen.promoted / seen.resident, "ratio"),
-        Sign("demoted_of_resident", seen.demoted / seen.resident, "ratio"),
+        Sign("promoted_of_resident", seen.moves.promoted / seen.sizes.resident, "ratio"),
+        Sign("demoted_of_resident", seen.moves.demoted / seen.sizes.resident, "ratio"),
     )
 
 
 def _scanned(seen: Evidence) -> tuple[Sign, ...]:
-    return () if seen.passes is None else (Sign("scan_passes", seen.passes, "passes"),)
+    if seen.looked is None or seen.sizes is None:
+        return ()
+    return known_signs(("scan_passes", seen.looked.passes(seen.sizes), "passes"))
 
 
 def _capital(text: str) -> str:

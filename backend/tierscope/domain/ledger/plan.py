@@ -201,11 +201,11 @@ def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Seq
     for scope in scopes:
         found = [(name, index.get(f"{scope}|{terms.source}|{name}")) for name in terms.names]
         needed = found[:1] if terms.any_of else found
-        if not found or any(place is None for _, place in needed):
+        taken = [(name, index.get(f"{scope}|{terms.source}|{name}")) for name in terms.minus]
+        if not found or any(place is None for _, place in (*needed, *taken[: terms.minus_needed])):
             continue
         plus += [place for _, place in found if place is not None]
         used += [name for name, place in found if place is not None]
-        taken = [(name, index.get(f"{scope}|{terms.source}|{name}")) for name in terms.minus]
         minus += [place for _, place in taken if place is not None]
         used += [f"-{name}" for name, place in taken if place is not None]
     if not plus:
@@ -278,9 +278,11 @@ def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_b
             if (int(node) in tiers.top_nodes) == top:
                 lists[source].append((place, name))
     source = "vmstat" if page_bytes is not None and nodes["vmstat"] >= nodes["meminfo"] else "meminfo"
+    of_side = {str(node) for node in (tiers.top_nodes if top else tiers.slow_nodes - tiers.top_nodes)}
+    whole = of_side <= nodes[source]
     plan = _gauge(
         column,
-        [place for place, _ in lists[source]],
+        [place for place, _ in lists[source]] if whole else [],
         [name for _, name in lists[source]],
         tiers,
         page_bytes if source == "vmstat" and page_bytes is not None else 1,

@@ -121,7 +121,8 @@ def follow_judged(ledger: Ledger, spans: Spans, judge_window: Callable[[int, int
     """States elsewhere: warn when three windows in a row are futile, crit once that has lasted, ok after three others.
 
     `judge_window(first, end)` judges rows [first, end). Windows without traffic in both directions are not futile and
-    are not asked about. Rows without both flows leave the state, and all counts, as they are.
+    are not asked about. Rows without both flows leave the state, and all counts, as they are. Windows of which nothing
+    is known make no state, and end one as others do.
     """
     judgements = _judgements(ledger, spans, judge_window)
     states: list[State | None] = []
@@ -134,13 +135,14 @@ def follow_judged(ledger: Ledger, spans: Spans, judge_window: Callable[[int, int
         if futile_run and counted:
             held_s += float(seconds)
         if judgement is not None:
-            state = state or "ok"
+            is_known = judgement.verdict.word != "not_known"
+            state = state or ("ok" if is_known else None)
             if judgement.futile:
                 futile_run, other_run, why = futile_run + 1, 0, judgement.verdict.explanation
             else:
                 other_run += 1
             if other_run >= spans.streak:
-                state, futile_run, held_s, why = "ok", 0, 0.0, ""
+                state, futile_run, held_s, why = "ok" if is_known else None, 0, 0.0, ""
             elif futile_run >= spans.streak and state == "ok":
                 state = "warn"
             if state == "warn" and judgement.futile and judgement.sure and held_s >= spans.crit_seconds:
@@ -155,11 +157,11 @@ def judge_rows(
 ) -> Judgement:
     """Judge rows [first, end): futile where the verdict says so and neither residency nor throughput speaks for it.
 
-    What is known beside the ledger is asked for only where the verdict is futile.
+    What is known beside the ledger is asked for only where the verdict is futile, or not known.
     """
     part = ledger.rows(slice(first, end))
     verdict = judge(part, context)
-    if verdict.word != "futile_ping_pong":
+    if verdict.word not in ("futile_ping_pong", "not_known"):
         return Judgement(futile=False, sure=True, verdict=verdict)
     beside = beside if isinstance(beside, Beside) else beside()
     hot, throughput = beside.hot_top_ratio[first:end], beside.throughput[first:end]
@@ -171,6 +173,8 @@ def judge_rows(
     if _rises(throughput):
         text = "Throughput rises while pages move between tiers: the moves are not in vain."
         return Judgement(futile=False, sure=True, verdict=Verdict("healthy", text, "possible"))
+    if verdict.word == "not_known":
+        return Judgement(futile=False, sure=False, verdict=verdict)
     sure = verdict.confidence != "possible" or _enough(hot) or _enough(throughput)
     return Judgement(futile=True, sure=sure, verdict=verdict)
 
@@ -184,11 +188,12 @@ def judge_moves(ledger: Ledger, context: Context, first: int, end: int) -> Judge
 def judge_with_host(own: Judgement, part: Ledger, host: Ledger, host_context: Context) -> Judgement:
     """A service's window, with its host's counters where its own do not tell.
 
-    Control groups count no promotion candidates, so that futile moves of a service are only possible by themselves.
-    Where the service makes at least half of the host's moves, what the host's counters say of them holds for it.
-    `part` are the service's rows of the window.
+    Control groups count no promotion candidates, so that moves of a service are not judged by themselves. Where the
+    service makes at least half of the host's moves, what the host's counters say of them holds for it. `part` are the
+    service's rows of the window.
     """
-    if not own.futile or own.sure or not len(part.times_s):
+    is_told = own.verdict.word != "not_known" and (own.sure or not own.futile)
+    if is_told or not len(part.times_s):
         return own
     around = host.during(part)
     if not len(around) or part.moved_pages < BALANCE_MIN * around.moved_pages:

@@ -36,6 +36,16 @@ class Sign:
     unit: str
 
 
+def known_signs(*signs: tuple[str, float | None, str]) -> tuple[Sign, ...]:
+    """Those of the signs whose value is known."""
+    return tuple(Sign(name, value, unit) for name, value, unit in signs if value is not None)
+
+
+def pages_text(count: float) -> str:
+    """A number of pages in words."""
+    return f"{int(count):,}"
+
+
 Source = Literal["memory_traffic", "sampled_loads"]
 
 GOOD_SLOW_SHARE = 0.10
@@ -73,7 +83,8 @@ class Context:
     `balancing` is kernel.numa_balancing, `demotion` whether demotion is enabled. `throughput` [n] goes with the
     ledger's rows, NaN where missing. `outcome`: what was measured of slow accesses elsewhere than in the ledger.
     `slow_file_share`: share of file cache in what is resident on slower tiers. `slow_bytes`: size of these tiers.
-    `one_tier`: nodes without processors are in the tier of those with some. `page_bytes`: of a base page, which
+    `one_tier`: nodes without processors are in the tier of those with some. `has_slow_tier`: whether any node is in
+    a slower tier. `page_bytes`: of a base page, which
     all counts are in; a transparent huge page is `huge_pages` of them. `unsent`: why nobody
     sends tier moves, which the kernel may count all the same.
     """
@@ -88,6 +99,7 @@ class Context:
     slow_file_share: float | None = None
     slow_bytes: float | None = None
     one_tier: bool = False
+    has_slow_tier: bool | None = None
     unsent: str | None = None
     page_bytes: int | None = MODEL_PAGE_BYTES
     huge_pages: int = huge_pages_of(MODEL_PAGE_BYTES)
