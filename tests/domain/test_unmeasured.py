@@ -220,8 +220,8 @@ def test_each_rule_names_the_words_that_it_tells_and_what_it_needs() -> None:
 @pytest.mark.parametrize(
     ("missing", "column"),
     [
-        ("node:0|vmstat|", "top_resident_bytes"),
-        ("node:2|vmstat|", "slow_resident_bytes"),
+        ("node:0|", "top_resident_bytes"),
+        ("node:2|", "slow_resident_bytes"),
         ("host|vmstat|pgsteal_kswapd", "limit_reclaimed_pages"),
     ],
 )
