@@ -37,7 +37,16 @@ def test_answers_refusals_and_bad_usage_have_their_exit_statuses(
     assert (document["answer"], document["grade"]) == ("range", "established")
     with running(Settings(database_url=database_url)) as (_, client):
         path = f"/v1/services/{document['service_id']}/ratio"
-        by_api = client.get(path, params={"to": document["window"]["end"]}).json()
+        until = {"to": document["window"]["end"]}
+        by_api = client.get(path, params=until).json()
+        slower = client.get(path, params={**until, "device": "cxl-switch"}).json()
+        custom = client.get(path, params={**until, "slow_latency_ns": 420, "slow_gb_per_s": 18}).json()
+        for wrong in ("device=none", "slow_gb_per_s=18", "device=pmem&slow_latency_ns=300"):
+            assert client.get(f"{path}?{wrong}").status_code == 400
+    assert slower["posterior"]["rho"] == custom["posterior"]["rho"] == 4.2
+    losses = [answer["candidates"][-1]["loss_median"]["value"] for answer in (by_api, slower)]
+    assert losses[1] > losses[0]
+    assert "device" in {item["name"] for item in slower["assumptions"]}
     assert by_api.keys() == document.keys()
     assert by_api["range"] == document["range"]
     text = recommend("--service", document["service_id"])

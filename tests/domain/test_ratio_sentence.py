@@ -8,6 +8,7 @@ from tierscope.usecases.ratio.answers import RatioEnds
 from tierscope.usecases.ratio.sentence import describe
 
 TARGET = 0.05
+DEMAND = Demand(TARGET, None, None)
 HARMLESS, HARMFUL = 1e-4, 0.9
 
 
@@ -17,10 +18,9 @@ def judge(harmless_from: float) -> tuple[Choice, Choice]:
     def placement(dram_share: float) -> ShareOnSlow:
         return ShareOnSlow.exactly(HARMLESS if dram_share >= harmless_from else HARMFUL)
 
-    demand = Demand(TARGET, None, None)
     belief = Belief(exponents=(1.5,))
     sweep = [(f"{share:.2f}", share) for share in SWEEP]
-    return choose(RATIOS, placement, belief, demand), choose(sweep, placement, belief, demand)
+    return choose(RATIOS, placement, belief, DEMAND), choose(sweep, placement, belief, DEMAND)
 
 
 @pytest.mark.parametrize("harmless_from", [0.1, 0.15, 0.17, 0.19, 0.2, 0.21, 0.3, 0.34, 0.5, 0.6, 0.75, 0.8, 0.93])
@@ -32,13 +32,8 @@ def test_less_dram_is_ruled_out_only_where_the_sweep_rules_it_out(harmless_from:
     least = None if fine.safe is None else fine.safe.dram_share
     ends = RatioEnds(safe, safe, safe, share, share, share)
     sentence = describe("range", ends, None, (), loss_target=TARGET, least=least)
-    kept_below = [
-        one.dram_share for one in fine.candidates if one.dram_share < share - 0.005 and not one.faults(DEMAND)
-    ]
+    kept_below = [one.dram_share for one in fine.candidates if one.dram_share < share and not one.faults(DEMAND)]
     assert ("less DRAM does not" in sentence) == (not kept_below), sentence
     if kept_below:
         assert f"{min(kept_below):.0%}".replace("%", " %") in sentence
         assert ("least that was judged" in sentence) == (min(kept_below) == SWEEP[0])
-
-
-DEMAND = Demand(TARGET, None, None)

@@ -271,8 +271,8 @@ def test_stored_samples_join_by_page() -> None:
 def test_stall_adds_up_and_gives_a_loss_where_the_processor_time_is_known() -> None:
     totals = replay(compile_trace(EXAMPLE), make_policy("tpp", TPP_AT_ONCE), SMALL).totals()
     stall = stall_time(totals, Costs())
-    # 185 slow accesses at 50 ns, 5 hint faults at 1 us, 4 moves at 3 us.
-    assert stall.slow_accesses_s == pytest.approx(185 * 50e-9, rel=1e-9)
+    # 185 slow accesses at 45 ns, 5 hint faults at 1 us, 4 moves at 3 us.
+    assert stall.slow_accesses_s == pytest.approx(185 * 45e-9, rel=1e-9)
     assert stall.hint_faults_s == pytest.approx(totals.hint_faults * 1e-6, rel=1e-9)
     assert stall.tier_moves_s == pytest.approx(12e-6, rel=1e-9)
     loss = estimate_loss(totals, Costs(), cpu_seconds=stall.total_s)

@@ -11,11 +11,17 @@ from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_jso
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tierscope.core.database import Database
     from tierscope.domain.simulate import PolicyName
+    from tierscope.domain.slowdown import Device
     from tierscope.usecases.ratio.answers import Ratio
+    from tierscope.usecases.ratio.inputs import RatioQuery
 
 MOST_LOSS = 0.5
+HOST_USD = 20_000.0
+"""What one more host costs unless it is said [A]: a server with its memory."""
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +42,16 @@ def recommend(
         str | None,
         typer.Option(help="Placement policy where no host setting tells it; default: numa_balancing 2 and demotion."),
     ] = None,
+    device: Annotated[
+        list[str] | None,
+        typer.Option(help="Slow memory to judge: a preset's name or a file, more than once to rank them; `list`."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(help="Of --device: the ratio at which they are ranked, such as 2:1.")
+    ] = None,
+    host_price: Annotated[
+        float, typer.Option(min=0, help="Of --device: what one more host costs, in USD; what a loss is worth.")
+    ] = HOST_USD,
     to: Annotated[str | None, typer.Option(help="End of the eight days that are read; absent = now.")] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="First replay its page samples, unless that was done of late.")
@@ -50,24 +66,69 @@ def recommend(
             next_step="write 5 % as 0.05",
             status=BAD_USAGE,
         )
+    from tierscope.cli.ratio.devices import describe_devices
     from tierscope.cli.ratio.reports import describe_ratio
+    from tierscope.usecases.ratio.inputs import RatioQuery
 
+    if device == ["list"]:
+        typer.echo(describe_devices())
+        return
     if (path is None) == (service is None):
         fail("say whose ratio it is, once", next_step="name --service X, or a page trace", status=BAD_USAGE)
+    devices = _devices(device or [])
+    wanted = [RatioQuery(loss_target, hold_hot=hold_hot, growth=growth, device=one) for one in devices or (None,)]
     asked = _policy(policy)
     if service is not None:
-        view = _ask(
-            service, loss_target, hold_hot=hold_hot, growth=growth, policy=asked, to=to, replay=replay, demo=demo
-        )
+        views = _ask(service, wanted, policy=asked, to=to, replay=replay, demo=demo)
     else:
         assert path is not None
-        view = _of_trace(path, loss_target, hold_hot=hold_hot, growth=growth, policy=asked)
-    if as_json:
-        print_json(_document(view))
+        views = _of_trace(path, wanted, policy=asked)
+    if devices:
+        _rank(devices, views, at, host_price, as_json=as_json)
+    elif as_json:
+        print_json(_document(views[0]))
     else:
-        typer.echo(describe_ratio(view))
-    if view.answer == "refused":
+        typer.echo(describe_ratio(views[0]))
+    if all(view.answer == "refused" for view in views):
         raise typer.Exit(NOT_ENOUGH_DATA)
+
+
+def _devices(words: list[str]) -> tuple[Device, ...]:
+    from tierscope.core.errors import BadRequest
+    from tierscope.usecases.slowdown.devices import read_named_devices
+
+    try:
+        return read_named_devices(words)
+    except BadRequest as error:
+        fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
+
+
+def _rank(devices: Sequence[Device], views: Sequence[Ratio], at: str | None, host_usd: float, *, as_json: bool) -> None:
+    """Print devices from the least loss to the most."""
+    from dataclasses import asdict
+
+    from tierscope.cli.ratio.devices import describe_ranking
+    from tierscope.domain.ratio import RATIOS
+    from tierscope.usecases.ratio.devices import rank_devices
+
+    names = [name for name, _ in RATIOS]
+    if at is not None and at not in names:
+        fail(f"{at} is no ratio", next_step=f"name one of {', '.join(names)}", status=BAD_USAGE)
+    ranked = rank_devices(list(zip(devices, views, strict=True)), at=at, host_usd=host_usd)
+    if as_json:
+        rows = [
+            {
+                "device": asdict(one.device),
+                "at": None if one.at is None else one.at.name,
+                "host_bytes": one.host_bytes,
+                "worth_usd_per_gb": one.worth_usd_per_gb,
+                "answer": _document(one.answer),
+            }
+            for one in ranked
+        ]
+        print_json({"schema": "tierscope.devices/1", "host_usd": host_usd, "devices": rows})
+    else:
+        typer.echo(describe_ranking(ranked, host_usd))
 
 
 def _policy(name: str | None) -> PolicyName | None:
@@ -82,15 +143,13 @@ def _policy(name: str | None) -> PolicyName | None:
 
 def _ask(
     service: str,
-    loss_target: float,
+    wanted: Sequence[RatioQuery],
     *,
-    hold_hot: bool,
-    growth: float,
     policy: PolicyName | None,
     to: str | None,
     replay: bool,
     demo: bool,
-) -> Ratio:
+) -> list[Ratio]:
     from functools import partial
 
     from tierscope.cli.base.database import open_fleet
@@ -106,20 +165,29 @@ def _ask(
         found = service_named(database, service)
         if replay:
             _replay(database, found, policy)
-        return reads.service(found, loss_target=loss_target, hold_hot=hold_hot, growth=growth, from_=None, to=to)
+        return [
+            reads.service(
+                found,
+                loss_target=one.loss_target,
+                hold_hot=one.hold_hot,
+                growth=one.growth,
+                from_=None,
+                to=to,
+                device=one.device,
+            )
+            for one in wanted
+        ]
 
 
-def _of_trace(path: Path, loss_target: float, *, hold_hot: bool, growth: float, policy: PolicyName | None) -> Ratio:
+def _of_trace(path: Path, wanted: Sequence[RatioQuery], *, policy: PolicyName | None) -> list[Ratio]:
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import Unprocessable
-    from tierscope.usecases.ratio.inputs import RatioQuery
-    from tierscope.usecases.recordings.ratio import recommend_recording
+    from tierscope.usecases.recordings.ratio import recommend_by_query
 
     if not path.is_file():
         fail(f"{path} is no file", next_step="name a page trace (Parquet), or --service X", status=BAD_USAGE)
     try:
-        query = RatioQuery(loss_target, hold_hot=hold_hot, growth=growth)
-        return recommend_recording(path, query, now=utc_now(), policy=policy)
+        return recommend_by_query(path, wanted, now=utc_now(), policy=policy)
     except Unprocessable as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
 

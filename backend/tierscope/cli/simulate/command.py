@@ -54,6 +54,10 @@ def simulate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="key=value: a setting of policy, machine or costs.")
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="The slower tier: a preset (`recommend --device list`) or a file; --set goes first."),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Draw the times of hint faults; without it they come as expected.")
     ] = None,
@@ -93,7 +97,7 @@ def simulate(
     if (dram_share is None) == (dram_pages is None):
         fail("the size of DRAM is not said", next_step="add --dram-share X or --dram-pages N", status=BAD_USAGE)
     try:
-        values = parse_settings(settings or [])
+        values = {**_settings_of(device), **parse_settings(settings or [])}
     except SettingsError as error:
         fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
     at_once = threads or len(os.sched_getaffinity(0))
@@ -106,6 +110,17 @@ def simulate(
         print_json(_document(path, found, series=series))
     else:
         typer.echo(_describe(found))
+
+
+def _settings_of(device: str | None) -> dict[str, float]:
+    """Latencies of a device, as settings."""
+    from tierscope.core.errors import BadRequest
+    from tierscope.usecases.slowdown.devices import device_settings
+
+    try:
+        return device_settings(device)
+    except BadRequest as error:
+        fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
 
 
 def _list_workloads(*, as_json: bool) -> None:

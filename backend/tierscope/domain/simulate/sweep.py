@@ -31,7 +31,10 @@ MACHINE_SETTINGS = (
     Setting("interval_s", 60, 0.001, 86_400, "s", "A of the trace; at most one pass of the scanner, unless set"),
     Setting(WARM_UP, 0, 0, 100_000, "intervals", "A not counted in totals; 10 for page samples of services"),
 )
-_COST_RANGES = {"exposed_ratio": (1.0, "ratio")}
+_COST_RANGES = {
+    "exposed_ratio": (1.0, "ratio"),
+    **dict.fromkeys(("dram_gb_per_s", "slow_gb_per_s", "demand_gb_per_s"), (1e6, "GB/s; 0 is not known")),
+}
 COST_SETTINGS = tuple(
     Setting(
         field.name,

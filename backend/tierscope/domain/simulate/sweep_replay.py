@@ -1,7 +1,7 @@
 """One run of a sweep: a policy on a machine of one DRAM share, over the traces of all its hosts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +10,14 @@ import numpy.typing as npt
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.claims import Claim, claim_replay, join_claims
-from tierscope.domain.simulate.costs import DEFAULT_BELIEF, Costs, Loss, Stall, estimate_loss, stall_time
+from tierscope.domain.simulate.costs import Costs, Loss, Stall, estimate_loss, stall_time
 from tierscope.domain.simulate.pooling import HostReplay, pool_totals, share_away
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS, Outcome, Totals, replay
 from tierscope.domain.simulate.sampled import SampledTrace, random_groups
 from tierscope.domain.simulate.swap_replay import DeviceUse, play_on_device
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.trace import compile_trace
-from tierscope.domain.slowdown import Belief, ShareOnSlow
+from tierscope.domain.slowdown import ShareOnSlow
 
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace
@@ -70,7 +70,6 @@ class Conditions:
     interval_s: float = INTERVAL_SECONDS
     warm_up_intervals: int = 0
     cpu_seconds: float | None = None
-    belief: Belief = DEFAULT_BELIEF
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +106,7 @@ def replay_run(
     away = share_away(hosts)
     seconds = float(np.mean([_counted(host) * conditions.interval_s for host in hosts]))
     per_host = conditions.cpu_seconds and conditions.cpu_seconds / len(hosts)
-    loss = estimate_loss(totals, conditions.costs, cpu_seconds=per_host, belief=conditions.belief)
-    if loss is not None and loss.method == "prior" and away is not None:
-        loss = _widen(loss, away, conditions.belief)
+    loss = estimate_loss(totals, conditions.costs, cpu_seconds=per_host, away=away)
     busiest = max(hosts, key=lambda host: host.totals.swapped_out_pages * host.weight)
     swap = play_on_device(busiest.outcome)
     stall = stall_time(totals, conditions.costs)
@@ -157,11 +154,6 @@ def _replay_part(
         fault_s=conditions.costs.fault_seconds,
         with_swap=with_swap,
     )
-
-
-def _widen(loss: Loss, away: ShareOnSlow, belief: Belief) -> Loss:
-    """The interval of a loss with the uncertainty of the share in it, as ratio advice has it."""
-    return replace(loss, lo=belief.loss_lower(away), hi=belief.loss_upper(away))
 
 
 def oracle_ratio(traces: Sequence[HostTrace], dram_ratio: float) -> float | None:

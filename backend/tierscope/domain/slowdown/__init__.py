@@ -11,6 +11,17 @@ from tierscope.domain.slowdown.bandwidth import (
     gain_bound,
     interleave_weights,
 )
+from tierscope.domain.slowdown.device import (
+    DRAM_NS,
+    SMALLEST_RHO,
+    Device,
+    DeviceError,
+    LoadedBelief,
+    believe,
+    device_presets,
+    read_devices,
+    scaling_sd,
+)
 from tierscope.domain.slowdown.loss import (
     PREDICTION_STANDARD_ERROR,
     PRIOR,
@@ -28,6 +39,7 @@ from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD,
 from tierscope.domain.slowdown.predicted import predict_point
 
 __all__ = [
+    "DRAM_NS",
     "EXPONENTS",
     "LATENCY_SD",
     "LEVEL",
@@ -35,8 +47,12 @@ __all__ = [
     "PREDICTION_STANDARD_ERROR",
     "PRIOR",
     "REFERENCE_RHO",
+    "SMALLEST_RHO",
     "UPPER_LEVEL",
     "Belief",
+    "Device",
+    "DeviceError",
+    "LoadedBelief",
     "LoadedLatency",
     "Point",
     "Posterior",
@@ -44,8 +60,10 @@ __all__ = [
     "Tier",
     "balanced_share",
     "bandwidth_loss",
+    "believe",
     "best_share",
     "deliverable",
+    "device_presets",
     "equal_latency_share",
     "gain_bound",
     "interleave_weights",
@@ -54,5 +72,7 @@ __all__ = [
     "physical_loss",
     "pool_shares",
     "predict_point",
+    "read_devices",
+    "scaling_sd",
     "updated",
 ]

@@ -167,12 +167,14 @@ class Belief:
     """The line of the published pairs at the latency of the hosts, and the owner's usable points.
 
     `exponents` are as likely as each other; `latency_measured` whether `prior` stands at a measured latency.
+    `device_sd`: doubt about ln o because of the device, beside that of services.
     """
 
     prior: Posterior = PRIOR
     points: tuple[Point, ...] = ()
     exponents: tuple[float, ...] = EXPONENTS
     latency_measured: bool = True
+    device_sd: float = 0.0
 
     @classmethod
     def of(cls, prior: Posterior, points: Sequence[Point]) -> "Belief":
@@ -217,7 +219,7 @@ class Belief:
 
     @cached_property
     def _lines(self) -> tuple[_Line, ...]:
-        variance = LEVEL_SD**2 + (0.0 if self.latency_measured else LATENCY_SD**2)
+        variance = LEVEL_SD**2 + self.device_sd**2 + (0.0 if self.latency_measured else LATENCY_SD**2)
         lines = (replace(self.prior.turned(exponent), variance=variance) for exponent in self.exponents)
         return tuple(_Line(line, self.points) for line in lines)
 

@@ -2,6 +2,7 @@
 
 import math
 
+from tierscope.domain.slowdown.device import scaling_sd
 from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR, Point, physical_loss
 from tierscope.domain.slowdown.posterior import LATENCY_SD
 
@@ -22,5 +23,6 @@ def predict_point(stall_share: float, rho: float, *, rho_measured: bool) -> Poin
     if loss <= 0.0:
         return None
     slope = loss * (1.0 - loss)
-    sd = math.hypot(PREDICTION_STANDARD_ERROR / slope, STALLS_SD, 0.0 if rho_measured else LATENCY_SD)
+    latency_sd = scaling_sd(rho) if rho_measured else LATENCY_SD
+    sd = math.hypot(PREDICTION_STANDARD_ERROR / slope, STALLS_SD, latency_sd)
     return Point(1.0, loss, sd * slope)

@@ -15,7 +15,7 @@ from tierscope.domain.fairness.vocabulary import Basis
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.knobs.policy import HostPolicy, policy_of_host
 from tierscope.domain.simulate import TenantSetting
-from tierscope.domain.simulate.costs import DEFAULT_BELIEF
+from tierscope.domain.simulate.costs import Costs
 from tierscope.domain.simulate.sampled import SampledTrace
 from tierscope.domain.slowdown import ShareOnSlow
 from tierscope.storage.base.subjects import SubjectHost, services_of_host
@@ -300,7 +300,7 @@ class _Work:
     def _loss(self, place: int, found: TenantReplay, away: ShareOnSlow) -> Figure:
         if found.refaults:
             return self._absent("loss_ratio", "Pages were read again from disk, whose cost the slowdown model lacks.")
-        belief = DEFAULT_BELIEF
+        belief = Costs().slowdown
         interval = Interval(belief.loss_lower(away), belief.loss_upper(away), 0.9, "confidence")
         figure = self._figure(place, "loss_ratio", "ratio", belief.loss_median(away), interval)
         return replace(figure, grounding=f"{_MODEL}; {_GROUNDING}")

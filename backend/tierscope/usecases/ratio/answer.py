@@ -18,6 +18,7 @@ from tierscope.domain.ratio import (
 from tierscope.domain.slowdown import (
     EXPONENTS,
     REFERENCE_RHO,
+    SMALLEST_RHO,
     UPPER_LEVEL,
     Point,
     balanced_share,
@@ -40,6 +41,7 @@ from tierscope.usecases.ratio.answers import (
     RatioSweep,
     ServiceClass,
 )
+from tierscope.usecases.ratio.devices import beside_device, move_points
 from tierscope.usecases.ratio.evidence import list_evidence
 from tierscope.usecases.ratio.inputs import Case, RatioInputs, RatioQuery
 from tierscope.usecases.ratio.narrowing import weigh_steps
@@ -59,8 +61,6 @@ from tierscope.usecases.ratio.uncertainty import weigh_doubts
 
 EXPIRES = timedelta(days=14)
 EVEN = 0.5
-SMALLEST_RHO = 1.01
-"""Slow memory is taken to be slower, if only a little."""
 _GROUNDING = "S prior of 13 published pairs; A exponents, headroom, what was not seen"
 
 
@@ -91,7 +91,11 @@ def _of_kind(known: RatioInputs, view: Ratio, *, headline: bool) -> RatioOfKind:
 def answer_ratio(known: RatioInputs, asked: RatioQuery, *, now: datetime) -> Ratio:
     """Judge all ratios for one kind of host, or say what is missing to say anything."""
     used, points = use_points(known.points)
-    rho = _latency_ratio(known)
+    own = _latency_ratio(known)
+    if asked.device is not None:
+        known = beside_device(known, asked.device)
+        used = move_points(used, own, _latency_ratio(known) or asked.device.rho)
+    rho = own if asked.device is None else _latency_ratio(known) or asked.device.rho
     predicted = _predict(known, rho)
     if predicted is not None:
         points = (*points, view_predicted(predicted, known.window.end))
@@ -180,7 +184,7 @@ def _view(
         sweep=None if fine is None else _sweep(fine),
         posterior=None if judged is None else view_posterior(judged[0].belief, _likely_share(judged[1]), judged[0].rho),
         points=points,
-        evidence=list_evidence(known, rho),
+        evidence=list_evidence(known, rho, asked.device),
         assumptions=_assumptions(case, rho_measured=rho is not None),
         sensitivity=() if case is None else _sensitivity(case),
         leading=known.heat.leading,
@@ -351,7 +355,7 @@ def _assumptions(case: Case | None, *, rho_measured: bool) -> tuple[RatioAssumpt
     return (
         *case.placement.assumptions,
         headroom,
-        *assume_slowdown(case.belief, rho=case.rho, rho_measured=rho_measured),
+        *assume_slowdown(case.belief, rho=case.rho, rho_measured=rho_measured, device=case.asked.device),
     )
 
 

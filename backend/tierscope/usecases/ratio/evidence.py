@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tierscope.domain.base.figures import Figure, absent
-from tierscope.domain.slowdown import ShareOnSlow
+from tierscope.domain.slowdown import Device, ShareOnSlow
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import NamedFigure
 from tierscope.usecases.ratio.inputs import RatioInputs
@@ -11,11 +11,18 @@ from tierscope.usecases.ratio.inputs import RatioInputs
 ELSEWHERE = "these hosts have no slow memory: its latency is that which other hosts measured"
 
 
-def list_evidence(known: RatioInputs, rho: float | None) -> tuple[NamedFigure, ...]:
-    """All of them; `rho` is the measured latency of slow memory over that of DRAM, None where it was not."""
+def list_evidence(known: RatioInputs, rho: float | None, device: Device | None) -> tuple[NamedFigure, ...]:
+    """All of them. `rho`: latency of slow memory over that of DRAM, None where no host measured it.
+
+    `device`: the one that was asked about, whose latency it is then.
+    """
     heat, hardware = known.heat, known.hardware
     definition = "ratio.rho_ratio/1"
-    if rho is None:
+    if device is not None and rho is not None:
+        measured = Figure(
+            definition, "ok", rho, "ratio", method="model", window=known.window, grade="early", grounding="A a device"
+        )
+    elif rho is None:
         reason = "No host has measured the latency of both tiers: run `tierscope-agent bench` where slow memory is."
         measured = absent(definition, "ratio", "not_collected", reason, window=known.window)
     else:

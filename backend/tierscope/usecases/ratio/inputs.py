@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.ratio import HEADROOM, RATIOS, SWEEP, Choice, Demand, Placement, choose
 from tierscope.domain.ratio.memory import HostKind
-from tierscope.domain.slowdown import EXPONENTS, Belief, Point, bandwidth_loss
+from tierscope.domain.slowdown import EXPONENTS, Belief, Device, LoadedBelief, Point, bandwidth_loss, believe
 from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.hardware import HardwareFacts
 from tierscope.usecases.ratio.heat import HeatFacts
 from tierscope.usecases.ratio.placement import PlacementFacts
-from tierscope.usecases.ratio.posterior import form_belief
 
 _GIGA = 1e9
 
@@ -35,11 +34,15 @@ class RatioInputs:
 
 @dataclass(frozen=True, slots=True)
 class RatioQuery:
-    """What the caller wants: largest loss, whether DRAM must hold the hot bytes, growth that DRAM must bear."""
+    """What the caller wants: largest loss, whether DRAM must hold the hot bytes, growth that DRAM must bear.
+
+    `device`: the slow memory to judge; None for that of the hosts.
+    """
 
     loss_target: float
     hold_hot: bool
     growth: float
+    device: Device | None = None
 
     @property
     def headroom(self) -> float:
@@ -68,7 +71,20 @@ class Case:
     def belief(self) -> Belief:
         """What is believed of the slowdown."""
         points = self.points if self.predicted is None else (*self.points, self.predicted)
-        return form_belief(points, self.rho, rho_measured=self.rho_measured, exponents=self.exponents)
+        device = self.asked.device
+        return believe(
+            self.rho,
+            log_sd=0.0 if device is None else device.log_sd,
+            points=points,
+            exponents=self.exponents,
+            measured=self.rho_measured or device is not None,
+        )
+
+    @property
+    def slowdown(self) -> LoadedBelief:
+        """The same under the load that the hosts have, as far as it is known."""
+        memory, demand = self.known.hardware.memory, self.known.hardware.demand.value
+        return LoadedBelief(self.belief, self.rho, memory.dram, memory.slow, None if demand is None else demand / _GIGA)
 
     @property
     def at(self) -> Placement:
@@ -88,11 +104,11 @@ class Case:
 
     def choose(self) -> Choice:
         """The choice among ratios."""
-        return choose(RATIOS, self.at, self.belief, self.demand)
+        return choose(RATIOS, self.at, self.slowdown, self.demand)
 
     def choose_share(self) -> Choice:
         """The choice among all DRAM shares of the sweep."""
-        return choose([(f"{share:.2f}", share) for share in SWEEP], self.at, self.belief, self.demand)
+        return choose([(f"{share:.2f}", share) for share in SWEEP], self.at, self.slowdown, self.demand)
 
     def grown(self, growth: float) -> "Case":
         """The same with another growth."""

@@ -1,10 +1,9 @@
 """Belief about a service's slowdown from the prior, its hosts' latencies and its owner's measurements; as shown."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from tierscope.domain.slowdown import EXPONENTS, LEVEL_SD, PRIOR, REFERENCE_RHO, UPPER_LEVEL, Belief, Point
+from tierscope.domain.slowdown import LEVEL_SD, REFERENCE_RHO, UPPER_LEVEL, Belief, Device, Point
 from tierscope.storage.slowdown.points import SlowdownPointItem
 from tierscope.usecases.ratio.answers import RatioAssumption, RatioPoint, RatioPosterior
 
@@ -63,13 +62,6 @@ def view_predicted(point: Point, at: datetime) -> RatioPoint:
     )
 
 
-def form_belief(
-    points: Sequence[Point], rho: float, *, rho_measured: bool, exponents: tuple[float, ...] = EXPONENTS
-) -> Belief:
-    """The belief at a ratio of loaded latencies; fewer exponents are for asking how much they matter."""
-    return replace(Belief.of(PRIOR.at_latency(rho), points), exponents=exponents, latency_measured=rho_measured)
-
-
 def view_posterior(belief: Belief, likely_share: float, rho: float) -> RatioPosterior:
     """The belief at the share that was measured last, else at that of the likeliest ratio."""
     share = belief.points[0].share_on_cxl if belief.points else likely_share
@@ -87,8 +79,8 @@ def view_posterior(belief: Belief, likely_share: float, rho: float) -> RatioPost
     )
 
 
-def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[RatioAssumption]:
-    """What the belief takes to be so."""
+def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool, device: Device | None) -> list[RatioAssumption]:
+    """What the belief takes to be so. `device`: the one that was asked about."""
     out = [
         RatioAssumption(
             "prior of the slowdown",
@@ -107,7 +99,28 @@ def assume_slowdown(belief: Belief, *, rho: float, rho_measured: bool) -> list[R
             " well each foretells the measured points",
         ),
     ]
-    if not rho_measured:
+    if device is not None:
+        out.append(
+            RatioAssumption(
+                "device",
+                device.label,
+                "",
+                "A",
+                f"{device.idle_ns:g} ns ({device.low_ns:g} to {device.high_ns:g}) beside DRAM of"
+                f" {device.dram_idle_ns:g} ns: {device.source}",
+            )
+        )
+    if belief.device_sd > 0.0:
+        out.append(
+            RatioAssumption(
+                "latency beyond the prior",
+                belief.device_sd,
+                "1",
+                "A",
+                "sd of ln o more: devices of this kind differ, and the published pairs have other latency ratios",
+            )
+        )
+    if not rho_measured and device is None:
         out.append(
             RatioAssumption(
                 "rho",

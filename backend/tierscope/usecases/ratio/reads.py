@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.domain.slowdown import Device
 from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
 from tierscope.storage.curve.page_samples import hosts_with_samples
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
@@ -61,8 +62,11 @@ class RatioReads:
         growth: float,
         from_: str | None,
         to: str | None,
+        device: Device | None = None,
     ) -> Ratio:
         """The advice with all it rests on. A shorter window is widened to eight days: a full week firms it up.
+
+        `device`: the slow memory to judge, in place of that of the hosts.
 
         Raises:
             NotFound: no such service.
@@ -76,7 +80,8 @@ class RatioReads:
             if service is None:
                 raise NotFound(f"there is no service {service_id[:80]!r}")
             known = self._read_inputs(session, service, window, now=now, latency=metrics)
-        return answer_kinds(known, RatioQuery(loss_target, hold_hot=hold_hot, growth=growth), now=now)
+        query = RatioQuery(loss_target, hold_hot=hold_hot, growth=growth, device=device)
+        return answer_kinds(known, query, now=now)
 
     def _read_inputs(
         self, session: ReadSession, service: SubjectService, window: Window, *, now: datetime, latency: Figure

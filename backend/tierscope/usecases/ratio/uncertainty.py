@@ -27,7 +27,7 @@ def weigh_doubts(case: Case, choice: Choice) -> tuple[RatioUncertainty, ...]:
     share = replace(share, level=LEVEL) if bounds else share
     belief = case.belief
     # Points of the service are losses at its own latency: there is no doubt about it beside theirs.
-    latency = 0.0 if case.rho_measured or case.points else LATENCY_SD**2
+    latency = 0.0 if case.rho_measured or case.points or case.asked.device is not None else LATENCY_SD**2
     unseen: dict[Doubt, float] = {
         name: (belief.exponent * sd) ** 2 for name, sd in unseen_sd(case.placement.seen).items()
     }

@@ -1,5 +1,6 @@
 """Ratio advice for a recorded page trace, by the engine that advises services, without a database."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -53,7 +54,14 @@ _NO_LOADS = "A page trace tells nothing of the service's own latency."
 
 
 def recommend_recording(path: Path, asked: RatioQuery, *, now: datetime, policy: PolicyName | None = None) -> Ratio:
-    """Which DRAM share keeps a loss target, as `import page-trace` and the service's advice would have it.
+    """The same for one query."""
+    return recommend_by_query(path, [asked], now=now, policy=policy)[0]
+
+
+def recommend_by_query(
+    path: Path, asked: Sequence[RatioQuery], *, now: datetime, policy: PolicyName | None = None
+) -> list[Ratio]:
+    """Which DRAM share keeps a loss target, as `import page-trace` and the service's advice would have it, by query.
 
     `policy`: the one to replay under, since a trace does not tell of its host; None for the default. The trace is taken
     to end when the file was last changed: it has no time of its own.
@@ -85,8 +93,8 @@ def recommend_recording(path: Path, asked: RatioQuery, *, now: datetime, policy:
         points=(),
         latency=no_latency(window, _NO_LOADS),
     )
-    answer = answer_kinds([known], asked, now=now)
-    return replace(answer, next_steps=tuple(map(_without_service, answer.next_steps)))
+    answers = [answer_kinds([known], query, now=now) for query in asked]
+    return [replace(answer, next_steps=tuple(map(_without_service, answer.next_steps))) for answer in answers]
 
 
 def _without_service(step: RatioStep) -> RatioStep:

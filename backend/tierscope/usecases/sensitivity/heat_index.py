@@ -11,7 +11,7 @@ from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.heat import estimate_median, judge_enough
 from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.sensitivity.estimate import Kind, density_index
-from tierscope.domain.slowdown import PRIOR, REFERENCE_RHO, Belief, ShareOnSlow, physical_loss
+from tierscope.domain.slowdown import REFERENCE_RHO, ShareOnSlow, believe, physical_loss
 from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR, normal_quantile
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.heat.sums import read_loads
@@ -120,7 +120,7 @@ def _loss(share: Figure, mix: HeatMix, window: Window) -> Figure:
         )
         basis = f"physical form: {mix.stall:.0%} of the hosts' cycles wait for memory"
     else:
-        belief = Belief(PRIOR.at_latency(max(rho, 1.01)), latency_measured=mix.rho is not None)
+        belief = believe(mix.rho)
         moved = ShareOnSlow.exactly(share.value)
         value = belief.loss_median(moved)
         interval = Interval(belief.loss_lower(moved), belief.loss_upper(moved), PRIOR_LEVEL, "confidence")

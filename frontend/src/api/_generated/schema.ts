@@ -22490,6 +22490,12 @@ export interface operations {
                 hold_hot?: boolean;
                 /** @description Growth of memory that DRAM must bear. */
                 growth?: number;
+                /** @description Slow memory to judge in place of the hosts': remote-dram, cxl-tpp-fast, cxl-tpp-slow, cxl-asic, cxl-fpga, cxl-switch, pmem. */
+                device?: string | null;
+                /** @description Idle latency of slow memory to judge, beside DRAM of 100 ns. */
+                slow_latency_ns?: number | null;
+                /** @description What that delivers; absent: not known. */
+                slow_gb_per_s?: number | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
                 from?: string | null;
                 /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */

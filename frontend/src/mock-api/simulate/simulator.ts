@@ -26,7 +26,7 @@ export const simulatorPolicies: SimulatorPolicies = {
     },
   ],
   machine_settings: [],
-  cost_settings: [{ name: 'slow_latency_ns', default: 200, lowest: 1, highest: 100_000, unit: 'ns', source: 'A' }],
+  cost_settings: [{ name: 'slow_latency_ns', default: 190, lowest: 1, highest: 100_000, unit: 'ns', source: 'A' }],
 }
 
 /** One sampled service on two hosts, one workload, one uploaded trace with a hostile name. */
