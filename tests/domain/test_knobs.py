@@ -223,6 +223,13 @@ def test_half_a_change_is_not_given_where_the_other_half_cannot_be_read() -> Non
     assert ("F1", (f"the value of {DEMOTION}",)) in [(one.rule, one.missing) for one in given.unknown]
 
 
+def test_a_kernel_without_the_other_half_is_told_what_half_does() -> None:
+    without = {path: value for path, value in KNOBS.items() if path != DEMOTION}
+    (piece,) = advise(replace(HEALTHY, host=replace(HOST, knobs={**without, NUMA_BALANCING: "0"}))).advice
+    assert [change.path for change in piece.changes] == [NUMA_BALANCING]
+    assert "wakes kswapd" in piece.risk
+
+
 def test_refused_promotions_want_demotion_first_and_headroom_then() -> None:
     refused = with_flows(NO_HEAT, candidate_pages_per_s=900, promoted_pages_per_s=10)
     refused = replace(refused, verdict="promotion_failing")

@@ -234,7 +234,7 @@ def test_a_host_that_damon_tiers_gets_no_second_mover(originals: Callable[[str],
     tree = schemes(Tree(originals("02-default-spill"), tmp_path / "host"))
     found = advise(tree.path).settings
     assert found.advice == ()
-    assert [one.rule for one in found.withheld] == ["F1"]
+    assert {one.rule for one in found.withheld} == {"F1", "F2"}
 
 
 ALIKE = {

@@ -14,13 +14,14 @@ from tierscope.core.settings import Settings
 if TYPE_CHECKING:
     from tierscope.usecases.knobs.answers import GivenView
 
-Format = Literal["sysctl", "tmpfiles", "systemd", "ansible", "commands", "rollback"]
+Format = Literal["sysctl", "tmpfiles", "udev", "systemd", "ansible", "commands", "check", "rollback"]
 FORMATS: dict[str, str] = {
     "sysctl": "sysctl",
     "tmpfiles": "tmpfiles",
     "systemd": "systemd",
     "ansible": "ansible",
     "commands": "commands",
+    "check": "check_commands",
     "rollback": "rollback_commands",
 }
 

@@ -109,7 +109,7 @@ def describe_advice(given: GivenView) -> list[str]:
         lines += [f"{given.nothing_to_do.rule}: {given.nothing_to_do.title}. {given.nothing_to_do.note or ''}".rstrip()]
         lines += _found(given.nothing_to_do)
     if not lines:
-        lines = ["No rule fires."]
+        lines = ["No change is advised." if given.withheld else "No rule fires."]
     for notice in given.notices:
         lines += [f"Note, {notice.rule}: {notice.title}", *_piece(notice)]
     lines += [f"Not given, {row.rule}: {row.why}" for row in given.withheld]

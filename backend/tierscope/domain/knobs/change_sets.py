@@ -1,6 +1,7 @@
 """Advice that is harmful by halves becomes one change set: one card, one order, one rollback."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.knobs import rules_placement
@@ -38,15 +39,20 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
             del pieces[fired]
             return [Unknown(fired, missing)]
         up = None if host.promotes is None else rules_placement.turn_on_promotion(facts, ())
-    pieces.pop("F2", None)
-    pieces.pop("F1", None)
-    if down is not None and up is not None:
+    # Beside DAMON each half is judged by itself: what DAMON does already is withheld, and the other may be what lacks.
+    if down is not None and up is not None and not (host.damon_demotes or host.damon_promotes):
+        pieces.pop("F2" if fired == "F1" else "F1", None)
         pieces[fired] = _join(fired, TIER_BOTH_WAYS, down, up)
-    elif down is not None:
-        pieces["F2"] = down
-    elif up is not None:
-        pieces["F1"] = up
+    elif (down is None and host.demotes is None) or (up is None and host.promotes is None):
+        pieces[fired] = _by_half(pieces[fired])
     return []
+
+
+def _by_half(piece: Advice) -> Advice:
+    """The piece where the kernel has no setting for the other half, which is a risk."""
+    (other,) = CHARTERS[piece.rule].together
+    why = CHARTERS[piece.rule].together_why.partition(". ")[0]
+    return replace(piece, risk=f"{piece.risk} {why}, and this kernel has no setting of {other}.")
 
 
 def _raise_with_room(pieces: dict[str, Advice]) -> None:

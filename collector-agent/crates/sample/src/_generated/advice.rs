@@ -15,7 +15,7 @@ pub const CHARTERS: &[Charter] = &[
         kernel: "5.15",
         must: &["demotion_enabled can be read and is off", "DRAM is full and the slower tiers have room", "a loss is seen: swap-out, refaults, refused promotions, or memory stranded below", "promotion is on, or is switched on with it"],
         must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name)],
-        harm: &["Pages of strict cpusets and of bound processes leave their nodes.", "Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
+        harm: &["Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
         measure: "pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all; pgpromote_success is not zero.",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa", "Documentation/driver-api/cxl/allocation/reclaim.rst", "commit 26aa2d199d6f (5.15) mm/migrate: demote pages during reclaim"],
     },
