@@ -203,3 +203,22 @@ def test_a_busy_service_says_when_to_come_back(service: Service, monkeypatch: py
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
     assert Status.FromString(answer.content).code == 14
+
+
+def test_metrics_that_name_no_host_are_told_at_once(service: Service) -> None:
+    at = now_ms()
+    metrics = (gauge("system.memory.limit", point(at, 1e9)), gauge("system.memory.usage", point(at, 1e9)))
+    answer = service.send(request(*metrics, resource={}).SerializeToString())
+    told = ExportMetricsServiceResponse.FromString(answer.content).partial_success
+    assert answer.status_code == 200
+    assert told.rejected_data_points == 0
+    assert "2 data points name no host" in told.error_message
+    assert "resourcedetection" in told.error_message
+    for resource in ({"host.name": "fd00::5"}, {"service.instance.id": "fd00::6", "service.name": "node"}):
+        assert service.send(request(*metrics, resource=resource).SerializeToString()).content == b""
+    # A program says what it is, and is no host.
+    program = request(gauge("load", point(at, 1.0)), resource={"service.name": "cart"})
+    assert service.send(program.SerializeToString()).content == b""
+    with service.database.read() as session:
+        names = session.execute(text("SELECT name FROM sample_targets ORDER BY name")).scalars()
+        assert list(names) == ["", "fd00::5", "fd00::6"]

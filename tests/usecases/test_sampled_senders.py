@@ -128,7 +128,7 @@ def test_a_host_of_node_exporter_as_it_comes_sees_no_wrong_sentence(
     assert told["counter"].status == "not_collected"
     columns = {column.key: column for column in told["ledger"].columns}
     assert columns["promoted_pages"].trust == "not_collected"
-    assert columns["swap_in_pages"].trust == "exact"
+    assert columns["swap_in_pages"].trust == "partial"
     ping_pong = told["ledger"].ping_pong
     assert ping_pong.verdict == "not_known"
     assert "not known" in ping_pong.explanation
@@ -172,3 +172,47 @@ def test_with_the_flags_what_is_absent_is_the_kernels(database: Database, send: 
     columns = {column.key: column for column in ledger.columns}
     assert columns["promoted_pages"].trust == "not_supported"
     assert columns["hint_faults"].trust == "exact"
+
+
+_MOVES = ("pgpromote_success", "pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "numa_hint_faults")
+TELEGRAF = "".join(f"kernel_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault")) + (
+    "kernel_vmstat_nr_free_pages 1000\nmem_total 8589934592\nmem_free 4096000\nkernel_boot_time 1.7e+09\n"
+)
+PCP = "".join(f"mem_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault")) + (
+    "mem_vmstat_nr_free_pages 1000\nmem_vmstat_pgdemote_total {i}00\nmem_util_free 4000\n"
+    'mem_numa_util_total{{numa_node="0",instname="node0"}} 4194304\n'
+    'mem_numa_alloc_local_node{{numa_node="0",instname="node0"}} {i}\n'
+    'mem_numa_util_total{{numa_node="1",instname="node1"}} 4194304\n'
+    'mem_numa_alloc_local_node{{numa_node="1",instname="node1"}} 0\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("printed", "labels", "memory", "trust", "lack"),
+    [
+        (TELEGRAF, {"host": "db1"}, 8 << 30, "exact", "Telegraf sends nothing of: memory by node."),
+        (PCP, {"hostname": "db1", "agent": "linux"}, 8 << 30, "partial", None),
+    ],
+    ids=["telegraf", "pcp"],
+)
+def test_other_programs_feed_the_ledger(
+    database: Database,
+    send: Callable[..., None],
+    printed: str,
+    labels: dict[str, str],
+    memory: int,
+    trust: str,
+    lack: str | None,
+) -> None:
+    send(printed, **labels)
+    told = answers(database)
+    columns = {column.key: column for column in told["ledger"].columns}
+    assert columns["promoted_pages"].total.value == 29 * 100
+    assert columns["demoted_pages"].total.value == 29 * 300
+    # Performance Co-Pilot knows no pgdemote_proactive, so that a part of the sum may be missing.
+    assert columns["demoted_pages"].trust == trust
+    assert told["row"].name == "db1"
+    assert told["row"].memory_bytes.value == memory
+    assert told["ledger"].page_bytes == 4096
+    cause = findings(database).get("counters-not-sent", (None,))[0]
+    assert cause is None if lack is None else (cause or "").startswith(lack)

@@ -25,7 +25,9 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from tierscope.core.errors import InflatedTooLarge, TooLarge, Unreadable
 from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
 from tierscope.domain.ingest.otlp_names import bound_text, label_name, metric_name
+from tierscope.domain.ingest.prometheus.counters import sender_of
 from tierscope.domain.ingest.prometheus.stale import STALE
+from tierscope.domain.ingest.prometheus.targets import INSTANCE, find_target
 from tierscope.wire.bounds import Bounds, check_bounds
 
 BOUNDS = Bounds(messages=1 << 18, fields=1 << 20, elements=1 << 20)
@@ -69,6 +71,8 @@ class Translated:
 
     points: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    nameless: int = 0
+    """Points of series that no label tells from those of other senders, though they are about a host."""
 
 
 def inflate_gzip(body: bytes, *, cap_bytes: int) -> bytes:
@@ -183,8 +187,10 @@ class _Series:
         if self._samples_left == 0:
             raise TooLarge(f"the request makes more than {self._accepted.samples} samples", next_step=SPLIT)
         self._samples_left -= 1
-        key = tuple(sorted({**labels, **dict(more), "__name__": name}.items()))
+        named = {**labels, **dict(more), "__name__": name}
+        key = tuple(sorted(named.items()))
         found = self._series.get(key)
+        self._done.nameless += _is_nameless(named)
         if found is None:
             self._bytes_left -= sum(len(label) + len(text) for label, text in key)
             if self._bytes_left < 0:
@@ -210,6 +216,16 @@ class _Series:
         self._part_labels = 0
         if columns:
             self._take(columns)
+
+
+def _is_nameless(labels: Mapping[str, str]) -> bool:
+    """Whether a series is about a machine, or about nothing that its labels name, and says not which."""
+    if labels.get(INSTANCE):
+        return False
+    sender = sender_of(labels)
+    if sender is None:
+        return not labels.get("job")
+    return not find_target(labels, host_label=INSTANCE, cluster_label="", sender=sender).name
 
 
 class _ResourceLabels:

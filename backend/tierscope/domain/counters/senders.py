@@ -19,10 +19,11 @@ VMSTAT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Counters that a sender prints. `keys`: pattern of their keys, `setting`: what makes it print them.
+    """Counters that a sender prints. `keys`: pattern of their keys.
 
-    `witnesses`: counters of every kernel that come with the others; all of them there, what is absent is the kernel's.
-    `part`: what of the sender prints them, where it says so itself.
+    `setting`: what makes it print them, '' where no release does. `witnesses`: counters of every kernel that come with
+    the others; all of them there, what is absent is the kernel's. `part`: what of the sender prints them, where it says
+    so itself.
     """
 
     name: str
@@ -115,6 +116,7 @@ _PCP = Sender(
     "ask pmproxy for",
     (
         # It prints names that it knows, of all kernels: PCP 6 has none of tier moves, 7 has no pgdemote_proactive.
+        Offer("proactive", r"host\|vmstat\|pgdemote_proactive$", "", ()),
         Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "names=mem.vmstat of PCP 7 or later", ()),
         Offer("vmstat", r"host\|vmstat\|", "names=mem.vmstat", _vmstat("pgfault", "nr_free_pages")),
         Offer("pressure", r"host\|pressure\.", "names=kernel.all.pressure", ()),
@@ -214,6 +216,7 @@ def why_unsent(sent: Sequence[Sent], keys: Sequence[str]) -> Unsent | None:
         return None
     titles = _titles(sent)
     plural = "send" if " and " in titles else "sends"
+    offered = [one for one in offered if one[2].setting]
     if offered:
         sender, _, offer = offered[0]
         return Unsent(f"{titles} {plural} no such series: {sender.verb} {offer.setting}.", offer.setting)

@@ -152,9 +152,18 @@ def why_column_unsent(senders: Sequence[Sent], column: str) -> str | None:
     return None if found is None else found.reason
 
 
+def _is_unsent(senders: Sequence[Sent], terms: Terms, name: str) -> bool:
+    return why_unsent(senders, [f"host|{terms.source}|{name}"]) is not None
+
+
 def _unsent(plan: ColumnPlan, tiers: Tiers, keys: Sequence[str], senders: Sequence[Sent]) -> ColumnPlan:
     """A column that nobody sends as just that: whether the kernel counts it is not known."""
     terms = plan.column.host
+    if terms.any_of and plan.plus:
+        # A sum of what comes of several counters: some may be counted and not sent.
+        left_out = [name for name in terms.names if name not in plan.counters and _is_unsent(senders, terms, name)]
+        note = f"{plan.note} Not sent, and not in it: {', '.join(left_out)}.".strip()
+        return replace(plan, trust="partial", note=note) if left_out else plan
     if plan.trust != "not_supported" or not senders or (terms.trust == "not_supported" and not plan.column.gauge):
         return plan
     if not plan.column.gauge:

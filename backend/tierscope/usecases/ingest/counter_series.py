@@ -18,6 +18,7 @@ from tierscope.domain.ingest.prometheus.counters import (
     sender_of,
 )
 from tierscope.domain.ingest.prometheus.inventory import INFO_METRICS
+from tierscope.domain.ingest.prometheus.other_senders import METRICS_LIKE
 from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, tell_machines, teller_of, views
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.ingest.sample_core import load_core
@@ -29,7 +30,7 @@ Bools = npt.NDArray[np.bool_]
 Span = tuple[datetime, datetime]
 UNAME = "node_uname_info"
 COUNTERS_PER_HOST = 4096
-_LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%")
+_LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%", *METRICS_LIKE)
 _SERVICE = "service:"
 _INFO_SPAN = timedelta(minutes=5)
 _kept: StoredCache[tuple[str, tuple[int, ...]], tuple[tuple[int, int], "CounterSeries"]] = StoredCache(50_000)
@@ -151,7 +152,7 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
 def _senders(taken: Sequence[tuple[StoredSeries, MappedCounter]]) -> dict[str, frozenset[str]]:
     keys: dict[str, set[str]] = {}
     for one, counter in taken:
-        keys.setdefault(sender_of(one.labels), set()).add(counter.key)
+        keys.setdefault(sender_of(one.labels) or "", set()).add(counter.key)
     return {name: frozenset(several) for name, several in keys.items()}
 
 

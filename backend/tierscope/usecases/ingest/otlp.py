@@ -11,10 +11,18 @@ from tierscope.storage.ingest.sample_core import load_core
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 from tierscope.wire.otlp import SPLIT, Accepted, Translated, decode_json, decode_protobuf, inflate_gzip, translate
 
+NAMELESS = (
+    "stored, but {n} data points name no host, so that they are mixed with those of every other sender: add the"
+    " processor resourcedetection with the detector system to the collector, or the attribute host.name to the resource"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What became of a request: data points that were refused, and why; `reason` is None where all are stored."""
+    """What became of a request: data points that were refused, and why; what else the sender should know.
+
+    `reason` is None where all are stored and name whom they are about.
+    """
 
     rejected_points: int
     reason: str | None
@@ -60,12 +68,15 @@ class OtlpMetrics:
                 raise TooLarge(error.detail, next_step=SPLIT) from error
             left_out += Counter(taken.left_out)
             cause = cause or taken.labels_reason
+        nameless = translated.nameless
+        warning = NAMELESS.format(n=nameless) if nameless else None
         if not translated.refused and not left_out:
-            return Exported(0, None)
+            return Exported(0, warning)
         # One data point may be many samples, of which the store counts each.
         rejected_points = translated.refused.total() + min(left_out.total(), translated.points)
         reasons = ", ".join(f"{count} {reason}" for reason, count in (translated.refused + left_out).items())
-        return Exported(rejected_points, f"left out: {reasons}" + (f": {cause}" if cause else ""))
+        problem = f"left out: {reasons}" + (f": {cause}" if cause else "")
+        return Exported(rejected_points, problem if warning is None else f"{problem}; {warning}")
 
     def _read(self, body: bytes, gzip: bool, json: bool) -> tuple[Translated, list[bytes]]:  # noqa: FBT001 - as `submit` has them
         if gzip:

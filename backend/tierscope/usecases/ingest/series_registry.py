@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tierscope.core import generations
 from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings
+from tierscope.domain.ingest.prometheus.counters import sender_of
 from tierscope.domain.ingest.prometheus.targets import find_target
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.series import (
@@ -84,8 +85,12 @@ class SampleRegistry:
         request.resolve(known.index, ids)
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
+        named = dict(labels)
         target = find_target(
-            dict(labels), host_label=self._settings.host_label, cluster_label=self._settings.cluster_label
+            named,
+            host_label=self._settings.host_label,
+            cluster_label=self._settings.cluster_label,
+            sender=sender_of(named),
         )
         return NewSeries(labels, target, digest_labels(labels))
 

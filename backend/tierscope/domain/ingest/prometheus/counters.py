@@ -1,7 +1,8 @@
-"""Which kernel counter a series of node_exporter or cAdvisor is, and what its value is multiplied by to be an integer.
+"""Which kernel counter a series is, and what its value is multiplied by to be an integer.
 
 node_exporter prints seconds where the kernel counts microseconds or ticks, and bytes where it prints kB; all of these
-come back exactly, since a double holds integers up to 2^53. Names are those of node_exporter 1.5 to 1.8.
+come back exactly, since a double holds integers up to 2^53. Names are those of node_exporter 1.5 to 1.12;
+those of other programs are in `other_senders.py`.
 """
 
 import re
@@ -9,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierscope.domain.ingest.prometheus.containers import HELD_MS, METRICS, container_counter
+from tierscope.domain.ingest.prometheus.other_senders import find_other
+from tierscope.domain.ingest.prometheus.targets import own_label
 
 BOOT_TIME_KEY = "host|stat|btime"
 """Seconds since 1970 at which the machine booted: tells boots apart."""
@@ -77,7 +80,8 @@ def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
         key = container_counter(labels)
         return () if key is None else (MappedCounter(key, held_ms=HELD_MS),)
     if not metric.startswith("node_"):
-        return ()
+        other = find_other(labels)
+        return () if other is None else tuple(MappedCounter(key, scale) for key, scale in other[1])
     if metric.startswith("node_vmstat_"):
         return (MappedCounter(f"host|vmstat|{metric.removeprefix('node_vmstat_')}"),)
     if metric in _PRESSURE:
@@ -87,17 +91,26 @@ def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
     if metric == "node_cpu_seconds_total" and labels.get("mode") in _CPU_MODES:
         return (MappedCounter(f"host|stat|cpu_{labels['mode']}", _TICKS),)
     if metric.startswith("node_memory_numa_"):
-        return _map_node(metric.removeprefix("node_memory_numa_"), labels.get("node", ""))
+        return _map_node(metric.removeprefix("node_memory_numa_"), own_label(labels, "node"))
     if metric.startswith("node_memory_"):
         return (MappedCounter(f"host|meminfo|{_meminfo_name(metric.removeprefix('node_memory_'))}"),)
     if metric.startswith("node_zoneinfo_"):
-        return _map_zone(metric.removeprefix("node_zoneinfo_"), labels.get("node", ""), labels.get("zone", ""))
+        return _map_zone(metric.removeprefix("node_zoneinfo_"), own_label(labels, "node"), own_label(labels, "zone"))
     return ()
 
 
-def sender_of(labels: Mapping[str, str]) -> str:
-    """The program that prints a series that gives counters, as `domain/counters/senders.py` names it."""
-    return "cadvisor" if labels.get("__name__", "") in METRICS else "node_exporter"
+def sender_of(labels: Mapping[str, str]) -> str | None:
+    """The program that prints a series, as `domain/counters/senders.py` names it; None for one that gives no counter.
+
+    Of node_exporter and cAdvisor also series that give none.
+    """
+    metric = labels.get("__name__", "")
+    if metric.startswith("node_"):
+        return "node_exporter"
+    if metric.startswith("container_memory_"):
+        return "cadvisor"
+    other = find_other(labels)
+    return None if other is None else other[0]
 
 
 def _meminfo_name(name: str) -> str:

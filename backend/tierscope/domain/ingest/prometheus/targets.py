@@ -25,9 +25,32 @@ class TargetName:
     name: str
 
 
-def find_target(labels: Mapping[str, str], *, host_label: str, cluster_label: str) -> TargetName:
-    """The target of a series: its host label without scheme and port, and its cluster label where it has one."""
-    return TargetName(labels.get(cluster_label, ""), strip_port(labels.get(host_label, "")))
+_OWN_LABELS: Mapping[str, tuple[str, ...]] = {
+    "telegraf": ("exported_host", "host"),
+    "pcp": ("exported_hostname", "hostname"),
+}
+"""What names the host in series of programs that name it themselves, whoever passes them on and has an `instance`."""
+_OTHER_LABELS = ("host_name", "host", "hostname")
+"""The same where nothing else does."""
+
+
+def find_target(
+    labels: Mapping[str, str], *, host_label: str, cluster_label: str, sender: str | None = None
+) -> TargetName:
+    """The target of a series: its host label without scheme and port, and its cluster label where it has one.
+
+    `sender`: the program that prints it, where it gives counters. A label that is set to name hosts goes before what a
+    program calls them.
+    """
+    own = _OWN_LABELS.get(sender or "", ())
+    order = (*own, host_label) if host_label == INSTANCE else (host_label, *own)
+    name = next((labels[one] for one in (*order, *(_OTHER_LABELS if sender else ())) if labels.get(one)), "")
+    return TargetName(labels.get(cluster_label, ""), strip_port(name))
+
+
+def own_label(labels: Mapping[str, str], name: str) -> str:
+    """A label that a series has from its exporter: with `exported_` before it where its target has one too."""
+    return labels.get(f"exported_{name}") or labels.get(name, "")
 
 
 @lru_cache(maxsize=4096)

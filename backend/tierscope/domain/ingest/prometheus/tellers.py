@@ -44,6 +44,15 @@ _OF_METRICS = frozenset(
         "pod",
         "pod_name",
         "collector",
+        "resource",
+        "type",
+        "state",
+        "numa_node",
+        "instname",
+        "instid",
+        "device_type",
+        "otel_scope_name",
+        "otel_scope_version",
     }
 )
 """Labels by which the series of one exporter differ, and those that say what it found."""
