@@ -80,6 +80,15 @@ def test_who_does_not_hang_is_not_told_so(safe: Facts) -> None:
     assert "min_ttl_ms" not in risk_of(safe)
 
 
+def test_a_kernel_with_features_brought_back_hangs_and_what_nobody_listed_is_not_known_to_be_absent() -> None:
+    assert "This host is one of them" in risk_of(on(SPILL, kernel_release="5.14.0-427.13.1.el9_4.x86_64"))
+    few = on(SPILL, knobs={NUMA_BALANCING: "0", DEMOTION: "false"}, agent_told=False)
+    assert HAZARDS["mglru-no-swap"].says in risk_of(few)
+    assert "This host is one of them" not in risk_of(few)
+    assert is_there("zswap-placement", few) is None
+    assert advise(few).notices == ()
+
+
 def test_services_that_would_leave_their_cpuset_are_named() -> None:
     bars = "cpusets keep services away from the slower node 1: shop/db"
     for release in ("6.8.0", "6.15.4", "6.16.0", ""):
@@ -116,8 +125,12 @@ def test_schemes_of_damon_and_cpusets_are_read_from_what_the_agent_found() -> No
         {"id": "damon-in-use", "cause": cause},
         {"id": "cpuset-bars-slow-tier", "cause": "cpusets keep services away from the slower node 1: db"},
     ]
-    host = read_host({"findings": findings, "knobs": [{"path": MIN_TTL, "value": "0"}], "kernel_release": "6.12"})
-    assert (host.damon_promotes, host.damon_demotes, host.agent_told) == (True, True, True)
+    knobs = [{"path": LRU_GEN, "value": None, "unavailable": "this kernel has no such setting"}]
+    host = read_host({"findings": findings, "knobs": knobs, "services": [{"name": "db"}], "kernel_release": "6.12"})
+    assert (host.damon_promotes, host.damon_demotes) == (True, True)
+    assert (host.agent_told, host.processes_seen) == (True, True)
+    scraped = read_host({"knobs": [{"path": SWAPPINESS, "value": "60"}], "services": [{"name": "db"}]})
+    assert (scraped.agent_told, scraped.processes_seen) == (False, False)
     assert "db" in (host.barring or "")
     watching = read_host(
         {"findings": [{"id": "damon-in-use", "cause": "DAMON is in use: kdamond 0 (vaddr, watches)."}]}

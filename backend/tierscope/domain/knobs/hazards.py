@@ -27,17 +27,23 @@ from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Withheld
 
 _RELEASE = re.compile(r"([0-9]+)\.([0-9]+)")
+_BACKPORTS = re.compile(r"\.el[0-9]|uek|amzn")
+"""Releases of vendors that bring features of later kernels back under the old number."""
 
 
 def exists_on(hazard: Hazard, release: str) -> bool | None:
-    """Whether mainline kernels of this release have the hazard; None where the release cannot be read."""
+    """Whether kernels of this release have the hazard; None where the release cannot be read.
+
+    A vendor's kernel may have a feature before its mainline release; that it has the fix too is not assumed.
+    """
     begin, end = _version(hazard.from_kernel), _version(hazard.before_kernel)
     if begin is None and end is None:
         return True
     version = _version(release)
     if version is None:
         return None
-    return (begin is None or version >= begin) and (end is None or version < end)
+    early = begin is None or version >= begin or _BACKPORTS.search(release) is not None
+    return early and (end is None or version < end)
 
 
 def _version(release: str) -> tuple[int, int] | None:
@@ -125,7 +131,7 @@ def _swap_has_room(facts: Facts) -> bool | None:
 def _switch(path: str) -> Callable[[Facts], bool | None]:
     def state(facts: Facts) -> bool | None:
         if path not in facts.host.knobs:
-            return False
+            return False if facts.host.agent_told else None
         return facts.host.is_on(path)
 
     return state

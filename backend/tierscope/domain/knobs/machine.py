@@ -7,7 +7,7 @@ from typing import Any
 from tierscope.domain.base.page_size import NOT_KNOWN
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.fleet.settings import selected
-from tierscope.domain.knobs.facts import DAMON_MTIER, DEMOTE_SCALE, Host, SwapDrive
+from tierscope.domain.knobs.facts import DAMON_MTIER, DEMOTE_SCALE, LRU_GEN, Host, SwapDrive
 from tierscope.domain.ledger import count_promotion_nodes
 
 Body = Mapping[str, Any]
@@ -39,6 +39,8 @@ def read_host(inventory: Body | None) -> Host:
     benches = list(body.get("benches") or ())
     knobs = read_knobs(body)
     promoted_to = count_promotion_nodes(nodes.values(), top)
+    # An agent lists every setting that it knows, with the reason where a kernel has none; other senders list few.
+    told = any(knob.get("path") == LRU_GEN for knob in body.get("knobs") or ())
     return Host(
         knobs=knobs,
         has_slow_tier=_has_slow_tier(facts, slow),
@@ -60,8 +62,8 @@ def read_host(inventory: Body | None) -> Host:
         damon_promotes=_damon_moves(body, "migrate_hot") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         barring=next((finding["cause"] for finding in _findings(body, "cpuset-bars-slow-tier")), None),
-        processes_seen=bool(body.get("services")),
-        agent_told=bool(body.get("knobs")),
+        processes_seen=told and bool(body.get("services")),
+        agent_told=told,
         page_bytes=facts.machine.page_bytes,
     )
 

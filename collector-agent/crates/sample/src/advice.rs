@@ -3,6 +3,9 @@
 
 pub use crate::_generated::advice::{CHARTERS, HAZARDS, KEEP_SYSCTL, KEEP_SYSTEMD, KEEP_TMPFILES, KEEP_UDEV};
 
+/// Signs of vendors that bring features of later kernels back under the old number.
+const BACKPORTS: [&str; 3] = [".el", "uek", "amzn"];
+
 /// What follows where a hazard is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
@@ -29,13 +32,15 @@ pub struct Hazard {
 }
 
 impl Hazard {
-    /// Whether kernels of this release have it; `None` where the release cannot be read.
+    /// Whether kernels of this release have it; `None` where the release cannot be read. A vendor's kernel may have a
+    /// feature before its mainline release; that it has the fix too is not assumed.
     pub fn exists_on(&self, release: &str) -> Option<bool> {
         if self.from_kernel.is_empty() && self.before_kernel.is_empty() {
             return Some(true);
         }
         let version = version_of(release)?;
-        let from = version_of(self.from_kernel).is_none_or(|from| version >= from);
+        let brings_back = BACKPORTS.iter().any(|sign| release.contains(sign));
+        let from = version_of(self.from_kernel).is_none_or(|from| version >= from || brings_back);
         Some(from && version_of(self.before_kernel).is_none_or(|before| version < before))
     }
 }
@@ -100,6 +105,7 @@ mod tests {
         let hang = hazard("mglru-no-swap").unwrap();
         assert_eq!(hang.exists_on("5.19.0"), Some(false));
         assert_eq!(hang.exists_on("6.1.192"), Some(true));
+        assert_eq!(hang.exists_on("5.14.0-427.13.1.el9_4.x86_64"), Some(true));
         assert_eq!(hazard("membind").unwrap().exists_on("?"), Some(true));
     }
 
