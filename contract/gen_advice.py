@@ -32,7 +32,7 @@ RELEASE = re.compile(r"([1-9][0-9]*\.[0-9]+)?")
 TEXTS = ("title", "together_why", "kernel", "holds", "fires", "proposes", "effect", "measure")
 LISTS = ("settings", "together", "must", "harm")
 KEYS = frozenset({*TEXTS, *LISTS, "order", "must_not", "source"})
-HAZARD_KEYS = frozenset({"says", "seen", "sources", "from_kernel", "before_kernel"})
+HAZARD_KEYS = frozenset({"says", "seen", "sources", "from_kernel", "before_kernel", "unsure_kernel"})
 KEEPING = ("sysctl", "tmpfiles", "udev", "systemd")
 
 
@@ -42,13 +42,17 @@ class CharterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A condition under which advice does harm, on kernels from `from_kernel` to before `before_kernel`."""
+    """A condition under which advice does harm, on kernels from `from_kernel` to before `before_kernel`.
+
+    From `unsure_kernel` on it is not known whether it is still there.
+    """
 
     name: str
     says: str
     seen: str
     from_kernel: str
     before_kernel: str
+    unsure_kernel: str
     sources: tuple[str, ...]
 
 
@@ -80,10 +84,10 @@ def parse_hazard(name: str, entry: Mapping[str, object]) -> Hazard:
         raise CharterError(f"hazard {name}: `says`, `seen` and `sources` are needed, kernels may stand beside them.")
     if not str(entry.get("says", "")).endswith("."):
         raise CharterError(f"hazard {name}: `says` must be whole sentences.")
-    begin, end = (str(entry.get(key, "")) for key in ("from_kernel", "before_kernel"))
-    if RELEASE.fullmatch(begin) is None or RELEASE.fullmatch(end) is None:
+    begin, end, unsure = (str(entry.get(key, "")) for key in ("from_kernel", "before_kernel", "unsure_kernel"))
+    if any(RELEASE.fullmatch(release) is None for release in (begin, end, unsure)):
         raise CharterError(f"hazard {name}: a kernel is a mainline release, such as 6.16.")
-    return Hazard(name, str(entry["says"]), str(entry["seen"]), begin, end, tuple(map(str, sources)))
+    return Hazard(name, str(entry["says"]), str(entry["seen"]), begin, end, unsure, tuple(map(str, sources)))
 
 
 def parse_charter(rule: str, entry: Mapping[str, object], hazards: Sequence[str]) -> Charter:
@@ -160,13 +164,17 @@ Then = Literal["silent", "name"]
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A condition under which advice does harm, on mainline kernels from one release to before another."""
+    """A condition under which advice does harm, on mainline kernels from one release to before another.
+
+    From `unsure_kernel` on it is not known whether it is still there.
+    """
 
     name: str
     says: str
     seen: str
     from_kernel: str
     before_kernel: str
+    unsure_kernel: str
     sources: tuple[str, ...]
 
 
@@ -238,7 +246,7 @@ def _python_charter(one: Charter) -> str:
 
 
 def _python_hazard(one: Hazard) -> str:
-    texts = (one.name, one.says, one.seen, one.from_kernel, one.before_kernel)
+    texts = (one.name, one.says, one.seen, one.from_kernel, one.before_kernel, one.unsure_kernel)
     return f"Hazard({_quoted(texts)}({_quoted(one.sources)}))"
 
 
@@ -299,6 +307,7 @@ def _rust_hazard(one: Hazard) -> str:
         says: {_text(one.says)},
         from_kernel: {_text(one.from_kernel)},
         before_kernel: {_text(one.before_kernel)},
+        unsure_kernel: {_text(one.unsure_kernel)},
         sources: &[{", ".join(map(_text, one.sources))}],
     }},"""
 
@@ -348,6 +357,7 @@ def _details(one: Charter) -> list[str]:
 def _range(one: Hazard) -> str:
     ends = [f"{one.from_kernel} or later"] if one.from_kernel else []
     ends += [f"before {one.before_kernel}"] if one.before_kernel else []
+    ends += [f"not known from {one.unsure_kernel} on"] if one.unsure_kernel else []
     return ", ".join(ends) or "all"
 
 

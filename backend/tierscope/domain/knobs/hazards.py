@@ -32,15 +32,15 @@ _BACKPORTS = re.compile(r"\.el[0-9]|uek|amzn")
 
 
 def exists_on(hazard: Hazard, release: str) -> bool | None:
-    """Whether kernels of this release have the hazard; None where the release cannot be read.
+    """Whether kernels of this release have the hazard; None where that is not known, or the release cannot be read.
 
     A vendor's kernel may have a feature before its mainline release; that it has the fix too is not assumed.
     """
-    begin, end = _version(hazard.from_kernel), _version(hazard.before_kernel)
+    begin, end, unsure = map(_version, (hazard.from_kernel, hazard.before_kernel, hazard.unsure_kernel))
     if begin is None and end is None:
         return True
     version = _version(release)
-    if version is None:
+    if version is None or (unsure is not None and version >= unsure):
         return None
     early = begin is None or version >= begin or _BACKPORTS.search(release) is not None
     return early and (end is None or version < end)

@@ -27,12 +27,14 @@ pub struct Hazard {
     pub from_kernel: &'static str,
     /// First mainline release without it.
     pub before_kernel: &'static str,
+    /// Mainline release from which it is not known whether it is still there.
+    pub unsure_kernel: &'static str,
     /// Files and commits of the kernel, documentation, papers and public reports.
     pub sources: &'static [&'static str],
 }
 
 impl Hazard {
-    /// Whether kernels of this release have it; `None` where the release cannot be read. A vendor's kernel may have a
+    /// Whether kernels of this release have it; `None` where that is not known, or the release cannot be read. A vendor's kernel may have a
     /// feature before its mainline release; that it has the fix too is not assumed.
     pub fn exists_on(&self, release: &str) -> Option<bool> {
         if self.from_kernel.is_empty() && self.before_kernel.is_empty() {
@@ -41,6 +43,9 @@ impl Hazard {
         let version = version_of(release)?;
         let brings_back = BACKPORTS.iter().any(|sign| release.contains(sign));
         let from = version_of(self.from_kernel).is_none_or(|from| version >= from || brings_back);
+        if version_of(self.unsure_kernel).is_some_and(|unsure| version >= unsure) {
+            return None;
+        }
         Some(from && version_of(self.before_kernel).is_none_or(|before| version < before))
     }
 }
@@ -105,6 +110,7 @@ mod tests {
         let hang = hazard("mglru-no-swap").unwrap();
         assert_eq!(hang.exists_on("5.19.0"), Some(false));
         assert_eq!(hang.exists_on("6.1.192"), Some(true));
+        assert_eq!(hang.exists_on("7.2.6"), None);
         assert_eq!(hang.exists_on("5.14.0-427.13.1.el9_4.x86_64"), Some(true));
         assert_eq!(hazard("membind").unwrap().exists_on("?"), Some(true));
     }

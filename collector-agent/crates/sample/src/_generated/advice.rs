@@ -267,6 +267,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "The host has one memory tier, or does not say which node is in which.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers", "mm/memory-tiers.c establish_demotion_targets"],
     },
     Hazard {
@@ -274,6 +275,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "A node below DRAM is HBM or memory of an accelerator, which is not slower: demotion puts cold pages there, and promotion takes hot ones away from it.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/memory-tiers.c: a node without CPUs or performance data ranks below DRAM by default", "drivers/acpi/numa/hmat.c hmat_set_default_dram_perf, hmat_calculate_adistance"],
     },
     Hazard {
@@ -281,6 +283,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Too little was recorded for a verdict, so nothing can be said of what the kernel does.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["docs/method/verdicts.md"],
     },
     Hazard {
@@ -288,6 +291,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "The slower tiers have no room: what would be demoted is swapped or dropped instead.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/vmscan.c shrink_folio_list: folios that could not be demoted go on to be reclaimed", "mm/vmscan.c demote_folio_list"],
     },
     Hazard {
@@ -295,6 +299,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Demotion moves pages of a cpuset to nodes that it excludes: with cgroup v1 on every kernel, with cgroup v2 before 6.16, and pages that another group brought in (shared libraries and files) on every kernel.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa: should not be enabled on systems which need strict cpuset location guarantees", "Documentation/driver-api/cxl/allocation/reclaim.rst, cpusets.mems_allowed quirk", "commit 7d709f49babc (6.16) vmscan,cgroup: apply mems_effective to reclaim"],
     },
     Hazard {
@@ -302,6 +307,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Demotion obeys no memory policy: pages bound to DRAM by numactl --membind, mbind() or NUMAPolicy=bind move down, and NUMA balancing does not bring them back without MPOL_F_NUMA_BALANCING.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/vmscan.c alloc_demote_folio: no policy of the task is asked", "mm/mempolicy.c mpol_misplaced, MPOL_BIND", "numactl pull request 104"],
     },
     Hazard {
@@ -309,6 +315,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "With the multi-generational LRU, no free swap and lru_gen/min_ttl_ms at 0, demotion can keep the OOM killer from running once all tiers are full: the host hangs. Set min_ttl_ms to 1000, or have swap with room.",
         from_kernel: "6.1",
         before_kernel: "",
+        unsure_kernel: "7.0",
         sources: &["lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com (October 2025)", "mm/vmscan.c can_reclaim_anon_pages, can_demote: a full target counts as a place to go", "mm/vmscan: don't demote if there is not enough free memory in the lower memory tier (mm tree, January 2026, in no release known here)"],
     },
     Hazard {
@@ -316,6 +323,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "DAMON moves hot pages up here (migrate_hot): NUMA balancing by tier beside it moves them a second way, and the two work against each other.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/damon/paddr.c damon_pa_migrate (6.11)", "lore.kernel.org/linux-mm/20240226140555.1615-1-honggyu.kim@sk.com", "samples/damon/mtier.c (6.16)"],
     },
     Hazard {
@@ -323,6 +331,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "DAMON moves cold pages down here (migrate_cold): demotion in reclaim beside it is a second mover of the same pages.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/damon/paddr.c damon_pa_migrate (6.11)", "lore.kernel.org/linux-mm/20240226140555.1615-1-honggyu.kim@sk.com", "samples/damon/mtier.c (6.16)"],
     },
     Hazard {
@@ -330,6 +339,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Bit 1 of kernel.numa_balancing moves pages between the nodes of one tier: bound work and databases have it off on purpose, and it stays as it is.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["Documentation/admin-guide/sysctl/kernel.rst, numa_balancing", "tuned pull request 236 (Oracle)", "scylladb issue 1120", "DeepEP issue 624"],
     },
     Hazard {
@@ -337,6 +347,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "The promotion limit holds for each destination node and second: a host may promote as many times the limit as it has DRAM nodes that take promotions.",
         from_kernel: "6.1",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["kernel/sched/fair.c numa_promotion_rate_limit: counts candidates of the node's pgdat", "commit c6833e10008f (6.1) memory tiering: rate limit NUMA migration throughput"],
     },
     Hazard {
@@ -344,6 +355,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "The scanner passes over mappings that the scanning task does not touch, and over read-only file mappings: heaps shared between processes may never be looked at, whatever its pace.",
         from_kernel: "6.4",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["kernel/sched/fair.c task_numa_work, vma_is_accessed", "tracepoint sched:sched_skip_vma_numa", "lore.kernel.org/linux-mm/20260930112206.205083-1-gourry"],
     },
     Hazard {
@@ -351,6 +363,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Before 6.16 zswap takes the memory of a compressed page from the node of the CPU: cold pages of the slower tier end in DRAM.",
         from_kernel: "",
         before_kernel: "6.16",
+        unsure_kernel: "",
         sources: &["Documentation/driver-api/cxl/allocation/reclaim.rst, ZSwap and Node Preference"],
     },
     Hazard {
@@ -358,6 +371,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "zram has no half-use cut-off: its slots keep no copy of a page that came back, and how full it is says nothing of writes.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["drivers/block/zram/zram_drv.c: BLK_FEAT_SYNCHRONOUS, so SWP_SYNCHRONOUS_IO", "mm/memory.c do_swap_page: skips the swap cache for synchronous devices"],
     },
     Hazard {
@@ -365,6 +379,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Demotion is off: free memory in DRAM is made by swapping and by dropping file cache.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/vmscan.c can_demote"],
     },
     Hazard {
@@ -372,6 +387,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "The kernel does not promote by tier: the setting is asked in that mode alone.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["kernel/sched/fair.c should_numa_migrate_memory"],
     },
     Hazard {
@@ -379,6 +395,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Reclaim is on behalf of a cgroup's limit, not for a lack of memory: room made by settings of the host does not help it.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/memcontrol.c try_charge_memcg", "commit 3f1509c57b1b (5.19) Revert mm/vmscan: never demote for memcg reclaim"],
     },
     Hazard {
@@ -386,6 +403,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "nodeN exists once the node has memory: what is written at boot is skipped where CXL memory comes online later.",
         from_kernel: "6.16",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["mm/mempolicy.c wi_node_notifier"],
     },
     Hazard {
@@ -393,6 +411,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "A weight that is written switches the kernel from weights of its own (auto) to manual ones.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave"],
     },
     Hazard {
@@ -400,6 +419,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Local reclaim is set and nothing shows that it costs anything: fleets run zone_reclaim_mode 7 with demotion on purpose, where new pages stay in DRAM.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["Vistara, ISCA 2026 (as reported)", "TPP artifact README: zone_reclaim_mode 7", "mm/vmscan.c __node_reclaim demotes where demotion is on"],
     },
     Hazard {
@@ -407,6 +427,7 @@ pub const HAZARDS: &[Hazard] = &[
         says: "Pages go to and fro: the hot set is larger than DRAM, and more room or more candidates means more moves.",
         from_kernel: "",
         before_kernel: "",
+        unsure_kernel: "",
         sources: &["recordings 04-pingpong and 05-ratelimited of this repository", "GAPBS PageRank on numa_balancing 2: 2.4 times slower with a hot set above DRAM"],
     },
 ];
