@@ -13,6 +13,7 @@ from factories.kernel_lab import load
 from factories.made_ledgers import EXCHANGE, QUIET, made
 from tierscope.domain.ledger import COLUMN_INDEX, Context, Ledger, Tiers, build_ledger, judge
 from tierscope.domain.ledger.evidence import gather
+from tierscope.domain.ledger.machine import read_machine
 from tierscope.domain.ledger.plan import plan_host, plan_service
 
 TIERS = Tiers(frozenset({0}), known=True)
@@ -234,6 +235,57 @@ def test_limit_decides_only_where_candidates_reach_it() -> None:
     assert found.word == "promotion_failing"
     unknown = judge(made(refused))
     assert (unknown.word, unknown.confidence) == ("limiter_bound", "possible")
+
+
+def test_limit_holds_for_each_node_that_takes_promotions() -> None:
+    refused = {**EXCHANGE, "promoted_pages": 20, "demoted_pages": 20}
+    # All nodes together get what one node's limit lets through.
+    one = 250 * 4096 / MIB / 60
+    for nodes, word, confidence in (
+        (1, "limiter_bound", "likely"),
+        (3, "limiter_bound", "likely"),
+        (8, None, "possible"),
+    ):
+        found = judge(made(refused), Context(promote_limit_mib_per_s=one, promotion_nodes=nodes))
+        assert (found.word, found.confidence) == (word or "promotion_failing", confidence)
+        over = next(sign.value for sign in found.evidence if sign.name == "candidates_over_limit")
+        assert over == pytest.approx(1 / nodes)
+    assert (
+        "for each of 3 nodes"
+        in judge(made(refused), Context(promote_limit_mib_per_s=one, promotion_nodes=3)).explanation
+    )
+
+
+def test_inventory_says_how_many_nodes_have_the_limit_for_themselves() -> None:
+    def body(cpus: str) -> dict[str, object]:
+        dram = [{"id": node, "cpulist": cpus and f"{node}", "memory_bytes": 2**30} for node in range(8)]
+        return {
+            "nodes": [*dram, {"id": 8, "cpulist": "", "memory_bytes": 2**30}],
+            "tiers": [{"rank": 4, "nodes": list(range(8))}, {"rank": 22, "nodes": [8]}],
+        }
+
+    assert read_machine(body("some")).context(None).promotion_nodes == 8
+    # Prometheus sends no lists of processors.
+    assert read_machine(body("")).context(None).promotion_nodes == 8
+    assert (
+        read_machine({"nodes": [{"id": 0, "cpulist": "0", "memory_bytes": 2**30}]}).context(None).promotion_nodes == 1
+    )
+
+
+@pytest.mark.parametrize("balancing", [0, 1, 2, None])
+@pytest.mark.parametrize(("up", "down"), [(50 * 4096, 0), (50 * 4096, 50 * 4096), (0, 0), (500 * 4096, 500 * 4096)])
+def test_what_damon_moves_is_tiering(up: int, down: int, balancing: int | None) -> None:
+    damon = {**QUIET, "damon_promoted_bytes": up, "damon_demoted_bytes": down}
+    found = judge(made(damon), Context(balancing=balancing))
+    assert (found.word, found.runner_up) in (("not_known", None), ("not_known", "futile_ping_pong"))
+    assert "nothing brings" not in found.explanation
+    measured = {**damon, "fast_traffic_bytes": 2**29, "slow_traffic_bytes": 2**29}
+    found = judge(made(measured), Context(balancing=balancing))
+    assert found.word in ("stalled", "futile_ping_pong")
+    assert "nothing brings" not in found.explanation
+    measured = {**damon, "fast_traffic_bytes": 2**29, "slow_traffic_bytes": 2**20}
+    wanted = "healthy" if not down else "following_phases"
+    assert judge(made(measured), Context(balancing=balancing)).word == wanted
 
 
 def test_refused_candidates_are_no_limit_where_nothing_at_all_gets_through() -> None:

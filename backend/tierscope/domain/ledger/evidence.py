@@ -78,7 +78,7 @@ def gather(ledger: Ledger, context: Context) -> Evidence:
         intervals=int(steady.sum()),
         absent=absent,
         sizes=sizes,
-        moves=_moves(flow, dt) if is_counted(Moves) else None,
+        moves=_moves(flow, dt, context.page_bytes) if is_counted(Moves) else None,
         candidates=Candidates(float(flow("promotion_candidates_pages").sum())) if is_counted(Candidates) else None,
         looked=_looked(ledger, flow, amount, dt, sizes, context.huge_pages) if is_counted(Looked) else None,
         swap=_swap(amount, sizes),
@@ -89,6 +89,7 @@ def gather(ledger: Ledger, context: Context) -> Evidence:
         refaulted_anon=amount("refault_anon_pages"),
         refaulted_file=amount("refault_file_pages"),
         effort=_effort(amount),
+        damon_promotes="damon_promoted_bytes" not in absent,
     )
 
 
@@ -103,9 +104,13 @@ def _sizes(ledger: Ledger, steady: Bools, context: Context, seconds: float) -> S
     return Sizes(top / context.page_bytes, slow / context.page_bytes, seconds)
 
 
-def _moves(flow: Flow, dt: Floats) -> Moves:
-    promoted = flow("promoted_pages")
-    return Moves(float(promoted.sum()), float(flow("demoted_pages").sum()), _paused(promoted, dt))
+def _moves(flow: Flow, dt: Floats, page_bytes: int | None) -> Moves:
+    """DAMON counts bytes; where nobody has a scheme there are none."""
+    promoted, demoted = (flow(key) for key in Moves.inputs)
+    up, down = (flow(key) / (page_bytes or 1) for key in ("damon_promoted_bytes", "damon_demoted_bytes"))
+    return Moves(
+        float(promoted.sum()), float(demoted.sum()), _paused(promoted + up, dt), float(up.sum()), float(down.sum())
+    )
 
 
 def _looked(ledger: Ledger, flow: Flow, amount: Amount, dt: Floats, sizes: Sizes | None, huge_pages: int) -> Looked:

@@ -9,6 +9,7 @@ from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
 from tierscope.domain.counters.senders import Sent, read_senders
 from tierscope.domain.ledger.columns import MOVED
 from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service, why_column_unsent
+from tierscope.domain.ledger.promotion_limit import count_promotion_nodes
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
@@ -35,6 +36,7 @@ class Machine:
     senders: tuple[Sent, ...] = ()
     """Who sends the host's counters, where no agent of ours does."""
     has_slow_tier: bool | None = None
+    promotion_nodes: int = 1
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
@@ -69,6 +71,7 @@ class Machine:
             slow_bytes=self.slow_bytes,
             one_tier=bool(self.tiers.slow_nodes & self.tiers.top_nodes),
             has_slow_tier=self.has_slow_tier,
+            promotion_nodes=self.promotion_nodes,
             page_bytes=self.page_bytes,
             huge_pages=self.huge_pages,
             unsent=next(filter(None, map(self.unsent, MOVED)), None),
@@ -114,6 +117,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
         page_bytes=page_bytes_of(body),
         huge_pages=huge_pages_of(page_bytes_of(body), body.get("huge_page_bytes")),
         has_slow_tier=bool(sizes.keys() - top) if top else None,
+        promotion_nodes=count_promotion_nodes(nodes, top) or max(len(top), 1),
         senders=read_senders(body),
     )
 

@@ -64,7 +64,10 @@ class Sizes(Group):
 
 @dataclass(frozen=True, slots=True)
 class Moves(Group):
-    """Pages promoted and demoted; `paused`: share of time without promotions."""
+    """Pages that the kernel promoted and demoted by itself, and those that schemes of DAMON moved up and down.
+
+    `paused`: share of time in which hardly a page went up.
+    """
 
     inputs: ClassVar = ("promoted_pages", "demoted_pages")
     says: ClassVar = "how many pages move between tiers"
@@ -72,11 +75,23 @@ class Moves(Group):
     promoted: float
     demoted: float
     paused: float
+    damon_up: float = 0.0
+    damon_down: float = 0.0
+
+    @property
+    def up(self) -> float:
+        """Pages that came to the top tier, whoever moved them."""
+        return self.promoted + self.damon_up
+
+    @property
+    def down(self) -> float:
+        """Pages that went to slower tiers, whoever moved them."""
+        return self.demoted + self.damon_down
 
     @property
     def churn(self) -> float:
-        """The lesser of promoted and demoted pages: no more can have gone round."""
-        return min(self.promoted, self.demoted)
+        """The lesser of both: no more can have gone round."""
+        return min(self.up, self.down)
 
     def turnover(self, sizes: Sizes) -> float:
         """How often the top tier was exchanged."""
@@ -162,6 +177,8 @@ class Evidence:
 
     `failed` migrations and `spilled` allocations; `effort`: pages that reclaim looked at or passed over for each that
     was demoted. `absent`: columns of the ledger without a value.
+
+    `damon_promotes`: a scheme of DAMON moves hot pages to the top tier; it is looked for by its statistics.
     """
 
     intervals: int
@@ -178,6 +195,7 @@ class Evidence:
     refaulted_anon: float | None
     refaulted_file: float | None
     effort: float | None
+    damon_promotes: bool
 
     def group(self, kind: type[Group]) -> Group | None:
         """A group by its type."""

@@ -98,7 +98,7 @@ def _judge_good(case: Case, outcome: Outcome) -> Verdict:
         return Verdict(
             "healthy", f"{_capital(outcome.text)}; how pages move is not measured.", "possible", (outcome.sign,)
         )
-    goes_up, goes_down = moves.promoted > sizes.few_pages, moves.demoted > sizes.few_pages
+    goes_up, goes_down = moves.up > sizes.few_pages, moves.down > sizes.few_pages
     exchange = judge_exchange(case) if goes_up and goes_down else None
     over_chance = _over_chance(case.seen, outcome)
     placed = over_chance is not None and over_chance < FAR_BELOW_CHANCE
@@ -110,7 +110,7 @@ def _judge_good(case: Case, outcome: Outcome) -> Verdict:
 
 def _judge_bad(case: Case, sizes: Sizes, moves: Moves, outcome: Outcome, course: SlowCourse | None) -> Verdict:
     """Many slow accesses where the kernel promotes: does it gain on them, what refuses it, or does it leave them?"""
-    goes_up = moves.promoted > sizes.few_pages
+    goes_up = moves.up > sizes.few_pages
     changes = _changes(case.seen, outcome, course) if goes_up else None
     if changes is not None:
         return changes
@@ -144,7 +144,7 @@ def _changes(seen: Evidence, outcome: Outcome, course: SlowCourse | None) -> Ver
         text = f"{went} about what chance would give it: the hot set moves, and promotion comes too late."
         return Verdict("futile_ping_pong", text, "likely", signs, runner_up="following_phases")
     if course.falls:
-        promoted = 0.0 if seen.moves is None else seen.moves.promoted
+        promoted = 0.0 if seen.moves is None else seen.moves.up
         text = (
             f"{_capital(outcome.text)}, {course.last:.1%} at the end after {course.first:.1%}: "
             f"{promoted:,.0f} pages were promoted, and promotion gains on the hot set."
@@ -168,7 +168,7 @@ def _stands(seen: Evidence, sizes: Sizes, moves: Moves, outcome: Outcome, *, goe
             text += ", far below what chance would give it: promotion keeps up with a hot set that moves."
             return Verdict("following_phases", text, "possible", signs, runner_up="futile_ping_pong")
         return Verdict("futile_ping_pong", f"{text}.", "likely", signs, runner_up="following_phases")
-    text = f"{_capital(outcome.text)}, the settings promote, and {moves.promoted:,.0f} pages were promoted"
+    text = f"{_capital(outcome.text)}, the settings promote, and {moves.up:,.0f} pages were promoted"
     passes = None if seen.looked is None else seen.looked.passes(sizes)
     if passes is not None and passes < 1.0:
         text += f": the scanner went over {passes:.0%} of the slow memory"
@@ -190,7 +190,7 @@ def _good(seen: Evidence, sizes: Sizes, moves: Moves, outcome: Outcome, *, goes_
         text = f"Pages move both ways and {outcome.text}: other pages become hot, and promotion follows."
         return Verdict("following_phases", text, "likely", signs, runner_up="futile_ping_pong")
     if goes_down:
-        text = f"{moves.demoted:,.0f} pages were demoted, hardly any came back, and {outcome.text}."
+        text = f"{moves.down:,.0f} pages were demoted, hardly any came back, and {outcome.text}."
         return Verdict("harmless_demotion", text, "certain", signs)
     return Verdict("healthy", f"{_capital(outcome.text)}.", "certain", signs)
 
@@ -210,8 +210,8 @@ def _flows(seen: Evidence) -> tuple[Sign, ...]:
     if seen.sizes is None or seen.moves is None:
         return ()
     return (
-        Sign("promoted_of_resident", seen.moves.promoted / seen.sizes.resident, "ratio"),
-        Sign("demoted_of_resident", seen.moves.demoted / seen.sizes.resident, "ratio"),
+        Sign("promoted_of_resident", seen.moves.up / seen.sizes.resident, "ratio"),
+        Sign("demoted_of_resident", seen.moves.down / seen.sizes.resident, "ratio"),
     )
 
 

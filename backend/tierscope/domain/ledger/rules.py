@@ -5,7 +5,7 @@ signature (`told.py`); what only refines may be missing, and a rule that would a
 """
 
 from tierscope.domain.ledger.measured import Looked, Moves, Reclaim, Sizes, Swap
-from tierscope.domain.ledger.rules_exchange import judge_exchange, judge_one_way, judge_stalled
+from tierscope.domain.ledger.rules_exchange import DAMON_HOT, judge_exchange, judge_one_way, judge_stalled
 from tierscope.domain.ledger.rules_refused import QUIET_SHARE, full_below, judge_refused
 from tierscope.domain.ledger.told import Answer, Case, Rule, Undecided, rule
 from tierscope.domain.ledger.words import Sign, Verdict, known_signs, pages_text
@@ -107,7 +107,7 @@ def judge_alone(case: Case, sizes: Sizes) -> Answer:
 @rule("fits")
 def judge_fits(sizes: Sizes, moves: Moves) -> Answer:
     """Nothing moves, and hardly anything is on slower tiers."""
-    moved = sizes.of_resident(moves.promoted + moves.demoted)
+    moved = sizes.of_resident(moves.up + moves.down)
     if moved > QUIET_SHARE or sizes.slow_share >= SLOW_SHARE_MIN:
         return None
     text = "No pages move between tiers and hardly any memory is on a slower one."
@@ -118,7 +118,7 @@ def judge_fits(sizes: Sizes, moves: Moves) -> Answer:
 @rule("spill")
 def judge_spill(case: Case, sizes: Sizes, moves: Moves) -> Answer:
     """Nothing moves, memory is on a slower tier, and no page of it could be promoted."""
-    moved = sizes.of_resident(moves.promoted + moves.demoted)
+    moved = sizes.of_resident(moves.up + moves.down)
     if moved > QUIET_SHARE or sizes.slow_share < SLOW_SHARE_MIN:
         return None
     off = why_not_promoting(case)
@@ -136,7 +136,7 @@ def judge_spill(case: Case, sizes: Sizes, moves: Moves) -> Answer:
 @rule("stalled", "healthy")
 def judge_still(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> Answer:
     """Nothing moves though the settings promote: the scanner looked and found nothing, or did not look."""
-    if sizes.of_resident(moves.promoted + moves.demoted) > QUIET_SHARE:
+    if sizes.of_resident(moves.up + moves.down) > QUIET_SHARE:
         return None
     if (looked.hot_share or 0.0) >= FEW_HOT and looked.candidates > QUIET_SHARE * sizes.slow_pages:
         return None
@@ -145,6 +145,8 @@ def judge_still(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> Answe
         text = "The slower tier holds file cache that no process maps: the scanner has nothing to try there."
         file_share = Sign("slow_file_share", case.context.slow_file_share or 0.0, "ratio")
         return Verdict("healthy", text, "possible", (*signs, file_share), (), "spill")
+    if not looked.armed and case.seen.damon_promotes:
+        return Undecided((DAMON_HOT,))
     if not looked.armed or not looked.hint_faults:
         text = "Tiering is enabled, but the NUMA scanner did not run in this window: no slow page was tried."
         return Verdict("stalled", text, "possible", signs)
@@ -155,7 +157,7 @@ def judge_still(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> Answe
 def _quiet_signs(case: Case, sizes: Sizes, moves: Moves) -> tuple[Sign, ...]:
     looked = case.seen.looked
     return (
-        Sign("moved_of_resident", sizes.of_resident(moves.promoted + moves.demoted), "ratio"),
+        Sign("moved_of_resident", sizes.of_resident(moves.up + moves.down), "ratio"),
         Sign("slow_share", sizes.slow_share, "ratio"),
         *known_signs(("page_table_entries_scanned", None if looked is None else looked.armed, "entries")),
     )
@@ -164,6 +166,8 @@ def _quiet_signs(case: Case, sizes: Sizes, moves: Moves) -> tuple[Sign, ...]:
 def why_not_promoting(case: Case) -> str | Undecided | None:
     """Why no page could be promoted, whatever it is used for; None where the kernel promotes or may do."""
     balancing, looked = case.context.balancing, case.seen.looked
+    if case.seen.damon_promotes:
+        return None
     if balancing is not None:
         return None if balancing & TIERING_BIT else f"kernel.numa_balancing is {balancing}, which does not promote"
     if looked is None:

@@ -9,6 +9,7 @@ from tierscope.domain.ledger.told import Answer, Case, Undecided, rule
 from tierscope.domain.ledger.words import Confidence, Context, Sign, Verdict, known_signs, pages_text
 
 EFFORT = "how much reclaim looks at before it demotes"
+DAMON_HOT = "how many of the pages on slower tiers are hot, which DAMON does not count"
 
 TURNOVER_MIN = 0.10
 """Exchanged share of the top tier from which two-way traffic matters."""
@@ -37,7 +38,7 @@ GAIN_HELPS = 0.10
 
 def is_two_way(sizes: Sizes, moves: Moves, looked: Looked) -> bool:
     """Whether as much goes up as comes down, and enough to exchange a tenth of the top tier."""
-    if moves.churn < 0.5 * max(moves.promoted, moves.demoted):
+    if moves.churn < 0.5 * max(moves.up, moves.down):
         return False
     turnover = moves.turnover(sizes)
     return turnover >= TURNOVER_MIN or (
@@ -91,7 +92,7 @@ def judge_exchange(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> An
     if spread is not None and spread >= SPREAD_FOLLOWS and not crowded:
         return _moving(case, sizes, moves, looked, signs)
     if looked.hot_share is None:
-        return Undecided((Looked.says,), "futile_ping_pong")
+        return Undecided((DAMON_HOT if moves.damon_up > moves.promoted else Looked.says,), "futile_ping_pong")
     return _futile(case, sizes, moves, looked, signs, "likely")
 
 
@@ -155,7 +156,7 @@ def judge_stalled(sizes: Sizes, moves: Moves, looked: Looked) -> Answer:
         f"{moves.paused:.0%} of the time: the scanner pauses for longer than the hot set stands still.",
         "possible",
         signs,
-        (Sign("promoted", moves.promoted, "pages"),),
+        (Sign("promoted", moves.up, "pages"),),
         "healthy",
     )
 
@@ -163,21 +164,21 @@ def judge_stalled(sizes: Sizes, moves: Moves, looked: Looked) -> Answer:
 @rule("harmless_demotion", "healthy")
 def judge_one_way(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> Answer:
     """No other rule fits: pages go down for good, or little moves."""
-    returned = moves.promoted / moves.demoted if moves.demoted else 0.0
+    returned = moves.up / moves.down if moves.down else 0.0
     outside = looked.outside(sizes)
     signs = known_signs(
-        ("promoted", moves.promoted, "pages"),
-        ("demoted", moves.demoted, "pages"),
-        ("promoted_of_demoted", returned if moves.demoted else None, "ratio"),
+        ("promoted", moves.up, "pages"),
+        ("demoted", moves.down, "pages"),
+        ("promoted_of_demoted", returned if moves.down else None, "ratio"),
         ("hot_outside_over_top_tier", outside, "ratio"),
         ("turnover_of_top_tier", moves.turnover(sizes), "ratio"),
     )
     refaulted, files = case.seen.refaulted_anon, case.seen.refaulted_file
-    harmless = moves.demoted and returned < RETURNED_MAX and (outside or 0.0) < OUTSIDE_MIN
-    if harmless and refaulted is not None and refaulted < 0.01 * moves.demoted:
+    harmless = moves.down and returned < RETURNED_MAX and (outside or 0.0) < OUTSIDE_MIN
+    if harmless and refaulted is not None and refaulted < 0.01 * moves.down:
         return Verdict(
             "harmless_demotion",
-            f"{pages_text(moves.demoted)} pages were demoted and hardly any was wanted back.",
+            f"{pages_text(moves.down)} pages were demoted and hardly any was wanted back.",
             "likely",
             signs,
             (Sign("refaulted_file", files, "pages"),) if files else (),
@@ -185,7 +186,7 @@ def judge_one_way(case: Case, sizes: Sizes, moves: Moves, looked: Looked) -> Ans
         )
     return Verdict(
         "healthy",
-        f"{pages_text(moves.promoted)} pages promoted and {pages_text(moves.demoted)} demoted: little against the "
+        f"{pages_text(moves.up)} pages promoted and {pages_text(moves.down)} demoted: little against the "
         "memory in use, and promotions find what they look for.",
         "possible" if harmless and refaulted is None else "likely",
         signs,

@@ -1,6 +1,7 @@
 """Rules on promotions that are refused: by the rate limit, by moves that fail, by a tier without room."""
 
 from tierscope.domain.ledger.measured import Candidates, Evidence, Moves, Sizes
+from tierscope.domain.ledger.promotion_limit import limited_bytes_per_s
 from tierscope.domain.ledger.rules_exchange import all_in_use, is_two_way
 from tierscope.domain.ledger.told import Answer, Case, Undecided, rule
 from tierscope.domain.ledger.words import Confidence, Context, Sign, Verdict, known_signs, pages_text
@@ -44,27 +45,35 @@ def judge_refused(case: Case, sizes: Sizes, moves: Moves, wanted: Candidates) ->
     if failed is not None and failed >= FAILED_SHARE * max(moves.promoted, FAILED_SHARE * found):
         return _failing(case, moves, wanted, signs, "likely")
     sure: Confidence = "likely" if failed is not None else "possible"
+    # Of the whole host: were all for one node, its limit would be reached so many times sooner.
+    nodes = max(case.context.promotion_nodes, 1)
+    is_unclear = limit is None or (reached is not None and reached < LIMIT_REACHED <= reached * nodes)
     if reached is not None and reached >= LIMIT_REACHED and moves.promoted >= LIMIT_USED * found / reached:
-        return _limited(case, sizes, moves, factor, f" ({limit:g} MiB/s)", signs, sure)
+        return _limited(case, sizes, moves, factor, _limit_text(limit, nodes), signs, sure)
     let_through = sizes.of_resident(moves.promoted) >= QUIET_SHARE
     if factor < MOSTLY_REFUSED:
         unknown = Undecided(("the promotion rate limit, or how many moves fail",), "limiter_bound")
-        return unknown if limit is None or failed is None else None
+        return unknown if is_unclear or failed is None else None
     looked = case.seen.looked
     if limit is None and let_through and not (looked is not None and looked.huge):
         return _limited(case, sizes, moves, factor, "", signs, "possible")
     in_use = None if looked is None else is_two_way(sizes, moves, looked) and all_in_use(case, looked)
     if in_use:
         return None
-    return _failing(case, moves, wanted, signs, sure if limit is not None and in_use is False else "possible")
+    return _failing(case, moves, wanted, signs, sure if not is_unclear and in_use is False else "possible")
 
 
 def _limit_reached(sizes: Sizes, wanted: Candidates, context: Context) -> float | None:
-    """Candidates over what a known promotion rate limit lets through; None where none can bind."""
+    """Candidates over what a known limit lets through to all nodes that it holds for; None where none can bind."""
     limit = context.promote_limit_mib_per_s
     if limit is None or limit >= UNBOUND_LIMIT_MIB_PER_S or sizes.seconds <= 0 or context.page_bytes is None:
         return None
-    return wanted.pages * context.page_bytes / (max(limit, 1e-9) * 2**20 * sizes.seconds)
+    let_through = limited_bytes_per_s(max(limit, 1e-9), context.promotion_nodes) * sizes.seconds
+    return wanted.pages * context.page_bytes / let_through
+
+
+def _limit_text(limit_mib_per_s: float | None, nodes: int) -> str:
+    return f" ({limit_mib_per_s:g} MiB/s{f' for each of {nodes} nodes' if nodes > 1 else ''})"
 
 
 def _limited(
@@ -123,7 +132,7 @@ def full_below(case: Case, sizes: Sizes) -> float | None:
     if moves is None or context.demotion is False or not context.slow_bytes or context.page_bytes is None:
         return None
     fails = _demotion_fails(case.seen, sizes, moves)
-    if moves.demoted > sizes.few_pages and not fails:
+    if moves.down > sizes.few_pages and not fails:
         return None
     full = sizes.slow_pages * context.page_bytes / context.slow_bytes
     return full if full >= (FULL_WHERE_MOVES_FAIL if fails else FULL_SHARE) else None

@@ -84,9 +84,9 @@ class Context:
     ledger's rows, NaN where missing. `outcome`: what was measured of slow accesses elsewhere than in the ledger.
     `slow_file_share`: share of file cache in what is resident on slower tiers. `slow_bytes`: size of these tiers.
     `one_tier`: nodes without processors are in the tier of those with some. `has_slow_tier`: whether any node is in
-    a slower tier. `page_bytes`: of a base page, which
-    all counts are in; a transparent huge page is `huge_pages` of them. `unsent`: why nobody
-    sends tier moves, which the kernel may count all the same.
+    a slower tier. `promotion_nodes`: nodes that take promotions, each of which has the promotion limit for itself.
+    `page_bytes`: of a base page, which all counts are in; a transparent huge page is `huge_pages` of them. `unsent`:
+    why nobody sends tier moves, which the kernel may count all the same.
     """
 
     dram_bytes: float | None = None
@@ -100,6 +100,7 @@ class Context:
     slow_bytes: float | None = None
     one_tier: bool = False
     has_slow_tier: bool | None = None
+    promotion_nodes: int = 1
     unsent: str | None = None
     page_bytes: int | None = MODEL_PAGE_BYTES
     huge_pages: int = huge_pages_of(MODEL_PAGE_BYTES)
