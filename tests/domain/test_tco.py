@@ -11,7 +11,7 @@ from factories.scenarios import exact, random_scenario, worked_example
 from tierscope.domain.tco.analysis import find_break_evens, rank_inputs, saving_at
 from tierscope.domain.tco.costs import wear_of
 from tierscope.domain.tco.draws import CORRELATION, as_given, draw_shared, triangular
-from tierscope.domain.tco.published import PUBLISHED_SAVINGS, SUSPICIOUS_SAVING, default_price
+from tierscope.domain.tco.published import NOTABLE_SAVING, PUBLISHED_SAVINGS, default_price
 from tierscope.domain.tco.results import OptionResult, evaluate
 from tierscope.domain.tco.scenario import (
     Design,
@@ -96,7 +96,7 @@ def recompute(design: Design, scenario: Scenario) -> tuple[float, float, float]:
         return price / life
 
     devices, watts = 0, design.sku.watts + design.dram_gb * p["dram_w_per_gb"]
-    bought = design.sku.price + design.dram_gb * p["dram"] + design.other_capex
+    bought = design.sku.price + design.dram_gb * design.dram_price_ratio * p["dram"] + design.other_capex
     held = design.dram_gb
     if design.cxl:
         devices += design.cxl.devices
@@ -400,13 +400,29 @@ def at_loss(scenario: Scenario, loss: float) -> Scenario:
     return replace(scenario, options=(replace(scenario.options[0], loss=Range.exactly(loss)),))
 
 
-def test_savings_beyond_published_ones_say_check_inputs() -> None:
+def test_a_large_saving_stands_beside_published_ones_with_their_years() -> None:
     cheap = exact({"dram": 100.0, "cxl_media": 1.0, "cxl_controller": 1.0})
     result = only_option(replace(worked_example(), inputs=cheap))
-    assert result.saving_ratio > SUSPICIOUS_SAVING
-    assert any(warning.startswith("Check inputs") for warning in result.warnings)
-    assert not any(warning.startswith("Check inputs") for warning in only_option(worked_example()).warnings)
-    assert max(known.high_ratio for known in PUBLISHED_SAVINGS) < SUSPICIOUS_SAVING
+    assert result.saving_ratio > NOTABLE_SAVING
+    (said,) = (warning for warning in result.warnings if "Published" in warning)
+    assert all(str(known.year) in said and known.source in said for known in PUBLISHED_SAVINGS)
+    assert "usually wrong" not in said, "a price that somebody stands for is not called wrong"
+    assert not any("Published" in warning for warning in only_option(worked_example()).warnings)
+
+
+def test_memory_in_dearer_modules_costs_what_they_cost() -> None:
+    example = worked_example()
+    dear = replace(example.options[0], dram_price_ratio=1.5, dram_module_gb=128.0)
+    plain, priced = only_option(example), only_option(replace(example, options=(dear,)))
+    price = example.inputs["dram"].value
+    assert priced.per_host.capex - plain.per_host.capex == pytest.approx(0.5 * dear.dram_gb * price)
+    assert (priced.per_host.dram_price_per_gb, priced.per_host.dram_module_gb) == (1.5 * price, 128.0)
+    root = next(one.value for one in priced.break_even if one.of == "dram_price")
+    if root is not None:
+        moved = {**example.inputs, "dram": Range.exactly(root)}
+        assert only_option(replace(example, options=(dear,), inputs=moved)).saving_as_given == pytest.approx(
+            0.0, abs=1e-6
+        )
 
 
 def test_less_memory_than_today_is_pointed_out() -> None:

@@ -111,6 +111,7 @@ def random_design(name: str, dice: random.Random) -> Design:
         loss,
         dice.choice([0.0, dice.uniform(0.0, 500.0)]),
         "more" if dice.random() < 0.4 else "same",
+        dice.choice([1.0, dice.uniform(0.8, 2.5)]),
     )
 
 

@@ -127,6 +127,8 @@ export function ratio(serviceId: string, target: number): Ratio {
           n_hosts: 3,
           beside: 'best_static',
           chosen_beside: '1:1',
+          policy: 'TPP',
+          policy_from: 'configured',
         },
     answer: refused ? 'refused' : early ? 'range' : chosen === null ? 'all_dram' : 'ratio',
     grade: refused ? null : early ? 'early' : 'established',

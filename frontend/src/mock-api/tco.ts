@@ -56,7 +56,11 @@ export const scenario: ScenarioDocument = {
       capacity: 'same',
     },
   ],
-  prices: { dram: null, electricity: { value: 0.09, low: 0.06, high: 0.19, source: 'EIA', date: '2023-12-31' } },
+  prices: {
+    dram: null,
+    electricity: { value: 0.09, low: 0.06, high: 0.19, source: 'EIA', date: '2023-12-31' },
+    modules: [],
+  },
   power: { pue: { value: 1.54, low: 1.1, high: 1.6 } },
   endurance: {},
   finance: { life_years: 5, discount_rate: 0.08, method: 'straight_line' },
@@ -163,6 +167,8 @@ const perHost = (annual: number, capex: number, dram: number, cxl: number, work:
   watts: (dram + cxl) * 0.15,
   kwh_per_year: 1500,
   memory_gb: dram + cxl,
+  dram_price_per_gb: 11,
+  dram_module_gb: null,
   loss: 1 - work,
   work,
   annual_per_work: annual / work,
@@ -267,7 +273,7 @@ export function tcoAnswer(priced: boolean): TcoAnswer {
       input('pue', 'PUE (power of the building over that of the machines)', 1.54, 'ratio'),
     ],
     memory: null,
-    sanity: [{ source: 'Pond', what: 'cost of DRAM', low_ratio: 0.07, high_ratio: 0.07 }],
+    sanity: [{ source: 'Pond', what: 'cost of DRAM', low_ratio: 0.07, high_ratio: 0.07, year: 2023 }],
     notes: ['Money is in USD.'],
   }
 }

@@ -83,10 +83,13 @@ describe('the TCO page', () => {
       const answer = tcoAnswer(has)
       return {
         ...answer,
-        options: answer.options.map((option) => ({ ...option, warnings: ['Check inputs: too good.'] })),
+        options: answer.options.map((option) => ({
+          ...option,
+          warnings: ['It saves 21.9% per host. Published: 7 % of the cost of DRAM (Pond, 2023).'],
+        })),
       }
     })
-    expect((await screen.findByTestId('tco-warning')).textContent).toContain('Check inputs')
+    expect((await screen.findByTestId('tco-warning')).textContent).toContain('Published')
   })
 
   it('starts from the hosts of the fleet with one click, and keeps the prices that were stated', async () => {

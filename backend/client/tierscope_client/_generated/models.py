@@ -1594,6 +1594,7 @@ class HostDocument(TypedDict):
     cxl: NotRequired[ExpanderDocument | None]
     ddr4_reused: NotRequired[ExpanderDocument | None]
     dram_gb: float
+    dram_module_gb: NotRequired[float | None]
     loss: NotRequired[NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss]
     name: str
     other_capex: NotRequired[float]
@@ -2357,6 +2358,18 @@ class MissingInput(TypedDict):
     why: str
 
 
+class ModuleDocument(TypedDict):
+    """DRAM modules of one size: their price per GB. Large ones cost more per GB than small ones."""
+
+    currency: NotRequired[str | None]
+    date: str
+    gb: float
+    high: NotRequired[float | None]
+    low: NotRequired[float | None]
+    source: str
+    value: float
+
+
 class MoveCost(TypedDict):
     """What tier moves cost over the window."""
 
@@ -2562,6 +2575,7 @@ class OptionDocument(TypedDict):
     cxl: NotRequired[ExpanderDocument | None]
     ddr4_reused: NotRequired[ExpanderDocument | None]
     dram_gb: float
+    dram_module_gb: NotRequired[float | None]
     loss: NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss
     name: str
     other_capex: NotRequired[float]
@@ -2830,6 +2844,8 @@ class PerHost(TypedDict):
     annual: float
     annual_per_work: float
     capex: float
+    dram_module_gb: float | None
+    dram_price_per_gb: float
     endurance: Endurance | None
     kwh_per_year: float
     loss: float
@@ -3162,6 +3178,7 @@ class PricesDocument(TypedDict):
     ddr4_reused: NotRequired[PriceDocument | None]
     dram: NotRequired[PriceDocument | None]
     electricity: NotRequired[PriceDocument | None]
+    modules: NotRequired[list[ModuleDocument]]
     ssd: NotRequired[PriceDocument | None]
 
 
@@ -3193,12 +3210,13 @@ class Published(TypedDict):
 
 
 class PublishedSaving(TypedDict):
-    """A saving that somebody published, to hold a claim against."""
+    """A saving that somebody published, and in which year: prices were those of then."""
 
     high_ratio: float
     low_ratio: float
     source: str
     what: str
+    year: int
 
 
 class Purge(TypedDict):
@@ -4408,6 +4426,7 @@ class SizeHeat(TypedDict):
 class SkuDocument(TypedDict):
     """A machine without its memory: chassis, processors, network."""
 
+    dimm_slots: NotRequired[int | None]
     name: str
     price: float
     watts: float

@@ -88,7 +88,7 @@ def cost_host(design: Design, scenario: Scenario, cases: Cases, own: Own) -> Hos
     zero = np.zeros_like(cases["dram"])
     bought: list[tuple[PartName, Floats, Floats]] = [
         ("base", zero + design.sku.price, zero + design.sku.watts),
-        ("dram", design.dram_gb * cases["dram"], design.dram_gb * cases["dram_w_per_gb"]),
+        ("dram", design.priced_dram_gb * cases["dram"], design.dram_gb * cases["dram_w_per_gb"]),
     ]
     if design.cxl:
         gb = design.cxl.gb

@@ -24,7 +24,8 @@ PRICE_UNITS: dict[PriceItem, str] = {
 PRESET_CURRENCY = "USD"
 ASSUMED_ON = date(2026, 11, 1)
 """The day that assumptions of this release were last looked at."""
-SUSPICIOUS_SAVING = 0.15
+NOTABLE_SAVING = 0.15
+"""From which on a saving is set beside published ones [A]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,19 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSaving:
-    """A saving that somebody published, to hold a claim against."""
+    """A saving that somebody published, and in which year: prices were those of then."""
 
     source: str
     what: str
     low_ratio: float
     high_ratio: float
+    year: int
+
+    @property
+    def span(self) -> str:
+        """The saving in words."""
+        low, high = (f"{100.0 * ratio:g}" for ratio in (self.low_ratio, self.high_ratio))
+        return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 PRESETS: tuple[Preset, ...] = (
@@ -174,9 +182,11 @@ LIFE_YEARS = 5.0
 DISCOUNT_RATE = 0.08
 
 PUBLISHED_SAVINGS: tuple[PublishedSaving, ...] = (
-    PublishedSaving("Pond (Microsoft Azure)", "cost of DRAM", 0.07, 0.07),
-    PublishedSaving("Software-defined far memory (Google)", "total cost of DRAM", 0.04, 0.05),
-    PublishedSaving("Octopus, sparse CXL pods", "net cost of a server", 0.03, 0.054),
+    PublishedSaving("Software-defined far memory (Google)", "total cost of DRAM", 0.04, 0.05, 2019),
+    PublishedSaving("Pond (Microsoft Azure)", "cost of DRAM", 0.07, 0.07, 2023),
+    PublishedSaving("Octopus, sparse CXL pods", "net cost of a server", 0.03, 0.054, 2025),
+    PublishedSaving("NVMe memory tiering (VMware)", "cost of a server with its memory", 0.4, 0.4, 2025),
+    PublishedSaving("Reused DDR4 behind CXL (Meta)", "servers of a service that memory limits", 0.25, 0.25, 2026),
 )
 
 PRICE_LABELS: dict[PriceItem, str] = {

@@ -28,7 +28,7 @@ from tierscope.domain.tco.costs import (
     hosts_for,
 )
 from tierscope.domain.tco.draws import as_given, own_as_given
-from tierscope.domain.tco.published import SUSPICIOUS_SAVING
+from tierscope.domain.tco.published import NOTABLE_SAVING, PUBLISHED_SAVINGS
 from tierscope.domain.tco.scenario import Design, Scenario
 
 
@@ -64,6 +64,8 @@ class PerHost:
     watts: float
     kwh_per_year: Annotated[float, Described("With the building's overhead (PUE).")]
     memory_gb: Annotated[float, Described("What the host can hold over all tiers, GB of 2^30 bytes.")]
+    dram_price_per_gb: Annotated[float, Described("What its DRAM costs, in modules of the size that it needs.")]
+    dram_module_gb: Annotated[float | None, Described("Size of its DRAM modules; null: no modules are priced.")]
     loss: float
     work: Annotated[float, Described("Throughput over that of a host that loses nothing.")]
     annual_per_work: Annotated[float, Described("Cost per year and unit of work: what options are compared by.")]
@@ -187,6 +189,8 @@ def _per_host(design: Design, cost: HostCost, scenario: Scenario) -> PerHost:
         watts=watts,
         kwh_per_year=watts * KILOHOURS_PER_YEAR * scenario.inputs["pue"].value,
         memory_gb=design.memory_gb,
+        dram_price_per_gb=design.dram_price_ratio * scenario.inputs["dram"].value,
+        dram_module_gb=design.dram_module_gb,
         loss=design.loss.value,
         work=float(cost.work[0]),
         annual_per_work=float(cost.annual_per_work[0]),
@@ -262,11 +266,11 @@ def _waterfall(scenario: Scenario, design: Design, base: PerHost, host: PerHost)
 
 def _warnings(scenario: Scenario, design: Design, host: PerHost, saving_ratio: float) -> tuple[str, ...]:
     found = []
-    if saving_ratio > SUSPICIOUS_SAVING:
-        found.append(
-            f"Check inputs: it claims to save {saving_ratio:.1%} per host. Published savings reach 7 % of the cost of"
-            f" DRAM and 5.4 % of the cost of a server; above {SUSPICIOUS_SAVING:.0%} an input is usually wrong."
-        )
+    if saving_ratio > NOTABLE_SAVING:
+        known = "; ".join(f"{one.span} of {one.what} ({one.source}, {one.year})" for one in PUBLISHED_SAVINGS)
+        more = max(one.high_ratio for one in PUBLISHED_SAVINGS)
+        beyond = " It is more than any of these." if saving_ratio > more else ""
+        found.append(f"It saves {saving_ratio:.1%} per host. Published: {known}.{beyond}")
     base = scenario.baseline.memory_gb
     if design.memory_gb < base * (1.0 - SLACK):
         found.append(

@@ -162,7 +162,10 @@ class Sku:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """One host as it would be built, and the share of its throughput that slow memory costs."""
+    """One host as it would be built, and the share of its throughput that slow memory costs.
+
+    `dram_price_ratio`: price of its DRAM over the scenario's, by the size of its modules, `dram_module_gb`.
+    """
 
     name: str
     sku: Sku
@@ -174,6 +177,8 @@ class Design:
     loss: Loss
     other_capex: float = 0.0
     credit: Credit = "same"
+    dram_price_ratio: float = 1.0
+    dram_module_gb: float | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.loss.low <= self.loss.high <= HIGHEST_LOSS:
@@ -182,6 +187,11 @@ class Design:
             raise ScenarioError("zswap.pool_gb", "the pool is part of DRAM and cannot be larger")
         if self.swap and self.swap.used_gb > self.swap.gb:
             raise ScenarioError("swap.used_gb", "more memory than the drive holds")
+
+    @property
+    def priced_dram_gb(self) -> float:
+        """DRAM in GB of the scenario's price."""
+        return self.dram_gb * self.dram_price_ratio
 
     @property
     def memory_gb(self) -> float:

@@ -5,7 +5,7 @@ default. DRAM has no default. Currencies are never mixed and never converted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -37,10 +37,12 @@ from tierscope.domain.tco.scenario import (
     Zswap,
 )
 from tierscope.usecases.tco.answers import MissingInput, TcoInput
+from tierscope.usecases.tco.modules import dram_price, module_of
 from tierscope.usecases.tco.prices import Price, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
     HostDocument,
+    ModuleDocument,
     OptionDocument,
     PriceDocument,
     RangeDocument,
@@ -125,7 +127,10 @@ def build_scenario(document: ScenarioDocument, inputs: Inputs, losses: Sequence[
     skus = {sku.name: Sku(sku.name, sku.price, sku.watts) for sku in document.skus}
     hosts: list[tuple[str, HostDocument]] = [("baseline", document.baseline)]
     hosts += [(f"options[{at}]", option) for at, option in enumerate(document.options)]
-    designs = [_design(path, host, skus[host.sku], loss) for (path, host), loss in zip(hosts, losses, strict=True)]
+    designs = [
+        _with_modules(_design(path, host, skus[host.sku], loss), module_of(path, host, document), inputs)
+        for (path, host), loss in zip(hosts, losses, strict=True)
+    ]
     finance, fleet = document.finance, document.fleet
     try:
         return Scenario(
@@ -143,7 +148,7 @@ def build_scenario(document: ScenarioDocument, inputs: Inputs, losses: Sequence[
 
 
 def _price(document: ScenarioDocument, item: PriceItem, confirmed: Mapping[str, Price]) -> TcoInput | None:
-    stated: PriceDocument | None = getattr(document.prices, item)
+    stated: PriceDocument | None = dram_price(document) if item == "dram" else getattr(document.prices, item)
     unit = f"{document.currency} {PRICE_UNITS[item]}"
     if stated is not None:
         if stated.currency not in (None, document.currency):
@@ -295,6 +300,13 @@ def _design(path: str, host: HostDocument, sku: Sku, loss: Loss) -> Design:
         )
     except ScenarioError as error:
         raise Unprocessable(f"{path}.{error}") from error
+
+
+def _with_modules(design: Design, module: ModuleDocument | None, inputs: Inputs) -> Design:
+    """The design with the price of its modules: it moves with that of DRAM, so that one is drawn for both."""
+    if module is None:
+        return design
+    return replace(design, dram_price_ratio=module.value / inputs.ranges["dram"].value, dram_module_gb=module.gb)
 
 
 def _expander(document: ExpanderDocument | None) -> Expander | None:

@@ -14,6 +14,7 @@ from tierscope.domain.tco.scenario import HIGHEST_LOSS
 
 MAX_OPTIONS = 8
 MAX_SKUS = 16
+MAX_MODULES = 16
 MAX_GB = 1e7
 MAX_MONEY = 1e12
 
@@ -61,6 +62,12 @@ class PriceDocument(RangeDocument):
     currency: Currency | None = None
 
 
+class ModuleDocument(PriceDocument):
+    """DRAM modules of one size: their price per GB. Large ones cost more per GB than small ones."""
+
+    gb: Annotated[float, Field(strict=True, gt=0, le=MAX_GB, description="Size of a module, GB of 2^30 bytes.")]
+
+
 class PricesDocument(Document):
     """Prices. Left out: the confirmed one of the price book, else the published default; none for DRAM.
 
@@ -73,6 +80,18 @@ class PricesDocument(Document):
     cxl_controller: PriceDocument | None = Field(default=None, description="Controller with board, per device.")
     ssd: PriceDocument | None = Field(default=None, description="Per GB (10^9 bytes).")
     electricity: PriceDocument | None = Field(default=None, description="Per kWh.")
+    modules: list[ModuleDocument] = Field(
+        default=[],
+        max_length=MAX_MODULES,
+        description="DRAM by size of module. A host takes the smallest that its sku's slots hold, or `dram_module_gb`.",
+    )
+
+    @model_validator(mode="after")
+    def _one_price_each(self) -> Self:
+        sizes = [module.gb for module in self.modules]
+        if len(set(sizes)) != len(sizes):
+            raise ValueError("modules: two prices for modules of one size")
+        return self
 
 
 class PowerDocument(Document):
@@ -117,6 +136,9 @@ class SkuDocument(Document):
     name: Name
     price: Money
     watts: Number
+    dimm_slots: Annotated[int, Field(strict=True, ge=1, le=256)] | None = Field(
+        default=None, description="Slots for DRAM: with prices of modules they say which size a host needs."
+    )
 
 
 class ExpanderDocument(Document):
@@ -192,6 +214,7 @@ class HostDocument(Document):
     name: Name
     sku: Name = Field(description="Name of one of `skus`.")
     dram_gb: Gigabytes
+    dram_module_gb: Gigabytes | None = Field(default=None, description="One of `prices.modules`; null: by its slots.")
     cxl: ExpanderDocument | None = None
     ddr4_reused: ExpanderDocument | None = None
     swap: SwapDocument | None = None

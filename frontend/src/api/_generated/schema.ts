@@ -6459,6 +6459,11 @@ export interface components {
             /** Dram Gb */
             dram_gb: number;
             /**
+             * Dram Module Gb
+             * @description One of `prices.modules`; null: by its slots.
+             */
+            dram_module_gb?: number | null;
+            /**
              * Loss
              * @default {
              *       "kind": "number",
@@ -7952,6 +7957,32 @@ export interface components {
             why: string;
         };
         /**
+         * ModuleDocument
+         * @description DRAM modules of one size: their price per GB. Large ones cost more per GB than small ones.
+         */
+        ModuleDocument: {
+            /** Currency */
+            currency?: string | null;
+            /**
+             * Date
+             * Format: date
+             */
+            date: string;
+            /**
+             * Gb
+             * @description Size of a module, GB of 2^30 bytes.
+             */
+            gb: number;
+            /** High */
+            high?: number | null;
+            /** Low */
+            low?: number | null;
+            /** Source */
+            source: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * MoveCost
          * @description What tier moves cost over the window.
          */
@@ -8336,6 +8367,11 @@ export interface components {
             ddr4_reused?: components["schemas"]["ExpanderDocument"] | null;
             /** Dram Gb */
             dram_gb: number;
+            /**
+             * Dram Module Gb
+             * @description One of `prices.modules`; null: by its slots.
+             */
+            dram_module_gb?: number | null;
             /** Loss */
             loss: components["schemas"]["NumberLoss"] | components["schemas"]["ServiceLoss"] | components["schemas"]["SweepLoss"] | components["schemas"]["WorkloadLoss"];
             /** Name */
@@ -8777,6 +8813,16 @@ export interface components {
             annual_per_work: number;
             /** Capex */
             capex: number;
+            /**
+             * Dram Module Gb
+             * @description Size of its DRAM modules; null: no modules are priced.
+             */
+            dram_module_gb: number | null;
+            /**
+             * Dram Price Per Gb
+             * @description What its DRAM costs, in modules of the size that it needs.
+             */
+            dram_price_per_gb: number;
             endurance: components["schemas"]["Endurance"] | null;
             /**
              * Kwh Per Year
@@ -9550,6 +9596,12 @@ export interface components {
             dram?: components["schemas"]["PriceDocument"] | null;
             /** @description Per kWh. */
             electricity?: components["schemas"]["PriceDocument"] | null;
+            /**
+             * Modules
+             * @description DRAM by size of module. A host takes the smallest that its sku's slots hold, or `dram_module_gb`.
+             * @default []
+             */
+            modules: components["schemas"]["ModuleDocument"][];
             /** @description Per GB (10^9 bytes). */
             ssd?: components["schemas"]["PriceDocument"] | null;
         };
@@ -9600,7 +9652,7 @@ export interface components {
         };
         /**
          * PublishedSaving
-         * @description A saving that somebody published, to hold a claim against.
+         * @description A saving that somebody published, and in which year: prices were those of then.
          */
         PublishedSaving: {
             /** High Ratio */
@@ -9611,6 +9663,8 @@ export interface components {
             source: string;
             /** What */
             what: string;
+            /** Year */
+            year: number;
         };
         /**
          * Purge
@@ -11103,7 +11157,11 @@ export interface components {
             options: components["schemas"]["OptionDocument"][];
             /** @default {} */
             power: components["schemas"]["PowerDocument"];
-            /** @default {} */
+            /**
+             * @default {
+             *       "modules": []
+             *     }
+             */
             prices: components["schemas"]["PricesDocument"];
             /** Skus */
             skus: components["schemas"]["SkuDocument"][];
@@ -12068,6 +12126,11 @@ export interface components {
          * @description A machine without its memory: chassis, processors, network.
          */
         SkuDocument: {
+            /**
+             * Dimm Slots
+             * @description Slots for DRAM: with prices of modules they say which size a host needs.
+             */
+            dimm_slots?: number | null;
             /** Name */
             name: string;
             /** Price */
@@ -14299,6 +14362,7 @@ export type MetricChoice = components['schemas']['MetricChoice'];
 export type MetricHelp = components['schemas']['MetricHelp'];
 export type MetricRequest = components['schemas']['MetricRequest'];
 export type MissingInput = components['schemas']['MissingInput'];
+export type ModuleDocument = components['schemas']['ModuleDocument'];
 export type MoveCost = components['schemas']['MoveCost'];
 export type MovingLoss = components['schemas']['MovingLoss'];
 export type NamedFigure = components['schemas']['NamedFigure'];

@@ -77,11 +77,11 @@ export function BreakEvenPanel({ answer, option }: { answer: TcoAnswer; option: 
 /** Published results, next to what this scenario claims. */
 export function SanityPanel({ answer, option }: { answer: TcoAnswer; option: Option }) {
   return (
-    <Panel title="Published results" hint="treat claims far above these with caution" testId="tco-sanity">
+    <Panel title="Published results" hint="at the prices of their year" testId="tco-sanity">
       <FactList
         facts={[
-          ...answer.sanity.map(({ source, what, low_ratio: low, high_ratio: high }): [string, string] => [
-            `${source}: ${what}`,
+          ...answer.sanity.map(({ source, what, low_ratio: low, high_ratio: high, year }): [string, string] => [
+            `${source}, ${year}: ${what}`,
             low === high ? formatRatio(low) : `${formatRatio(low)} – ${formatRatio(high)}`,
           ]),
           [`${option.name}: cost of a host`, <strong key="own">{formatRatio(option.saving_ratio)}</strong>],

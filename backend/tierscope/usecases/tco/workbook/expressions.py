@@ -26,7 +26,7 @@ def named(place: int) -> Reference:
 def annual_per_work(design: Design, place: int, refer: Reference) -> str:
     """Cost per year and unit of work of one host."""
     cell = f"host{place}_"
-    capital = [f"{cell}sku_price", f"{cell}dram_gb*{refer('dram')}", f"{cell}other_capex"]
+    capital = [f"{cell}sku_price", f"{cell}dram_gb*{cell}dram_price_ratio*{refer('dram')}", f"{cell}other_capex"]
     watts = [f"{cell}sku_watts", f"{cell}dram_gb*{refer('dram_w_per_gb')}"]
     if design.cxl:
         capital += [f"{cell}cxl_gb*{refer('cxl_media')}", f"{cell}cxl_devices*{refer('cxl_controller')}"]

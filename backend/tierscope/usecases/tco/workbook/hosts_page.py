@@ -61,6 +61,7 @@ def _write_design(column: _Column, design: Design) -> None:
     column.cell("Machine without memory, price", "sku_price", float(design.sku.price))
     column.cell("Machine without memory, W", "sku_watts", float(design.sku.watts))
     column.cell("DRAM, GB", "dram_gb", float(design.dram_gb))
+    column.cell("Price of its DRAM over the input's", "dram_price_ratio", float(design.dram_price_ratio))
     column.cell("Memory behind CXL, GB", "cxl_gb", float(cxl.gb) if cxl else 0.0)
     column.cell("CXL devices", "cxl_devices", float(cxl.devices) if cxl else 0.0)
     column.cell("Reused DDR4, GB", "ddr4_gb", float(ddr4.gb) if ddr4 else 0.0)
@@ -114,7 +115,8 @@ def _formulas(design: Design, name: PartName, place: int) -> tuple[str, str, str
     yearly = f"{{h}}{name}_capex*capital_factor"
     if name in gb:
         cell, power = gb[name]
-        return f"{{h}}{cell}_gb*in_{name}", yearly, f"{{h}}{cell}_gb*in_{power}_w_per_gb"
+        modules = "*{h}dram_price_ratio" if name == "dram" else ""
+        return f"{{h}}{cell}_gb*in_{name}{modules}", yearly, f"{{h}}{cell}_gb*in_{power}_w_per_gb"
     if name == "base":
         return "{h}sku_price", yearly, "{h}sku_watts"
     if name == "cxl_controllers":

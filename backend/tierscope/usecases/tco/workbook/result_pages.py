@@ -109,6 +109,9 @@ def _step(part: str, evaluation: Evaluation, n: int) -> str:
     return f"{there}-host0_{part}_annual" if before else there
 
 
+_PRICED = "({h}dram_gb*{h}dram_price_ratio)"
+
+
 def write_break_even(book: Book, scenario: Scenario, evaluation: Evaluation) -> None:
     """Where the saving is zero, by algebra: it is linear in each price, and in 1 / (1 - loss)."""
     page = book.page("Break-even", (44, *(20 for _ in evaluation.options)))
@@ -123,7 +126,7 @@ def write_break_even(book: Book, scenario: Scenario, evaluation: Evaluation) -> 
         prices = (
             ("cxl_price", "in_cxl_media", "{h}cxl_gb"),
             ("ddr4_price", "in_ddr4_reused", "{h}ddr4_gb"),
-            ("dram_price", "in_dram", "({h}dram_gb+{h}cxl_gb)" if scenario.linked else "{h}dram_gb"),
+            ("dram_price", "in_dram", "({h}dram_gb*{h}dram_price_ratio+{h}cxl_gb)" if scenario.linked else _PRICED),
         )
         for row, (key, price, gb) in enumerate(prices, start=1):
             page.formula(row, n, _price_root(n, price, gb), "number", f"break_even{n}_{key}")

@@ -56,6 +56,5 @@ def _remarks(view: TcoAnswer) -> list[str]:
     remarks += [f"Loss of {option.name}: {option.loss.source}." for option in view.options]
     remarks += view.notes
     for known in view.sanity:
-        span = f"{known.low_ratio:.1%}" + ("" if known.low_ratio == known.high_ratio else f" to {known.high_ratio:.1%}")
-        remarks.append(f"Published for comparison: {known.source}, {span} of {known.what}.")
+        remarks.append(f"Published for comparison: {known.source} in {known.year}, {known.span} of {known.what}.")
     return remarks
