@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fixtures.draws import drawn
 from tierscope.domain.experiments import (
     Arm,
     Design,
@@ -17,8 +18,11 @@ from tierscope.domain.experiments import (
     early_significance,
     host_means,
     hosts_per_arm,
+    is_positive,
     judge,
     measure_effect,
+    measure_factor,
+    no_less_than_nothing,
     planned_hosts_per_arm,
     split_before,
     trends_are_parallel,
@@ -191,6 +195,48 @@ def test_the_placebo_cuts_the_window_before_by_whole_days_from_the_first_value_o
     late = hourly(6)
     late.values[:, : 24 * 4 + 12] = np.nan
     assert split_before(late, design) == Design(4.5 * DAY, 4.75 * DAY, 4.75 * DAY, 5 * DAY)
+
+
+def uneven(hosts: int, *, factor: float, seed: int, noise: float = 0.8) -> Arm:
+    """Latencies of hosts that differ by factors, each changed by one and by what a day does to it."""
+    random = np.random.default_rng(seed)
+    before = 1e6 * np.exp(random.normal(0.0, 1.0, hosts))
+    return Arm(before, before * factor * np.exp(random.normal(0.0, noise, hosts)))
+
+
+@pytest.mark.parametrize("hosts", [4, 8, 15])
+def test_no_relative_effect_takes_away_more_than_there_was(hosts: int) -> None:
+    for seed in range(20):
+        treated, control = uneven(hosts, factor=0.6, seed=seed), uneven(hosts, factor=1.0, seed=1000 + seed)
+        found = measure_factor(treated, control, seed=seed)
+        level = float(treated.after.mean()) - found.value
+        assert level > 0
+        if math.isfinite(found.lo):
+            assert -level <= found.lo <= found.value <= found.hi
+        plain = no_less_than_nothing(measure_effect(treated, control, seed=seed), treated)
+        level = float(treated.after.mean()) - plain.value
+        assert level <= 0 or not math.isfinite(plain.lo) or plain.lo >= -level
+
+
+@pytest.mark.rates
+def test_interval_of_a_factor_holds_it_as_often_as_it_says() -> None:
+    held = runs = 0
+    for seed in range(drawn(300)):
+        treated, control = (
+            uneven(12, factor=0.7, seed=seed, noise=0.3),
+            uneven(12, factor=1.0, seed=9000 + seed, noise=0.3),
+        )
+        found = measure_factor(treated, control, seed=seed)
+        level = float(treated.after.mean()) - found.value
+        held += found.lo / level <= -0.3 <= found.hi / level
+        runs += 1
+    assert held >= 0.88 * runs
+
+
+def test_hosts_at_zero_are_no_factor() -> None:
+    one, other = uneven(5, factor=1.0, seed=1), Arm(np.zeros(5), np.ones(5))
+    assert is_positive(one)
+    assert not is_positive(one, other)
 
 
 def test_a_covariate_that_varies_within_the_arms_takes_away_what_it_explains() -> None:

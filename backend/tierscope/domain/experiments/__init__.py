@@ -1,6 +1,15 @@
 """Before/after experiments on groups of hosts: size, parallel trends, effect, verdict."""
 
-from tierscope.domain.experiments.effect import Arm, Effect, difference_in_differences, measure_effect
+from tierscope.domain.experiments.effect import (
+    Arm,
+    Effect,
+    difference_in_differences,
+    is_positive,
+    measure_effect,
+    measure_factor,
+    no_less_than_nothing,
+    on_log_scale,
+)
 from tierscope.domain.experiments.host_means import Design, HostMeans, HostSeries, host_means, split_before
 from tierscope.domain.experiments.power import correlate, detectable_effect, hosts_per_arm, planned_hosts_per_arm
 from tierscope.domain.experiments.verdict import (
@@ -34,8 +43,12 @@ __all__ = [
     "early_significance",
     "host_means",
     "hosts_per_arm",
+    "is_positive",
     "judge",
     "measure_effect",
+    "measure_factor",
+    "no_less_than_nothing",
+    "on_log_scale",
     "planned_hosts_per_arm",
     "split_before",
     "trends_are_parallel",

@@ -7,7 +7,7 @@ does not reject, which needs no assumption on the shape of the spread.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -65,6 +65,41 @@ class Effect:
     n_control: int
     adjusted: bool = False
     with_covariate: bool = False
+    logarithmic: bool = False
+
+
+def is_positive(*arms: Arm) -> bool:
+    """Whether all means of the arms are above zero, so that a change can be measured as a factor."""
+    return all(bool((values > 0).all()) for arm in arms for values in (arm.before, arm.after))
+
+
+def on_log_scale(arm: Arm) -> Arm:
+    """The natural logarithms of means that are above zero."""
+    return Arm(np.log(arm.before), np.log(arm.after))
+
+
+def measure_factor(
+    treated: Arm, control: Arm, *, adjusted: bool = False, seed: int = 0, covariate: Floats | None = None
+) -> Effect:
+    """The effect of a change that multiplies what is above zero, in the metric's unit; arguments of `measure_effect`.
+
+    It is measured on logarithms, on which a factor is a difference and spreads are even, and told against what the
+    treated hosts would have had on average: neither it nor its interval takes away more than there was.
+    """
+    found = measure_effect(
+        on_log_scale(treated), on_log_scale(control), adjusted=adjusted, seed=seed, covariate=covariate
+    )
+    level = float(treated.after.mean()) * math.exp(-found.value)
+    value, lo, hi = (level * float(np.expm1(end)) for end in (found.value, found.lo, found.hi))
+    bounded = math.isfinite(found.lo) and math.isfinite(found.hi)
+    ends = (lo, hi) if bounded else (-math.inf, math.inf)
+    return replace(found, value=value, lo=ends[0], hi=ends[1], logarithmic=True)
+
+
+def no_less_than_nothing(effect: Effect, treated: Arm) -> Effect:
+    """An effect on a metric that is never below zero, which some hosts have at zero: all of it is the most to lose."""
+    level = float(treated.after.mean()) - effect.value
+    return replace(effect, lo=max(effect.lo, -level)) if level > 0 and math.isfinite(effect.lo) else effect
 
 
 def difference_in_differences(treated: Arm, control: Arm) -> float:

@@ -18,7 +18,11 @@ from tierscope.domain.experiments import (
     correlate,
     detectable_effect,
     host_means,
+    is_positive,
     measure_effect,
+    measure_factor,
+    no_less_than_nothing,
+    on_log_scale,
     planned_hosts_per_arm,
     split_before,
     trends_are_parallel,
@@ -82,16 +86,19 @@ class Comparison:
         arms = _arms(self.means, self.canary)
         if arms is None:
             return False
+        arms = _scaled(arms)
         spread = math.sqrt((float(np.var(arms[0].before)) + float(np.var(arms[1].before))) / 2)
         return spread > 0 and abs(float(arms[0].before.mean() - arms[1].before.mean())) <= BALANCED * spread
 
     @cached_property
     def effect(self) -> Effect | None:
-        """The effect in the metric's unit, None with fewer than two hosts in an arm."""
+        """The effect in the metric's unit, as a factor where all is above zero; None with fewer than two hosts in an arm."""
         arms = _arms(self.means, self.canary)
         if arms is None:
             return None
-        return measure_effect(*arms, adjusted=self.adjusted, seed=self.seed, covariate=self._covariate_of_arms())
+        measure = measure_factor if is_positive(*arms) else measure_effect
+        found = measure(*arms, adjusted=self.adjusted, seed=self.seed, covariate=self._covariate_of_arms())
+        return found if found.logarithmic else no_less_than_nothing(found, arms[0])
 
     def _covariate_of_arms(self) -> Floats | None:
         """The covariate of the hosts with both means, those of the canary arm first."""
@@ -112,6 +119,7 @@ class Comparison:
         arms = _arms(self.halves, self.canary)
         if arms is None:
             return Trends(None, None, "There is too little data before the change to compare trends.")
+        arms = _scaled(arms)
         effect = measure_effect(*arms, adjusted=self.drawn, seed=self.seed)
         parallel = trends_are_parallel(*arms, drawn=self.drawn, seed=self.seed)
         why = None if parallel else "The arms parted before the change already."
@@ -157,6 +165,11 @@ def spread_of(values: Floats, canary: Bools) -> float:
     squares = sum(float(((part - part.mean()) ** 2).sum()) for part in inside if len(part))
     freedom = len(values) - sum(len(part) > 0 for part in inside)
     return math.sqrt(squares / freedom) if freedom > 0 else 0.0
+
+
+def _scaled(arms: tuple[Arm, Arm]) -> tuple[Arm, Arm]:
+    """Arms on the scale on which they are compared."""
+    return (on_log_scale(arms[0]), on_log_scale(arms[1])) if is_positive(*arms) else arms
 
 
 def _arms(means: HostMeans, canary: Bools) -> tuple[Arm, Arm] | None:

@@ -140,7 +140,8 @@ def describe_method(effect: Effect | None, hours: int | None, *, drawn: bool) ->
     if effect is not None:
         how = "with the value before as a regressor" if effect.adjusted else "as the plain difference in differences"
         errors = "robust errors (HC3)" if effect.method == "ols_robust" else "a permutation of hosts over the arms"
-        notes.append(f"The effect is measured on one mean per host, {how}, with {errors}.")
+        scale = ", as a factor (on logarithms)" if effect.logarithmic else ""
+        notes.append(f"The effect is measured on one mean per host{scale}, {how}, with {errors}.")
     if not drawn:
         notes.append("The arms were named, not drawn at random: what else differs between them may be the cause.")
     return tuple(notes)
