@@ -100,9 +100,12 @@ def test_agents_and_remote_write_have_limits_of_their_own(database_url: str) -> 
         assert statuses(client, "/v1/agent/config", bearer, 3) == [200, 200, 429]
         assert client.post("/v1/ingest/batches", headers=bearer).status_code == 429
         samples = token(app, scope="write:samples")
-        sent = [client.post("/api/v1/write", headers=samples).status_code for _ in range(4)]
-        assert sent[3] == 429
-        assert 429 not in sent[:3]
+        sent = [client.post("/api/v1/write", headers=samples) for _ in range(4)]
+        # Prometheus drops what is answered 429, and sends again what is answered 503.
+        assert [answer.status_code for answer in sent] == [415, 415, 415, 503]
+        assert 0 < int(sent[3].headers["retry-after"]) <= 60
+        assert sent[3].headers["ratelimit"].startswith('"samples";r=0;t=')
+        assert client.post("/otlp/v1/metrics", headers=samples).status_code == 429
 
 
 @native

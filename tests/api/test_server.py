@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 
 from tierscope.api.base import server as server_module
-from tierscope.api.base.server import QuietServer
+from tierscope.api.base.server import KEEP_ALIVE_SECONDS, BoundedProtocol, QuietServer
 
 
 async def _nothing(*_: object) -> None:
@@ -38,3 +40,26 @@ def test_a_signal_before_the_loop_counts() -> None:
     server.handle_exit(signal.SIGTERM, None)
     asyncio.run(server.main_loop())
     assert not server.force_exit
+
+
+async def _unasked(scope: object, receive: object, send: object) -> None:
+    """An application that is never asked, and is no factory."""
+
+
+@pytest.mark.parametrize(("others", "seconds"), [(0, 120), (999, 120), (1000, 5)])
+def test_idle_connections_are_kept_for_as_long_as_there_are_few(others: int, seconds: int) -> None:
+    async def answer() -> float:
+        config = uvicorn.Config(_unasked, log_config=None, http=BoundedProtocol)
+        config.timeout_keep_alive = KEEP_ALIVE_SECONDS
+        config.load()
+        state = ServerState()
+        protocol = BoundedProtocol(config, state, {}, asyncio.get_running_loop())
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, ours)
+            state.connections.update(object() for _ in range(others))  # type: ignore[misc]
+            protocol.on_response_complete()
+            transport.close()
+            return protocol.timeout_keep_alive
+
+    assert asyncio.run(answer()) == seconds

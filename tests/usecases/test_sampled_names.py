@@ -146,3 +146,21 @@ def test_series_go_to_the_host_that_they_name_by_the_settings(database: Database
     assert names(database) == ["db1", "r1"]
     assert column(rows(database, 1), PROMOTED) == [1, 2, 3, 4]
     assert column(rows(database, 2), PROMOTED) == [5, 6, 7, 8]
+
+
+def test_nested_groups_of_a_container_count_once(database: Database, send: Send) -> None:
+    base = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod11111111.slice"
+    outer = f"{base}/cri-containerd-aaaa.scope"
+    sizes = {outer: 1470, outer + base: 1470, f"{outer}{base}/cri-containerd-aaaa.scope": 1460}
+    at = start_ms()
+    names_of = {"namespace": "shop", "pod": "box-7b5f8d98c6-m5xjn", "container": "box", "name": "aaaa"}
+
+    def kubelet(at_ms: int, job: str) -> list[Series]:
+        made = named("container_memory_usage_bytes", "db1:10250", **names_of)
+        return [({**made, "job": job, "id": path}, [(at_ms, float(size))]) for path, size in sizes.items()]
+
+    times = [at + i * 15_000 for i in range(1, 9)]
+    send(*(scrape(at_ms, i) for i, at_ms in enumerate(times)))
+    send(*(kubelet(at_ms, job) for at_ms in times for job in ("kubelet", "cadvisor")))
+    drain(database, utc_now() + AFTER)
+    assert set(column(rows(database), "service:shop/box|memory.current|current")) == {1470}

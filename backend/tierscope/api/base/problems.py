@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from tierscope.api.base.figures import Problem
 from tierscope.core.errors import (
     BadRequest,
+    Busy,
     Forbidden,
     MethodNotAllowed,
     NotFound,
@@ -34,6 +35,8 @@ _BY_STATUS: dict[int, type[TierscopeError]] = {
     422: Unprocessable,
     503: Unavailable,
 }
+REMOTE_WRITE_PATH = "/api/v1/write"
+"""Where Prometheus sends samples. It repeats what is answered 503, and drops what is answered 429."""
 RETRY_SECONDS = 5
 """Whoever is sent away for a while is told for how long, also where the cause does not know."""
 _COME_BACK = (TooMany.status, Unavailable.status)
@@ -78,6 +81,9 @@ def answer_to(error: Exception, path: str) -> Response:
     if isinstance(error, TierscopeError):
         if error.status >= TierscopeError.status:
             _log.warning("request failed", path=path, status=error.status, detail=error.detail)
+        if isinstance(error, TooMany) and path == REMOTE_WRITE_PATH:
+            wait = error.retry_after_seconds
+            error = Busy(error.detail, next_step=error.next_step, retry_after_seconds=wait)
         return problem_response(error, path)
     if isinstance(error, ClientDisconnect):
         # Nobody reads this answer, and nothing is wrong here: a connection broke before the body had come.

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 MAX_HEAD_BYTES = 64 << 10
 """Of the first line and all headers together; of what stands between two parts of a body, such as trailers, too."""
+KEEP_ALIVE_SECONDS = 120
+"""How long a connection may be idle: longer than the rhythm of senders, and than the 90 s after which Go's own client
+ends one. An end that crosses a request breaks it, and the sender has to repeat it."""
+_CONNECTIONS_KEPT = 1000
+_CROWDED_SECONDS = 5
+"""The same where more connections are open than that: each holds memory and a descriptor."""
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 "
 _JOINED_BYTES = 16 << 10
@@ -114,6 +120,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._pending_bytes = 0 if self._got_on else self._pending_bytes + len(data)
         if self._pending_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse()
+
+    def on_response_complete(self) -> None:
+        """An answer is whole: from here on the connection is idle."""
+        crowded = len(self.connections) > _CONNECTIONS_KEPT
+        self.timeout_keep_alive = min(
+            self.config.timeout_keep_alive, _CROWDED_SECONDS if crowded else KEEP_ALIVE_SECONDS
+        )
+        super().on_response_complete()
 
     def on_message_begin(self) -> None:
         """A request begins."""

@@ -35,7 +35,7 @@ def serve(
         import uvicorn
 
         from tierscope.api.app import create_app
-        from tierscope.api.base.server import BoundedProtocol
+        from tierscope.api.base.server import KEEP_ALIVE_SECONDS, BoundedProtocol
         from tierscope.api.base.server import serve as run_server
         from tierscope.core.logs import configure_logging
 
@@ -58,6 +58,7 @@ def serve(
         proxy_headers=False,
         server_header=False,
         http=BoundedProtocol,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     run_server(config)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.ingest.batch import ServiceKey
+from tierscope.domain.ingest.prometheus.containers import container_counter, repeated_containers
 from tierscope.domain.ingest.prometheus.counters import (
     BOOT_TIME_KEY,
     MEMORY_KEY,
@@ -19,7 +20,7 @@ from tierscope.domain.ingest.prometheus.counters import (
 )
 from tierscope.domain.ingest.prometheus.inventory import INFO_METRICS
 from tierscope.domain.ingest.prometheus.other_senders import METRICS_LIKE
-from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, tell_machines, teller_of, views
+from tierscope.domain.ingest.prometheus.tellers import Machines, Mark, Teller, tell_machines, teller_of, views
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.series import StoredSeries, series_of_targets, series_state
@@ -117,8 +118,9 @@ def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_l
 def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> CounterSeries:
     best: dict[str, int] = {}
     mapped: list[tuple[StoredSeries, MappedCounter]] = []
+    repeated = _repeated(series, replica_labels)
     for one in series:
-        for counter in map_series(one.labels):
+        for counter in () if one.id in repeated else map_series(one.labels):
             mapped.append((one, counter))
             best[counter.key] = min(best.get(counter.key, counter.rank), counter.rank)
     if all(key.startswith(_SERVICE) for key in best):
@@ -147,6 +149,15 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
         info_tellers={one.id: rank[told[one.id]] for one in info},
         senders=_senders(taken),
     )
+
+
+def _repeated(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> frozenset[int]:
+    """Series of containers that repeat others of the same teller."""
+    containers: dict[Teller, dict[int, Mapping[str, str]]] = {}
+    for one in series:
+        if container_counter(one.labels) is not None:
+            containers.setdefault(teller_of(one.labels, replica_labels), {})[one.id] = one.labels
+    return frozenset(number for group in containers.values() for number in repeated_containers(group))
 
 
 def _senders(taken: Sequence[tuple[StoredSeries, MappedCounter]]) -> dict[str, frozenset[str]]:

@@ -54,3 +54,33 @@ def container_counter(labels: Mapping[str, str]) -> str | None:
         return None
     service = f"{namespace[:_NAME_LENGTH_MAX]}/{workload_of_pod(pod)[:_NAME_LENGTH_MAX]}"
     return f"service:{escaped_name(service)}|{counter}"
+
+
+def repeated_containers(series: Mapping[int, Mapping[str, str]]) -> frozenset[int]:
+    """Which series of containers, by id, repeat what others say: what a container's outermost control group holds.
+
+    cAdvisor prints each control group. One that a container makes inside of its own has the same labels apart from
+    `id`, and so has one that is seen below two roots, as in nodes that are containers themselves.
+    """
+    groups: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+    for number, labels in series.items():
+        if labels.get("id"):
+            same = tuple(labels.get(name, "") for name in ("__name__", "namespace", "pod", "container", "name"))
+            groups.setdefault(same, []).append((labels["id"], number))
+    repeated: set[int] = set()
+    for same, several in groups.items():
+        kept: list[str] = []
+        # Shorter paths first: what holds another is shorter than that.
+        for path, number in sorted(several, key=lambda one: (len(one[0]), one)):
+            inside = any(path.startswith(f"{outer.rstrip('/')}/") for outer in kept)
+            # `name` is the runtime's own of one container: the same group below another root.
+            again = bool(same[-1]) and any(_last(path) == _last(outer) for outer in kept)
+            if inside or again:
+                repeated.add(number)
+            else:
+                kept.append(path)
+    return frozenset(repeated)
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
