@@ -194,7 +194,7 @@ def test_a_host_with_one_thing_wrong_gets_exactly_the_rule_that_fits(
     assert [change.rollback for change in piece.changes] == [change.current for change in piece.changes]
 
 
-SILENT = {
+SILENT: dict[str, tuple[str, Callable[[Tree], Tree]]] = {
     "local reclaim where all fits": ("01-baseline-fits", lambda tree: tree.knob(ZONE, "1")),
     "local reclaim on a healthy host that demotes": ("03-tiering-steady", lambda tree: tree.knob(ZONE, "7")),
 }

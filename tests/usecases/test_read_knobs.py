@@ -48,8 +48,14 @@ def send(database: Database, name: str, host: Enrolled, **changed: str) -> int:
     inventory.tiers.add(rank=1, kernel_number=54, nodes=[1])
     inventory.unmovable.add(node=0, mlocked_bytes=4096, pinned_pages=2)
     chosen = {RATE_LIMIT: changed.get("limit", "65536"), NUMA_BALANCING: changed.get("balancing", "2")}
+    chosen[DEMOTION] = changed.get("demotion", "true")
     for path, value in {**KNOBS, **chosen}.items():
         inventory.knobs.add(path=path, value=value)
+    for finding in ("cpuset-bars-slow-tier", "damon-in-use"):
+        if finding in changed:
+            inventory.findings.add(
+                id=finding, severity="info", cause=changed[finding], fix="Nothing.", confidence="certain"
+            )
     inventory.services.add(namespace="demo", name="cache", rule="exe", processes=1, heat_measured=False)
     assert store(database, host, [batch])
     return now
@@ -110,6 +116,24 @@ def test_a_stored_recording_gets_the_advice_of_the_recording(database: Database)
         "pinned": 8192,
         "memory policies and cpusets": None,
     }
+
+
+@native
+def test_what_the_agent_found_of_cpusets_and_damon_bears_on_advice(database: Database) -> None:
+    off = {"balancing": "0", "demotion": "false"}
+    barred = enrol(database, name="barred")
+    bars = "cpusets keep services away from the slower node 1: demo/cache"
+    now = send(database, "02-default-spill", barred, **off, **{"cpuset-bars-slow-tier": bars})
+    (piece,) = read(database, barred.id, now).advice
+    assert piece.rules == ("F2", "F1")
+    assert [change.path for change in piece.changes] == [DEMOTION, NUMA_BALANCING]
+    assert bars in piece.risk
+    tiered = enrol(database, name="tiered")
+    uses = "DAMON is in use: kdamond 0 (paddr, migrate_hot, migrate_cold). Its kernel threads clear accessed bits"
+    now = send(database, "02-default-spill", tiered, **off, **{"damon-in-use": uses})
+    view = read(database, tiered.id, now)
+    assert view.advice == ()
+    assert "F1" in {withheld.rule for withheld in view.withheld}
 
 
 @native
