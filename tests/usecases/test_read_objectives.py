@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
+from sqlalchemy import text
 
 from factories import batches
 from factories.activity import add_gap_block, add_tiered_heat
 from factories.installations import Enrolled, enrol, store
+from factories.made_ledgers import QUIET, made
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
+from tierscope.domain.ledger import COLUMN_INDEX, Tiers, plan_host
+from tierscope.storage.ledger.rows import append_ledgers
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.sensitivity.objectives import ObjectiveReads, Objectives
 from tierscope.wire._generated import heat_pb2
@@ -92,6 +98,26 @@ def test_slow_accesses_come_from_samples_by_tier(database: Database) -> None:
     assert view.slow_residency_ratio.value == pytest.approx(0.5)
     assert any("unknown" in warning for warning in view.slow_residency_ratio.warnings)
     assert view.promotion_rate.status == "not_enough_data", "no heat by the method of the gaps"
+
+
+def test_slow_accesses_come_from_bytes_at_memory_where_samples_lack(database: Database) -> None:
+    host = enrol(database)
+    now = send(database, host, closed={5: 1}, by_tier={"dram": (10, 10), "cxl": (5, 15)})
+    rows = made({**QUIET, "fast_traffic_bytes": 950, "slow_traffic_bytes": 50}, n=30)
+    rows.present[:10, COLUMN_INDEX["slow_traffic_bytes"]] = False
+    rows.values[:10, COLUMN_INDEX["slow_traffic_bytes"]] = 0
+    rows = replace(rows, times_s=now / 1e9 - 60.0 * np.arange(30.0)[::-1])
+    with database.write() as transaction:
+        (row,) = transaction.execute(text("SELECT id FROM hosts")).all()
+        plan = plan_host([], Tiers(frozenset({0}), known=True), page_bytes=4096)
+        append_ledgers(transaction, [(row.id, 0, rows, plan)])
+    view = read(database, now)
+    assert view.slow_access_ratio.value == pytest.approx(0.05)
+    assert (view.slow_access_ratio.grade, view.slow_access_ratio.n_intervals) == ("partial", 20)
+    assert any("whole hosts" in warning for warning in view.slow_access_ratio.warnings)
+    values = [value for value in view.series[1].values if value is not None]
+    assert values == pytest.approx([0.05] * len(values))
+    assert values
 
 
 def test_published_points_stand_beside_what_was_measured(database: Database) -> None:

@@ -92,7 +92,7 @@ class Comparison:
 
     @cached_property
     def effect(self) -> Effect | None:
-        """The effect in the metric's unit, as a factor where all is above zero; None with fewer than two hosts in an arm."""
+        """The effect in the metric's unit, as a factor where all is above zero; None where an arm has one host."""
         arms = _arms(self.means, self.canary)
         if arms is None:
             return None

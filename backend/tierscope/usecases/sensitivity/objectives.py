@@ -17,10 +17,12 @@ from tierscope.domain.heat.rows import HeatSeries, Method
 from tierscope.domain.heat.sampled_pages import SampledPages, count_pages
 from tierscope.domain.heat.summary import observed_share
 from tierscope.domain.heat.unseen import MIN_SAMPLES
+from tierscope.domain.ledger.columns import TRAFFIC
 from tierscope.domain.sensitivity import objectives
 from tierscope.domain.sensitivity.objectives import Ratio, Reaccessed, TierLoads
 from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
 from tierscope.storage.heat.sums import LoadsByTier, read_loads_by_tier
+from tierscope.storage.ledger.days import Moves, read_moves
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
@@ -43,6 +45,7 @@ RATE, ACCESSES, RESIDENCY = (
     "revisit.slow_residency_ratio/1",
 )
 GROUNDING = "L service levels of cold-memory systems; A 120 s"
+OF_WHOLE_HOSTS = "by bytes at memory controllers of whole hosts: other services, prefetches and page moves are in it"
 IF_DEMOTED = (
     "The rate of promotions is that of a policy which demotes all memory idle for 120 s, measured whether or not any "
     "memory is demoted now."
@@ -80,6 +83,7 @@ class _Known:
     gap_method: Method | None
     heat: Mapping[Method, Mapping[int, HeatSeries]]
     loads: Sequence[LoadsByTier]
+    traffic: Sequence[Moves]
 
 
 class ObjectiveReads:
@@ -109,13 +113,15 @@ class ObjectiveReads:
             heat = read_host_heat(session, service.id, ids, window, now=now)
             start = max(window.start, now - LIVE_KEPT, window.end - timedelta(minutes=MAX_LIVE_ROWS / max(len(ids), 1)))
             loads = read_loads_by_tier(session, service.id, ids, start, window.end, step_s=grid.step_s)
+            few = sum(part.known_samples for part in loads) < MIN_SAMPLES
+            traffic = read_moves(session, ids, 0, start, window.end, TRAFFIC) if few else []
             service_class = read_class(session, ids, window, self._memory)
         notes = [IF_DEMOTED]
         if len(ids) < len(hosts):
             notes.append(f"{len(ids)} of {len(hosts)} hosts were taken.")
-        if start > window.start and loads:
+        if start > window.start and (loads or traffic):
             notes.append(f"Slow accesses are those since {start:%Y-%m-%d %H:%M} UTC: single intervals are kept 8 days.")
-        known = _Known(window, grid, some, method, heat, loads)
+        known = _Known(window, grid, some, method, heat, loads, traffic)
         return _view(service.public_id, known, service_class, notes)
 
 
@@ -227,8 +233,13 @@ def _accesses(known: _Known) -> tuple[Ratio | None, Figure]:
         hosts[part.host_id].append(part)
     found = objectives.slow_accesses([_by_bucket(parts, known.grid) for parts in hosts.values()])
     samples = sum(part.known_samples for part in known.loads)
+    if samples < MIN_SAMPLES and (by_bytes := _accesses_by_bytes(known)) is not None:
+        return by_bytes
     if found is None:
-        reason = "No hardware samples (pebs, ibs, spe) of pages whose tier is known in the window."
+        reason = (
+            "No hardware samples (pebs, ibs, spe) of pages whose tier is known in the window, and no counters of bytes "
+            "at both fast and slow memory."
+        )
         return None, absent(ACCESSES, "ratio", "not_collected", reason, window=known.window)
     if samples < MIN_SAMPLES:
         reason = f"{samples} samples of loads on known tiers: {MIN_SAMPLES} are needed."
@@ -236,6 +247,30 @@ def _accesses(known: _Known) -> tuple[Ratio | None, Figure]:
     sampler = choose_method({method: hosts for method, hosts in known.heat.items() if method.is_sampler}, None)
     series = [] if sampler is None else list(known.heat[sampler].values())
     return found, _figure(ACCESSES, "ratio", found, _gather(series, sampler, known.window, samples), [])
+
+
+def _accesses_by_bytes(known: _Known) -> tuple[Ratio, Figure] | None:
+    """What memory controllers of the service's hosts say where samples lack: of all services there, prefetches too."""
+    hosts, intervals, seconds = [], 0, 0.0
+    for part in known.traffic:
+        counted = part.present.all(axis=1)
+        if not counted.any():
+            continue
+        place = known.grid.place(part.times_us[counted] / 1e6)
+        fast, slow = (
+            np.asarray(np.bincount(place, weights=part.values[counted, side], minlength=len(known.grid)), np.float64)
+            for side in (0, 1)
+        )
+        hosts.append(TierLoads(slow, fast + slow, 0))
+        intervals = max(intervals, int(counted.sum()))
+        seconds += float(part.seconds[counted].sum())
+    found = objectives.slow_accesses(hosts)
+    if found is None:
+        return None
+    window_s = (known.window.end - known.window.start).total_seconds()
+    coverage = min(seconds / (window_s * found.n_hosts), 1.0) if window_s > 0 else None
+    evidence = Evidence("memory_traffic", known.window, found.n_hosts, intervals, coverage, "partial", (), None, ())
+    return found, _figure(ACCESSES, "ratio", found, evidence, [OF_WHOLE_HOSTS])
 
 
 def _by_bucket(parts: Sequence[LoadsByTier], grid: Grid) -> TierLoads:
