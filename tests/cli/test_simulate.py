@@ -237,6 +237,14 @@ def test_the_scanner_and_the_machine_are_set_by_name() -> None:
     assert "scan_pass_s must be" in error
 
 
+def test_memory_without_an_end_has_no_free_part() -> None:
+    words = ("workload:zipf", "-p", "all_dram", "-p", "oracle", "-p", "first_touch", "--dram-pages", "1000")
+    runs = document(*words, "--pages", "4000")["runs"]
+    free = {run["policy"]: run["totals"]["mean_free_dram_pages"] for run in runs}
+    assert (free["all_dram"], free["oracle"]) == (None, None)
+    assert 0 <= free["first_touch"] < 1000
+
+
 def test_watermarks_of_a_host_keep_as_much_free() -> None:
     words = ("workload:zipf", "-p", "first-touch", "--dram-pages", "1000", "--pages", "4000")
     marks = ("--set", "watermark_low_pages=200", "--set", "watermark_high_pages=250")

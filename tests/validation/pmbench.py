@@ -137,6 +137,7 @@ def checks() -> list[Check]:
     return [
         Check("Selection raises the score", "above 0 %", f"{gain(hot, base):+.1%}", gain(hot, base) > 0),
         Check("Selection cuts traffic", "below 0 %", f"{traffic(hot, base):+.1%}", traffic(hot, base) < 0),
+        Check("The limit lowers the score", "below 0 %", f"{gain(limited, hot):+.1%}", gain(limited, hot) < 0),
         Check("The limit cuts traffic", "below -50 %", f"{traffic(limited, hot):+.1%}", traffic(limited, hot) < -0.5),
         Check(
             "The automatic threshold raises the score again",

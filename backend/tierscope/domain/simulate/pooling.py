@@ -85,6 +85,7 @@ def pool_totals(hosts: Sequence[HostReplay]) -> Totals:
     if not hosts:
         raise ValueError("no host was replayed")
     weights = np.array([host.weight / len(hosts) for host in hosts])
+    first = hosts[0].totals
 
     def mean(name: str) -> float:
         return float(weights @ np.array([float(getattr(host.totals, name)) for host in hosts]))
@@ -103,7 +104,7 @@ def pool_totals(hosts: Sequence[HostReplay]) -> Totals:
         local_ratio_by_kind=by_kind,
         ping_pong_ratio=_ratio(mean("round_trips_long_pages"), mean("promoted_pages")),
         tier_move_mb_per_s=mean("tier_move_mb_per_s"),
-        mean_free_dram_pages=mean("mean_free_dram_pages"),
+        mean_free_dram_pages=None if first.mean_free_dram_pages is None else mean("mean_free_dram_pages"),
     )
 
 

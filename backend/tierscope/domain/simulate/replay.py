@@ -81,7 +81,10 @@ class SwapTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over all intervals, or those asked for. Shares are None without accesses."""
+    """Sums over all intervals, or those asked for. Shares are None without accesses.
+
+    `mean_free_dram_pages`: None where DRAM has no end (`all_dram`) or nothing fills it (`oracle`).
+    """
 
     accesses: int
     local_accesses: int
@@ -106,7 +109,7 @@ class Totals:
     dropped_pages: int
     refaulted_pages: int
     tier_move_mb_per_s: float
-    mean_free_dram_pages: float
+    mean_free_dram_pages: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,8 @@ def replay(
         with_swap=with_swap,
     )
     others = dict(found.figures())
+    if policy.kind.loop == "all_dram":
+        others.pop("dram_free", None)  # of a size without end: how much of it is free is no number
     figures = Figures(found.accesses, found.promoted, found.demoted, found.used, others, found.tenants)
     columns = found.swap_traffic()
     traffic = None if columns is None else SwapTraffic(*columns)
@@ -225,7 +230,7 @@ def _totals(outcome: Outcome, first: int) -> Totals:
         dropped_pages=other("dropped"),
         refaulted_pages=other("refaulted"),
         tier_move_mb_per_s=(promoted + demoted) * outcome.machine.page_bytes / 1e6 / seconds,
-        mean_free_dram_pages=0.0 if free is None or first >= len(free) else float(free[first:].mean()),
+        mean_free_dram_pages=None if free is None or first >= len(free) else float(free[first:].mean()),
     )
 
 
