@@ -230,6 +230,13 @@ def test_a_kernel_without_the_other_half_is_told_what_half_does() -> None:
     assert "wakes kswapd" in piece.risk
 
 
+def test_the_factor_of_tpp_waits_for_the_promotion_that_it_works_with() -> None:
+    cold = with_heat(with_flows(with_knobs(HEALTHY, tpp="200"), spilled_pages_per_s=9), cold_in_dram_bytes=40 * GIB)
+    given = advise(with_knobs(cold, mode="0"))
+    assert [advice.rule for advice in given.advice] == ["F1"]
+    assert [(advice.rule, "bit 2" in why) for advice, why in given.waiting] == [("F3b", True)]
+
+
 def test_refused_promotions_want_demotion_first_and_headroom_then() -> None:
     refused = with_flows(NO_HEAT, candidate_pages_per_s=900, promoted_pages_per_s=10)
     refused = replace(refused, verdict="promotion_failing")
@@ -401,6 +408,7 @@ def test_local_reclaim_is_left_alone_without_a_sign_of_harm_and_comes_last() -> 
     kept = replace(with_knobs(NO_HEAT, zone="7"), verdict="healthy")
     assert rules_of(kept) == []
     assert advise(kept).nothing_to_do is not None
+    assert [one.rule for one in advise(kept).withheld] == ["F10"]
     stalled = with_flows(kept, allocation_stalls_per_s=2.0, direct_demoted_ratio=0.5)
     assert rules_of(stalled) == ["F3", "F10"]
     dropping = with_flows(with_knobs(kept, demotion="false"), refaulted_file_pages_per_s=9)

@@ -98,6 +98,15 @@ def test_ansible_sets_the_values_in_their_order_and_keeps_all_of_them_over_a_reb
     assert tasks[-1]["ansible.builtin.systemd"]["enabled"] is True
 
 
+def test_what_keeps_the_settings_can_be_removed() -> None:
+    files = made()
+    kept = dict(files.destinations)
+    assert files.forget_commands.splitlines() == [
+        f"systemctl disable {Path(kept['systemd']).name}",
+        *(f"rm -f {kept[form]}" for form in ("sysctl", "tmpfiles", "systemd")),
+    ]
+
+
 def test_a_drop_in_sorts_behind_the_one_that_systems_and_installers_write() -> None:
     assert all(
         Path(path).name > "99-sysctl.conf" for form, path in made().destinations if form in ("sysctl", "tmpfiles")

@@ -26,6 +26,7 @@ function advice(rule: string, title: string, path: string, current: string, prop
       rollback_commands: `echo ${current} > ${path}\n`,
       udev: null,
       check_commands: `grep -H . ${path}\n`,
+      forget_commands: `rm -f /etc/sysctl.d/99-z-tierscope-${rule.toLowerCase()}.conf\n`,
       destinations: path.startsWith('/proc/sys')
         ? [{ form: 'sysctl', path: `/etc/sysctl.d/99-z-tierscope-${rule.toLowerCase()}.conf` }]
         : [{ form: 'tmpfiles', path: `/etc/tmpfiles.d/99-z-tierscope-${rule.toLowerCase()}.conf` }],

@@ -2083,6 +2083,7 @@ class KnobFiles(TypedDict):
     check_commands: str
     commands: str
     destinations: list[KnobDestination]
+    forget_commands: str
     rollback_commands: str
     sysctl: str | None
     systemd: str | None

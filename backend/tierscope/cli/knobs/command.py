@@ -14,7 +14,7 @@ from tierscope.core.settings import Settings
 if TYPE_CHECKING:
     from tierscope.usecases.knobs.answers import GivenView
 
-Format = Literal["sysctl", "tmpfiles", "udev", "systemd", "ansible", "commands", "check", "rollback"]
+Format = Literal["sysctl", "tmpfiles", "udev", "systemd", "ansible", "commands", "check", "rollback", "forget"]
 FORMATS: dict[str, str] = {
     "sysctl": "sysctl",
     "tmpfiles": "tmpfiles",
@@ -23,6 +23,7 @@ FORMATS: dict[str, str] = {
     "commands": "commands",
     "check": "check_commands",
     "rollback": "rollback_commands",
+    "forget": "forget_commands",
 }
 
 

@@ -123,6 +123,7 @@ def _piece(piece: KnobAdvice) -> list[str]:
     lines.append(f"   risk: {piece.risk}")
     lines += [f"   keep: {row.path}" for row in piece.files.destinations]
     lines += [f"   roll back: {line}" for line in piece.files.rollback_commands.splitlines()]
+    lines += [f"   roll back, where kept: {line}" for line in piece.files.forget_commands.splitlines()]
     lines.append(f"   verify: {piece.verify}")
     return lines if piece.note is None else [*lines, f"   note: {piece.note}"]
 

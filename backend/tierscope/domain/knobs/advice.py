@@ -96,11 +96,14 @@ def _weigh(fired: Sequence[Advice], facts: Facts) -> tuple[tuple[Advice, ...], t
 
 def _resolve(fired: Sequence[Advice]) -> tuple[tuple[Advice, ...], tuple[tuple[Advice, str], ...]]:
     limit = next((advice for advice in fired if advice.rule == "F4"), None)
+    promoting = any("F1" in advice.charters for advice in fired)
     lowered = limit is not None and not is_raised(limit)
     given, waiting = [], []
     for advice in fired:
         if advice.rule in _HEADROOM and lowered:
             waiting.append((advice, "F4 lowers tier moves and this raises them: F4 first"))
+        elif advice.rule == "F3b" and promoting:
+            waiting.append((advice, CHARTERS["F3b"].together_why))
         elif advice.rule == "F5" and limit is not None:
             waiting.append((advice, "the threshold is judged once the new limit is in force"))
         elif advice.rule == "F6" and limit is not None:

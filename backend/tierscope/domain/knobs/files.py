@@ -45,6 +45,7 @@ _SYSCTL_PLACES = "/etc/sysctl.conf /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d
 class Files:
     """Text of each form; None where a form does not apply. `rollback_commands` write back what was read, last first.
 
+    `forget_commands` remove the files that would set the values again at boot, where they were installed.
     `check_commands` print what is in force, and for sysctls each file that sets them. `destinations` pairs a form with
     the file in which it keeps the settings over a reboot.
     """
@@ -57,6 +58,7 @@ class Files:
     rollback_commands: str
     udev: str | None = None
     check_commands: str = ""
+    forget_commands: str = ""
     destinations: tuple[tuple[str, str], ...] = ()
 
 
@@ -87,6 +89,7 @@ def render_files(advice: Sequence[Advice]) -> Files:
         commands="".join(f"echo {change.proposed} > {change.path}\n" for change in changes),
         rollback_commands="".join(f"echo {change.current} > {change.path}\n" for change in reversed(changes)),
         check_commands=_checks(changes),
+        forget_commands=_forget(dict(destinations)),
         destinations=destinations,
     )
 
@@ -162,6 +165,13 @@ def _checks(changes: Sequence[Change]) -> str:
         if change.path.startswith(SYSCTL_ROOT)
     ]
     return "".join(lines)
+
+
+def _forget(destinations: dict[str, str]) -> str:
+    """The rule of udev stays: it is one for all settings of nodes, and does nothing without their files."""
+    unit = destinations.get("systemd")
+    off = "" if unit is None else f"systemctl disable {unit.rpartition('/')[2]}\n"
+    return off + "".join(f"rm -f {path}\n" for form, path in destinations.items() if form != "udev")
 
 
 def _unit(changes: Sequence[Change]) -> str:

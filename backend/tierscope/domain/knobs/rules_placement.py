@@ -137,29 +137,33 @@ def _refused(facts: Facts) -> tuple[Evidence, ...]:
 
 
 def zone_reclaim(facts: Facts) -> Advice | Unknown | None:
-    """F10: the allocator reclaims in DRAM before it uses the slow tier, and something shows what that costs.
+    """F10: the allocator reclaims in DRAM before it uses the slow tier. Its charter forbids it without a sign of harm.
 
     With demotion on local reclaim demotes and keeps new pages in DRAM, which some fleets want.
     """
-    host, flows = facts.host, facts.flows
+    host = facts.host
     current = host.number(ZONE_RECLAIM)
     if not current or host.is_tpp:
         missing = host.unreadable(ZONE_RECLAIM)
         return Unknown("F10", missing) if missing else None
-    harm = () if host.demotes else _losses(facts)
-    if flows.allocation_stalls_per_s:
-        harm += (Evidence("allocation stalls", flows.allocation_stalls_per_s, "events/s"),)
-    if (flows.local_reclaim_failed_per_s or 0.0) >= LOCAL_RECLAIM_MIN:
-        harm += (Evidence("reclaim of the own node in vain", flows.local_reclaim_failed_per_s or 0.0, "events/s"),)
-    if not harm:
-        return None
     charter = CHARTERS["F10"]
     return Advice(
         rule="F10",
         title=charter.title,
         changes=(Change(ZONE_RECLAIM, str(current), "0"),),
-        evidence=(Evidence("vm.zone_reclaim_mode", current, "bits"), *harm),
+        evidence=(Evidence("vm.zone_reclaim_mode", current, "bits"), *harm_of_local_reclaim(facts)),
         effect="Allocations no longer wait for reclaim on their own node. How long they waited is not counted.",
         risk=" ".join(charter.harm),
         verify=charter.measure,
     )
+
+
+def harm_of_local_reclaim(facts: Facts) -> tuple[Evidence, ...]:
+    """What shows that reclaim of the own node costs something; empty where nothing does."""
+    flows, host = facts.flows, facts.host
+    named = (
+        ("allocation stalls", flows.allocation_stalls_per_s, 0.0),
+        ("reclaim of the own node in vain", flows.local_reclaim_failed_per_s, LOCAL_RECLAIM_MIN),
+    )
+    found = tuple(Evidence(name, value, "events/s") for name, value, least in named if value and value >= least)
+    return found if host.demotes else (*_losses(facts), *found)

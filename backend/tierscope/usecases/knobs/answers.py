@@ -57,6 +57,9 @@ class KnobFiles:
     check_commands: Annotated[
         str, Described("Print what is in force, and for sysctls each file that sets them: the last one by name wins.")
     ] = ""
+    forget_commands: Annotated[
+        str, Described("Remove the files that would set the values again at boot: part of the rollback where they are.")
+    ] = ""
     destinations: Annotated[
         tuple[KnobDestination, ...], Described("The files that keep the settings over a reboot, by form.")
     ] = ()
@@ -168,6 +171,7 @@ def _advice(advice: Advice, basis: Basis) -> KnobAdvice:
             files.rollback_commands,
             files.udev,
             files.check_commands,
+            files.forget_commands,
             tuple(KnobDestination(form, path) for form, path in files.destinations),
         ),
         rules=advice.charters,

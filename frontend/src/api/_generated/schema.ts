@@ -7441,6 +7441,11 @@ export interface components {
              * @description The files that keep the settings over a reboot, by form.
              */
             destinations: components["schemas"]["KnobDestination"][];
+            /**
+             * Forget Commands
+             * @description Remove the files that would set the values again at boot: part of the rollback where they are.
+             */
+            forget_commands: string;
             /** Rollback Commands */
             rollback_commands: string;
             /**

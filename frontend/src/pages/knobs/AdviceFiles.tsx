@@ -22,6 +22,7 @@ const forms: Form[] = [
   { key: 'ansible', label: 'Ansible', extension: 'yml' },
   { key: 'check_commands', label: 'Check', extension: 'sh' },
   { key: 'rollback_commands', label: 'Rollback', extension: 'sh' },
+  { key: 'forget_commands', label: 'Remove files', extension: 'sh' },
 ]
 
 /** The change in the forms in which people roll changes out; nothing is applied from here. */
