@@ -307,3 +307,21 @@ def test_a_request_of_remote_read_has_its_type_and_may_mean_nothing(service: Ser
     assert answer.content == in_snappy(b"\x0a\x00")  # one query without series
     plain = service.client.post(address, content=nothing, headers=READ_HEADERS | {"Content-Encoding": "gzip"})
     assert plain.status_code == 415
+
+
+def test_a_query_beyond_its_memory_is_refused_with_the_limit(service: Service) -> None:
+    answer = service.client.get("/prometheus/api/v1/query", params={"query": "changes(vector(1)[115d:1s])"})
+    assert (answer.status_code, answer.json()["errorType"]) == (422, "execution")
+    assert "MiB of memory" in answer.json()["error"]
+
+
+def test_a_page_of_another_site_cannot_have_a_browser_ask(service: Service) -> None:
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    asked = {"query": "vector(1)"}
+    for headers in (foreign, {**foreign, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}):
+        answer = service.client.get("/prometheus/api/v1/query", params=asked, headers=headers)
+        assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (400, "bad-origin")
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+    for headers in (link, own):
+        assert service.client.get("/prometheus/api/v1/query", params=asked, headers=headers).status_code == 200

@@ -1,5 +1,6 @@
 """History in PromQL: counters over a midnight, gaps that stay gaps, columns that a host does not have, packed days."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,6 @@ from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.ledger.days import Moves, copy_moves, pack_days
 from tierscope.usecases.base.context import ReadContext
-from tierscope.usecases.promql.answers import MatrixResult, VectorResult
 from tierscope.usecases.promql.reads import PromQueries
 
 KEYS = (
@@ -61,9 +61,9 @@ def queries(database_url: str, request: pytest.FixtureRequest) -> Iterator[PromQ
 
 def ask(queries: PromQueries, query: str) -> dict[str, float]:
     """Values by the metric's name, empty where it was dropped."""
-    found = queries.instant(query, None).data
-    assert isinstance(found, VectorResult)
-    return {one.metric.get("__name__", ""): float(one.value[1]) for one in found.result}
+    found = json.loads(queries.instant(query, None))["data"]
+    assert found["resultType"] == "vector"
+    return {one["metric"].get("__name__", ""): float(one["value"][1]) for one in found["result"]}
 
 
 def test_a_counter_begins_anew_at_midnight_and_loses_nothing(queries: PromQueries) -> None:
@@ -78,9 +78,8 @@ def test_a_counter_begins_anew_at_midnight_and_loses_nothing(queries: PromQuerie
 def test_a_gap_stays_a_gap_behind_the_lookback(queries: PromQueries) -> None:
     start = midnight().timestamp() + 9 * MINUTE_S
     answer = queries.range("tierscope_host_promoted_pages_total", str(start), str(start + 16 * MINUTE_S), "1m")
-    assert isinstance(answer.data, MatrixResult)
-    (found,) = answer.data.result
-    minutes = [round((at_s - start) / MINUTE_S) + 9 for at_s, _ in found.values]
+    (found,) = json.loads(answer)["data"]["result"]
+    minutes = [round((at_s - start) / MINUTE_S) + 9 for at_s, _ in found["values"]]
     assert minutes == [9, 10, 11, 12, 13, 25]
 
 

@@ -30,6 +30,7 @@
     ├── OutgoingFailed             502 outgoing-failed
     ├── Unavailable                503 unavailable
     │   ├── Busy                   503 busy
+    │   ├── BusyReading            503 busy-reading
     │   └── SlowQuery              503 slow-query
     └── ConfigurationError         500 configuration
 
@@ -339,6 +340,14 @@ class Busy(Unavailable):
     slug = "busy"
     title = "The service is busy"
     default_next_step = "Keep the batch and try again as Retry-After says."
+
+
+class BusyReading(Unavailable):
+    """As many questions that may take much are answered, or wait, as may at once."""
+
+    slug = "busy-reading"
+    title = "Too many questions at once"
+    default_next_step = "Ask again as Retry-After says, or for less at once."
 
 
 class SlowQuery(Unavailable):

@@ -1,18 +1,28 @@
-"""Finished answers that are used again for a while, and answers that those who ask at once share."""
+"""Finished answers that are used again for a while, those that people who ask at once share, and turns of who waits."""
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 from tierscope.core import generations
 from tierscope.core.cache import StoredCache
+from tierscope.core.errors import BusyReading
 
 T = TypeVar("T")
 
 MOST_BYTES = 64 << 20
 _MAKERS = 64
+AT_ONCE = 2
+WAITING_MAX = 128
+WAITING_OF_ONE_MAX = 48
+"""A dashboard asks for all its panels at once."""
+WAIT_SECONDS = 15.0
+RETRY_SECONDS = 5
 
 
 class Answers:
@@ -82,3 +92,69 @@ class AtOnce(Generic[T]):
                 if self._running.get(key) is own:
                     del self._running[key]
         return own.result()
+
+
+class Turns:
+    """Lets a few through at once; callers that wait take turns, each with its oldest question."""
+
+    def __init__(self, at_once: int = AT_ONCE, *, wait_seconds: float = WAIT_SECONDS) -> None:
+        self._free = at_once
+        self._wait_seconds = wait_seconds
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return sum(map(len, self._waiting.values()))
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """Waits for a turn of a caller and holds it.
+
+        Raises:
+            BusyReading: too many wait, or none came in time.
+        """
+        await self._take(key)
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _take(self, key: str) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        own = self._waiting.get(key, ())
+        if len(self) >= WAITING_MAX or len(own) >= WAITING_OF_ONE_MAX:
+            raise BusyReading(
+                f"{len(self)} questions wait, {len(own)} of this caller", retry_after_seconds=RETRY_SECONDS
+            )
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, deque()).append(turn)
+        try:
+            await asyncio.wait_for(asyncio.shield(turn), self._wait_seconds)
+        except BaseException as error:
+            self._leave(key, turn)
+            if isinstance(error, TimeoutError):
+                raise BusyReading(
+                    f"no turn came within {self._wait_seconds:g} s", retry_after_seconds=RETRY_SECONDS
+                ) from None
+            raise
+
+    def _leave(self, key: str, turn: "asyncio.Future[None]") -> None:
+        if turn.done():  # it came at the last moment
+            self._give()
+            return
+        self._waiting[key].remove(turn)
+        if not self._waiting[key]:
+            del self._waiting[key]
+
+    def _give(self) -> None:
+        """Hands the turn to the caller who waits longest for one."""
+        if not self._waiting:
+            self._free += 1
+            return
+        key, own = self._waiting.popitem(last=False)
+        turn = own.popleft()
+        if own:
+            self._waiting[key] = own
+        turn.set_result(None)

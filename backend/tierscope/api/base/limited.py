@@ -1,7 +1,13 @@
-"""Where requests meet their limits: callers, agents, and people who log in with a password."""
+"""Where requests meet their limits: callers, agents, people who log in with a password, questions that may take much.
 
+Of the latter a few are answered at a time in a process, callers by turns, and none for who has gone. What one takes by
+itself is bounded where it is answered; this bounds all of them together, so that everything else (enrolment, batches,
+logins, probes) has threads, connections and memory left.
+"""
+
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import Request
 
@@ -10,6 +16,7 @@ from tierscope.api.base.rate_limits import Kind
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import WrongLogin
 from tierscope.domain.access.permissions import Permission
+from tierscope.domain.promql.budget import Budget
 from tierscope.usecases.access.tokens import Caller
 
 
@@ -53,6 +60,45 @@ async def guarded_login(request: Request, name: str) -> AsyncIterator[None]:
         await limiter.note("wrong-logins-here", address, known)
         await limiter.note("wrong-logins", known)
         raise
+
+
+async def costly(request: Request) -> AsyncIterator[None]:
+    """A dependency of routes that may take much: waits for a turn.
+
+    Raises:
+        BusyReading: none came in time.
+    """
+    async with use_cases(request).turns.turn(_key(request)):
+        yield
+
+
+async def budgeted(request: Request) -> AsyncIterator[Budget]:
+    """The budget of a query, once it has its turn; it ends with the client.
+
+    Raises:
+        BusyReading: no turn came in time.
+    """
+    await request.body()  # what comes after it says that the client has gone
+    async with use_cases(request).turns.turn(_key(request)):
+        budget = Budget()
+        looking = asyncio.create_task(_cancel_with(request, budget))
+        try:
+            yield budget
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+
+
+async def _cancel_with(request: Request, budget: Budget) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    budget.cancel()
+
+
+def _key(request: Request) -> str:
+    caller = getattr(request.state, "caller", None)
+    return "" if caller is None else str(caller.key)
 
 
 async def _limit(request: Request, kind: Kind, key: str) -> None:

@@ -85,7 +85,18 @@ class SecurityMiddleware:
         for origin in headers.getlist("origin"):
             if not (_of_own_page(path, headers) if origin == "null" else _origin_name(origin) in self._origins):
                 return BadOrigin(f"Origin is {origin[:100]!r}")
+        if _of_foreign_page(headers):
+            return BadOrigin("a page of another site made the browser ask")
         return None
+
+
+def _of_foreign_page(headers: Headers) -> bool:
+    """Whether a page of another site has a browser ask, and not to show the answer by itself.
+
+    Such a page cannot read the answer, but the work would be done, and where reading needs no login by anybody.
+    """
+    shown = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") in ("document", None)
+    return headers.get("sec-fetch-site") == "cross-site" and not shown
 
 
 def _by_address(path: str, headers: Headers) -> bool:

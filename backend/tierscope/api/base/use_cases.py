@@ -8,7 +8,7 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from tierscope.api.base.answers import Answer
-from tierscope.api.base.kept_answers import Answers, AtOnce
+from tierscope.api.base.kept_answers import Answers, AtOnce, Turns
 from tierscope.api.base.meters import Meters
 from tierscope.api.base.rate_limits import RateLimiter
 from tierscope.core.clock import Clock
@@ -197,6 +197,7 @@ class UseCases(_Reads, _Stores):
         self.settings = settings
         self.database = database
         self.answers = Answers()
+        self.turns = Turns()
         self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         self.fleet_metrics = CollectorRegistry()

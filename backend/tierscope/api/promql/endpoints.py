@@ -11,12 +11,14 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from tierscope.api.base.answers import Answer, answer, serialise
+from tierscope.api.base.answers import Answer, answer, answer_bytes, serialise
 from tierscope.api.base.bodies import check_sent_as
+from tierscope.api.base.limited import budgeted, costly
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
 from tierscope.core.errors import BadRequest, SlowQuery
+from tierscope.domain.promql.budget import Budget, TimedOut
 from tierscope.domain.promql.series import ExecutionError, QueryError
 from tierscope.usecases.promql.answers import (
     BuildAnswer,
@@ -35,6 +37,7 @@ NO_MATCH: list[str] = []
 FIELDS_MAX = 100
 """Fields of a form."""
 _TIME_CHARACTERS = 64
+Budgeted = Annotated[Budget, Depends(budgeted)]
 Reads = Annotated[PromQueries, Depends(use(lambda held: held.prom_queries))]
 Asked = Annotated[str, Query(max_length=4000, description="A PromQL expression; longer ones come in a form.")]
 Moment = Annotated[str | None, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339. Default now.")]
@@ -60,15 +63,18 @@ _UNSUPPORTED: dict[str, Any] = {"description": "Another content type or encoding
 
 
 @router.get("/query", summary="Value of a PromQL expression", responses=_PROBLEMS)
-def prom_query(request: Request, reads: Reads, query: Asked = "", time: Moment = None) -> Answer[QueryAnswer]:
+def prom_query(
+    request: Request, reads: Reads, budget: Budgeted, query: Asked = "", time: Moment = None
+) -> Answer[QueryAnswer]:
     """The value of an expression at a moment. docs/howto/grafana.md lists what is supported."""
-    return _answered(request, QueryAnswer, lambda: reads.instant(query, time))
+    return _body(request, lambda: reads.instant(query, time, budget))
 
 
 @router.get("/query_range", summary="Values of a PromQL expression over a range", responses=_PROBLEMS)
 def prom_query_range(
     request: Request,
     reads: Reads,
+    budget: Budgeted,
     query: Asked = "",
     start: Annotated[str, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339.")] = "",
     end: Annotated[str, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339.")] = "",
@@ -77,10 +83,10 @@ def prom_query_range(
     ] = "",
 ) -> Answer[QueryAnswer]:
     """The values of an expression at steps from `start` to `end`, at most 11,000 of them."""
-    return _answered(request, QueryAnswer, lambda: reads.range(query, start, end, step))
+    return _body(request, lambda: reads.range(query, start, end, step, budget))
 
 
-@router.get("/series", summary="Series that selectors mean", responses=_PROBLEMS)
+@router.get("/series", summary="Series that selectors mean", responses=_PROBLEMS, dependencies=[Depends(costly)])
 def prom_series(
     request: Request,
     reads: Reads,
@@ -92,7 +98,7 @@ def prom_series(
     return _answered(request, SeriesAnswer, lambda: reads.series(match, start, end))
 
 
-@router.get("/labels", summary="Names of labels", responses=_PROBLEMS)
+@router.get("/labels", summary="Names of labels", responses=_PROBLEMS, dependencies=[Depends(costly)])
 def prom_labels(
     request: Request,
     reads: Reads,
@@ -104,7 +110,7 @@ def prom_labels(
     return _answered(request, TextsAnswer, lambda: reads.names(match, start, end))
 
 
-@router.get("/label/{name}/values", summary="Values of a label", responses=_PROBLEMS)
+@router.get("/label/{name}/values", summary="Values of a label", responses=_PROBLEMS, dependencies=[Depends(costly)])
 def prom_label_values(
     request: Request,
     reads: Reads,
@@ -141,7 +147,7 @@ def prom_build(request: Request, reads: Reads) -> Answer[BuildAnswer]:
     responses=_PROBLEMS | {200: {"description": "A `ReadResponse`", "content": _PROTOBUF}, 415: _UNSUPPORTED},
     openapi_extra={"requestBody": {"required": True, "content": _PROTOBUF}},
 )
-async def prom_read(request: Request, reads: Reads) -> Response:
+async def prom_read(request: Request, reads: Reads, budget: Budgeted) -> Response:
     """Take a `prometheus.ReadRequest`, compressed with snappy, and answer with all samples that its selectors mean.
 
     Answers are of the kind `SAMPLES`; streamed chunks are not written.
@@ -149,11 +155,11 @@ async def prom_read(request: Request, reads: Reads) -> Response:
     next_step = "Send a prometheus.ReadRequest, compressed with snappy."
     check_sent_as(request, "application/x-protobuf", ("snappy",), next_step)
     body = await request.body()
-    return await run_in_threadpool(_read, reads, body)
+    return await run_in_threadpool(_read, reads, body, budget)
 
 
-def _read(reads: PromQueries, body: bytes) -> Response:
-    read = _attempt(lambda: reads.read_remote(body))
+def _read(reads: PromQueries, body: bytes, budget: Budget) -> Response:
+    read = _attempt(lambda: reads.read_remote(body, budget))
     if isinstance(read, Answer):
         return read
     headers = {"Content-Encoding": "snappy", "Cache-Control": "no-store"}
@@ -161,23 +167,22 @@ def _read(reads: PromQueries, body: bytes) -> Response:
 
 
 @router.post("/query", include_in_schema=False)
-async def prom_query_by_form(request: Request, reads: Reads) -> Answer[QueryAnswer]:
+async def prom_query_by_form(request: Request, reads: Reads, budget: Budgeted) -> Answer[QueryAnswer]:
     """The same as by GET."""
     form = await _read_form(request)
-    return await run_in_threadpool(
-        _answered, request, QueryAnswer, lambda: reads.instant(_first(form, "query"), _first(form, "time"))
-    )
+    query, time = (_first(form, name) for name in ("query", "time"))
+    return await run_in_threadpool(_body, request, lambda: reads.instant(query, time, budget))
 
 
 @router.post("/query_range", include_in_schema=False)
-async def prom_query_range_by_form(request: Request, reads: Reads) -> Answer[QueryAnswer]:
+async def prom_query_range_by_form(request: Request, reads: Reads, budget: Budgeted) -> Answer[QueryAnswer]:
     """The same as by GET."""
     form = await _read_form(request)
-    asked = [_first(form, name) for name in ("query", "start", "end", "step")]
-    return await run_in_threadpool(_answered, request, QueryAnswer, lambda: reads.range(*asked))
+    query, start, end, step = (_first(form, name) for name in ("query", "start", "end", "step"))
+    return await run_in_threadpool(_body, request, lambda: reads.range(query, start, end, step, budget))
 
 
-@router.post("/series", include_in_schema=False)
+@router.post("/series", include_in_schema=False, dependencies=[Depends(costly)])
 async def prom_series_by_form(request: Request, reads: Reads) -> Answer[SeriesAnswer]:
     """The same as by GET."""
     form = await _read_form(request)
@@ -187,7 +192,7 @@ async def prom_series_by_form(request: Request, reads: Reads) -> Answer[SeriesAn
     )
 
 
-@router.post("/labels", include_in_schema=False)
+@router.post("/labels", include_in_schema=False, dependencies=[Depends(costly)])
 async def prom_labels_by_form(request: Request, reads: Reads) -> Answer[TextsAnswer]:
     """The same as by GET."""
     form = await _read_form(request)
@@ -216,9 +221,15 @@ def _answered(request: Request, model: type[T], work: Callable[[], T]) -> Answer
     return _attempt(lambda: answer(request, model, work()))
 
 
+def _body(request: Request, work: Callable[[], bytes]) -> Answer[Never]:
+    return _attempt(lambda: answer_bytes(request, work(), "application/json"))
+
+
 def _attempt(work: Callable[[], T]) -> T | Answer[Never]:
     try:
         return work()
+    except TimedOut as error:
+        return _refused(503, QueryProblem("error", "timeout", str(error)))
     except ExecutionError as error:
         return _refused(422, QueryProblem("error", "execution", str(error)))
     except QueryError as error:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tierscope.domain.promql.budget import Budget, value_bytes
 from tierscope.domain.promql.series import (
     NAME,
     Bools,
@@ -18,17 +19,23 @@ from tierscope.domain.promql.series import (
 )
 from tierscope.domain.promql.windows import quantile
 
+_FACTOR, _RANKED_FACTOR = 4, 9
+"""So many times its vector an aggregation makes while it works."""
 RANKED = frozenset({"topk", "bottomk"})
 
 
 def aggregate(
-    vector: Vector, operator: str, labels: frozenset[str], parameter: Floats | None, *, apart: bool
+    vector: Vector, operator: str, labels: frozenset[str], parameter: Floats | None, budget: Budget, *, apart: bool
 ) -> Vector:
     """The value of each group of series; `apart`: groups by all labels but these. `parameter` [t].
 
     Raises:
         ExecutionError: the parameter is not one that the operator can take.
+        TooMuch: it needs more than the query may.
+        TimedOut: it takes longer than the query may.
     """
+    budget.room((_RANKED_FACTOR if operator in RANKED else _FACTOR) * value_bytes(vector))
+    budget.keep_labels(vector.labels)
     groups: dict[Labels, int] = {}
     place = np.array(
         [groups.setdefault(_key(one, labels, apart=apart), len(groups)) for one in vector.labels], np.int64
@@ -36,13 +43,13 @@ def aggregate(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if operator in RANKED:
             assert parameter is not None
-            return _ranked(vector, place, len(groups), parameter, largest=operator == "topk")
+            return _ranked(vector, place, len(groups), parameter, budget, largest=operator == "topk")
         n_steps = vector.values.shape[1]
         counts = np.zeros((len(groups), n_steps))
         np.add.at(counts, place, vector.present)
         if operator == "quantile":
             assert parameter is not None
-            values = _by_cell(vector, place, len(groups), parameter)
+            values = _by_cell(vector, place, len(groups), parameter, budget)
         else:
             values = _OPERATORS[operator](vector, place, counts)
     return merge_rows(list(groups), values, counts > 0)
@@ -89,23 +96,26 @@ _OPERATORS: dict[str, Callable[[Vector, Ints, Floats], Floats]] = {
 }
 
 
-def _by_cell(vector: Vector, place: Ints, n_groups: int, shares: Floats) -> Floats:
+def _by_cell(vector: Vector, place: Ints, n_groups: int, shares: Floats, budget: Budget) -> Floats:
     found = np.zeros((n_groups, vector.values.shape[1]))
     for group in range(n_groups):
+        budget.check()
         rows = place == group
         values, present = vector.values[rows], vector.present[rows]
         for step in np.flatnonzero(present.any(axis=0)):
+            budget.check()
             found[group, step] = quantile(values[present[:, step], step], float(shares[step]))
     return found
 
 
-def _ranked(vector: Vector, place: Ints, n_groups: int, parameter: Floats, *, largest: bool) -> Vector:
+def _ranked(vector: Vector, place: Ints, n_groups: int, parameter: Floats, budget: Budget, *, largest: bool) -> Vector:
     """The k largest or smallest of each group at each step, with all their labels; no number comes last."""
     if np.isnan(parameter).any():
         raise ExecutionError("the parameter of topk and bottomk is a number")
     kept = np.zeros_like(vector.present)
     wanted = np.clip(parameter, 0, len(vector)).astype(np.int64)
     for group in range(n_groups):
+        budget.check()
         rows = np.flatnonzero(place == group)
         values = np.where(vector.present[rows], vector.values[rows], np.nan)
         unknown = np.isnan(values)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tierscope.domain.promql.budget import CELL_BYTES, Budget, value_bytes
 from tierscope.domain.promql.nodes import Matching
 from tierscope.domain.promql.series import (
     NAME,
@@ -23,6 +24,10 @@ from tierscope.domain.promql.series import (
 )
 
 PAIRS_MAX = 1_000_000
+_PAIR_BYTES = 250
+"""Of two series that match: where they are, and the labels of what they make."""
+_FACTOR = 5
+"""So many times its sides, or its pairs, an operator makes while it works."""
 _ARITHMETIC: dict[str, Callable[[Floats, Floats], Floats]] = {
     "+": np.add,
     "-": np.subtract,
@@ -43,20 +48,23 @@ _COMPARISONS: dict[str, Callable[[Floats, Floats], Bools]] = {
 SETS = frozenset({"and", "or", "unless"})
 
 
-def combine(operator: str, left: Value, right: Value, matching: Matching, *, as_bool: bool) -> Value:
+def combine(operator: str, left: Value, right: Value, matching: Matching, budget: Budget, *, as_bool: bool) -> Value:
     """The value of an operator between two others.
 
     Raises:
         ExecutionError: the sides do not go together, or series match more than they may.
+        TooMuch: it needs more than the query may.
+        TimedOut: it takes longer than the query may.
     """
+    budget.room(_FACTOR * (value_bytes(left) + value_bytes(right)))
     with np.errstate(all="ignore"):
         if isinstance(left, Scalar) and isinstance(right, Scalar):
             values, _ = _apply(operator, left.values, right.values, as_bool=True)
             return Scalar(values)
         if isinstance(left, Vector) and isinstance(right, Vector):
             if operator in SETS:
-                return _set(operator, left, right, matching)
-            return _matched(operator, left, right, matching, as_bool=as_bool)
+                return _set(operator, left, right, matching, budget)
+            return _matched(operator, left, right, matching, budget, as_bool=as_bool)
         if isinstance(left, Vector) and isinstance(right, Scalar):
             values, holds = _apply(operator, left.values, right.values[None, :], as_bool=as_bool)
             return _with_scalar(operator, left, values, holds, as_bool=as_bool)
@@ -96,7 +104,8 @@ def _by_signature(vector: Vector, matching: Matching) -> dict[Labels, list[int]]
     return found
 
 
-def _set(operator: str, left: Vector, right: Vector, matching: Matching) -> Vector:
+def _set(operator: str, left: Vector, right: Vector, matching: Matching, budget: Budget) -> Vector:
+    budget.keep_labels((*left.labels, *right.labels))
     mine, other = _by_signature(left, matching), _by_signature(right, matching)
     if operator == "or":
         taken = {key: left.present[rows].any(axis=0) for key, rows in mine.items()}
@@ -115,20 +124,26 @@ def _set(operator: str, left: Vector, right: Vector, matching: Matching) -> Vect
     return merge_rows(left.labels, left.values, kept)
 
 
-def _matched(operator: str, left: Vector, right: Vector, matching: Matching, *, as_bool: bool) -> Vector:
+def _matched(
+    operator: str, left: Vector, right: Vector, matching: Matching, budget: Budget, *, as_bool: bool
+) -> Vector:
     """Pairs of series with equal signatures. At one step, one side has at most one series of a signature."""
     n_steps = left.values.shape[1]
     if not len(left) or not len(right):
         return no_series(n_steps)
     swapped = matching.many == "right"
     many, one = (right, left) if swapped else (left, right)
+    budget.keep_labels((*many.labels, *one.labels))
     many_rows, one_rows = _by_signature(many, matching), _by_signature(one, matching)
     both = many.anywhere() & one.anywhere()
     for key, rows in one_rows.items():
         _check_single(one, rows, both, key, "left" if swapped else "right")
-    pairs = [(m, o) for key, rows in many_rows.items() for m in rows for o in one_rows.get(key, ())]
-    if len(pairs) > PAIRS_MAX:
+    n_pairs = sum(len(rows) * len(one_rows.get(key, ())) for key, rows in many_rows.items())
+    if n_pairs > PAIRS_MAX:
         raise ExecutionError(f"the sides of {operator} match in more than {PAIRS_MAX} pairs of series")
+    budget.keep(n_pairs * _PAIR_BYTES)
+    budget.room(n_pairs * n_steps * _FACTOR * CELL_BYTES)
+    pairs = [(m, o) for key, rows in many_rows.items() for m in rows for o in one_rows.get(key, ())]
     if matching.many is None:
         for key, rows in many_rows.items():
             if key in one_rows:

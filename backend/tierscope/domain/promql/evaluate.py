@@ -11,6 +11,7 @@ import numpy as np
 from tierscope.domain.ingest.prometheus.stale import STALE_BITS
 from tierscope.domain.promql.aggregations import aggregate
 from tierscope.domain.promql.binaries import combine
+from tierscope.domain.promql.budget import CELL_BYTES, Budget, value_bytes
 from tierscope.domain.promql.functions import absence, call
 from tierscope.domain.promql.nodes import (
     Aggregation,
@@ -52,6 +53,12 @@ SINGLE_WINDOWS_MAX = 200_000
 """Windows of functions that look at each by itself."""
 SUBQUERY_STEP_MS = 60_000
 """Steps of a subquery that names none."""
+_SAMPLE_BYTES = 16
+"""Of a time and a value."""
+_WINDOW_BYTES = 64
+"""What functions of ranges make beside each step, and beside each sample of a series, while they go through it."""
+_STEP_BYTES = 4 * CELL_BYTES
+"""Of each step of a subquery at the least: its time, a value, and both again as a series."""
 _SLOW = frozenset({"deriv", "predict_linear", "quantile_over_time", "stddev_over_time", "stdvar_over_time"})
 _THOROUGH = _SLOW | {"avg_over_time", "min_over_time", "max_over_time", "sum_over_time"}
 
@@ -134,25 +141,39 @@ def _fixed(at: At, steps: Steps) -> int | None:
     return steps.end_ms if at == "end" else at
 
 
-def evaluate(node: Node, steps: Steps, series: Mapping[Selector, Sequence[Series]]) -> Value:
+def evaluate(
+    node: Node, steps: Steps, series: Mapping[Selector, Sequence[Series]], budget: Budget | None = None
+) -> Value:
     """The value of an expression; `series` has those of each of its selectors.
 
     Raises:
         ExecutionError: the expression has no value: sides do not match, or an argument is not possible.
         TooMuch: it needs more than one query may.
+        TimedOut: it takes longer than one query may.
     """
-    return _Evaluation(steps, series, steps.times_ms()).value(node)
+    return _Evaluation(steps, series, steps.times_ms(), budget or Budget()).value(node)
 
 
 class _Evaluation:
     """One expression at some moments `times_ms` [t]: those of the query, or of a subquery."""
 
-    def __init__(self, steps: Steps, series: Mapping[Selector, Sequence[Series]], times_ms: Ints) -> None:
+    def __init__(
+        self, steps: Steps, series: Mapping[Selector, Sequence[Series]], times_ms: Ints, budget: Budget
+    ) -> None:
+        self._budget = budget
         self._steps = steps
         self._series = series
         self._times_ms = times_ms
 
     def value(self, node: Node) -> Value:
+        """What it is of lives until it is made, then it does alone."""
+        before = self._budget.held_bytes
+        self._budget.room(len(self._times_ms) * CELL_BYTES)
+        value = self._value(node)
+        self._budget.held_bytes = before + value_bytes(value)
+        return value
+
+    def _value(self, node: Node) -> Value:
         match node:
             case Number():
                 return Scalar(np.full(len(self._times_ms), node.value))
@@ -166,7 +187,7 @@ class _Evaluation:
                 return self._aggregation(node)
             case Binary():
                 left, right = self.value(node.left), self.value(node.right)
-                return combine(node.operator, left, right, node.matching, as_bool=node.as_bool)
+                return combine(node.operator, left, right, node.matching, self._budget, as_bool=node.as_bool)
             case Negation():
                 return self._negative(self.value(node.inner))
             case Subquery():
@@ -183,10 +204,12 @@ class _Evaluation:
             raise ExecutionError("a range of samples stands within a function of ranges")
         some = self._series[node]
         self._check_cells(len(some))
+        self._budget.room(len(some) * len(self._times_ms) * 2 * CELL_BYTES)
         moments = self._moments(node.at, node.offset_ms)
         values = np.zeros((len(some), len(moments)))
         present = np.zeros(values.shape, bool)
         for row, one in enumerate(some):
+            self._budget.check()
             if not len(one.times_ms):
                 continue
             place = np.searchsorted(one.times_ms, moments, side="right") - 1
@@ -210,7 +233,7 @@ class _Evaluation:
             found = arguments[0]
             assert isinstance(found, Vector)
             return absence(found.anywhere(), _asked(inner))
-        return call(node.name, arguments, n_steps)
+        return call(node.name, arguments, n_steps, self._budget)
 
     def _timestamp(self, inner: Node) -> Vector:
         if isinstance(inner, Selector):
@@ -242,6 +265,7 @@ class _Evaluation:
     def _reduce(
         self, name: str, ranges: Selector | Subquery, some: Sequence[Series], parameter: Floats | None
     ) -> Value:
+        self._budget.room(len(some) * len(self._times_ms) * 2 * CELL_BYTES + len(self._times_ms) * _WINDOW_BYTES)
         ends = self._moments(ranges.at, ranges.offset_ms)
         values = np.zeros((len(some), len(ends)))
         present = np.zeros(values.shape, bool)
@@ -249,11 +273,14 @@ class _Evaluation:
         absent = name == "absent_over_time"
         assert ranges.range_ms is not None
         for row, one in enumerate(some):
+            self._budget.room(len(one.times_ms) * _WINDOW_BYTES)
             windows = cut(one, ends, ranges.range_ms)
             n_samples += int(windows.counts.sum()) if name in _THOROUGH else 0
             if n_samples > WINDOW_SAMPLES_MAX:
                 raise TooMuch(f"{name}() over more than {WINDOW_SAMPLES_MAX:,} samples in all its windows")
-            values[row], present[row] = reduce_windows("present_over_time" if absent else name, windows, parameter)
+            values[row], present[row] = reduce_windows(
+                "present_over_time" if absent else name, windows, parameter, self._budget.check
+            )
         if absent:
             return absence(np.logical_or.reduce(present, axis=0), _asked(ranges))
         labels = [one.labels if name in KEEPS_NAME else drop_name(one.labels) for one in some]
@@ -266,11 +293,17 @@ class _Evaluation:
         last = int(ends.max()) // step_ms
         if last - first + 1 > CELLS_MAX:
             raise TooMuch(f"a subquery of more than {CELLS_MAX:,} steps")
+        n_steps = max(last - first + 1, 0)
+        self._budget.room(n_steps * _STEP_BYTES)
+        self._budget.held_bytes += n_steps * 8
         times = np.arange(first, last + 1, dtype=np.int64) * step_ms
-        value = _Evaluation(self._steps, self._series, times).value(node.inner)
+        value = _Evaluation(self._steps, self._series, times, self._budget).value(node.inner)
         if isinstance(value, Scalar):
             return [Series((), times, value.values)]
         assert isinstance(value, Vector)
+        n_bytes = int(value.present.sum()) * _SAMPLE_BYTES
+        self._budget.room(n_bytes)
+        self._budget.held_bytes += n_bytes
         return [
             Series(labels, times[value.present[row]], value.values[row, value.present[row]])
             for row, labels in enumerate(value.labels)
@@ -285,7 +318,7 @@ class _Evaluation:
             if not isinstance(value, Scalar):
                 raise ExecutionError(f"the parameter of {node.operator} is a number")
             parameter = value.values
-        return aggregate(inner, node.operator, node.labels, parameter, apart=node.without)
+        return aggregate(inner, node.operator, node.labels, parameter, self._budget, apart=node.without)
 
     @staticmethod
     def _negative(value: Value) -> Value:

@@ -7,6 +7,7 @@ import numpy as np
 
 from tierscope.domain.base.patterns import BadPattern, read_pattern
 from tierscope.domain.promql.aggregations import ordered
+from tierscope.domain.promql.budget import Budget, check_length, value_bytes
 from tierscope.domain.promql.nodes import Matcher
 from tierscope.domain.promql.series import (
     NAME,
@@ -25,6 +26,8 @@ from tierscope.domain.promql.series import (
     without,
 )
 
+_CALL_FACTOR = 4
+"""So many times its largest argument a function makes while it works."""
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})", re.ASCII)
 _OF_EACH: dict[str, Callable[[Floats], Floats]] = {
@@ -40,15 +43,20 @@ _OF_EACH: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def call(name: str, arguments: Sequence[Value], n_steps: int) -> Value:
+def call(name: str, arguments: Sequence[Value], n_steps: int, budget: Budget) -> Value:
     """The value of a function of vectors, scalars and texts.
 
     Raises:
         ExecutionError: an argument is not one that the function can take.
+        TooMuch: it needs more than the query may.
+        TimedOut: it takes longer than the query may.
     """
+    budget.room(_CALL_FACTOR * max(map(value_bytes, arguments), default=0))
     with np.errstate(all="ignore"):
         if name in _OF_EACH:
             return _each(_vector(arguments[0]), _OF_EACH[name])
+        if name in _METERED:
+            return _METERED[name](arguments, n_steps, budget)
         return _FUNCTIONS[name](arguments, n_steps)
 
 
@@ -120,7 +128,7 @@ def absence(present: Bools, matchers: Sequence[Matcher]) -> Vector:
     return merge_rows([make_labels(asked)], np.ones((1, len(present))), ~present[None, :])
 
 
-def _replace(arguments: Sequence[Value], _: int) -> Value:
+def _replace(arguments: Sequence[Value], _: int, budget: Budget) -> Value:
     vector = _vector(arguments[0])
     target, template, source, text = (_text(argument) for argument in arguments[1:])
     _check_label(target)
@@ -133,28 +141,38 @@ def _replace(arguments: Sequence[Value], _: int) -> Value:
         parts = pattern.parts(dict(labels).get(source, ""))
         if parts is None:
             return labels
-        return make_labels(dict(labels) | {target: _expand(template, parts)})
+        return make_labels(dict(labels) | {target: budget.keep_text(_expand(template, parts))})
 
+    budget.keep_labels(vector.labels)
     return merge_rows([replaced(labels) for labels in vector.labels], vector.values, vector.present)
 
 
 def _expand(template: str, parts: dict[str, str]) -> str:
+    n_characters = 0
+
     def taken(reference: re.Match[str]) -> str:
+        nonlocal n_characters
         name = reference[1] or reference[2]
-        return "$" if name is None else parts.get(name, "")
+        found = "$" if name is None else parts.get(name, "")
+        n_characters += len(found)
+        check_length(n_characters)
+        return found
 
     return _REFERENCE.sub(taken, template)
 
 
-def _join(arguments: Sequence[Value], _: int) -> Value:
+def _join(arguments: Sequence[Value], _: int, budget: Budget) -> Value:
     vector = _vector(arguments[0])
     target, separator, *sources = (_text(argument) for argument in arguments[1:])
     _check_label(target)
 
     def joined(labels: Labels) -> Labels:
         known = dict(labels)
-        return make_labels(known | {target: separator.join(known.get(source, "") for source in sources)})
+        parts = [known.get(source, "") for source in sources]
+        check_length(sum(map(len, parts)) + len(separator) * (len(parts) - 1))
+        return make_labels(known | {target: budget.keep_text(separator.join(parts))})
 
+    budget.keep_labels(vector.labels)
     return merge_rows([joined(labels) for labels in vector.labels], vector.values, vector.present)
 
 
@@ -163,7 +181,7 @@ def _check_label(name: str) -> None:
         raise ExecutionError(f"invalid label name {name[:80]!r}: it has letters, digits and underscores")
 
 
-def _histogram_quantile(arguments: Sequence[Value], n_steps: int) -> Value:
+def _histogram_quantile(arguments: Sequence[Value], n_steps: int, budget: Budget) -> Value:
     shares, vector = _scalar(arguments[0]), _vector(arguments[1])
     groups: dict[Labels, list[tuple[float, int]]] = {}
     for row, labels in enumerate(vector.labels):
@@ -180,6 +198,7 @@ def _histogram_quantile(arguments: Sequence[Value], n_steps: int) -> Value:
         edges, rows = np.array([edge for edge, _ in members]), [row for _, row in members]
         present[at] = vector.present[rows].any(axis=0)
         for step in np.flatnonzero(present[at]):
+            budget.check()
             there = vector.present[rows, step]
             values[at, step] = _bucket_quantile(float(shares[step]), edges[there], vector.values[rows, step][there])
     return merge_rows(list(groups), values, present)
@@ -214,6 +233,8 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Value], int], Value]] = {
     "vector": _as_vector,
     "sort": lambda arguments, n_steps: _sort(arguments, n_steps, largest_first=False),
     "sort_desc": lambda arguments, n_steps: _sort(arguments, n_steps, largest_first=True),
+}
+_METERED: dict[str, Callable[[Sequence[Value], int, Budget], Value]] = {
     "label_replace": _replace,
     "label_join": _join,
     "histogram_quantile": _histogram_quantile,

@@ -47,11 +47,18 @@ Reduced = tuple[Floats, Bools]
 """Values and which of them are there, both [t]."""
 
 
-def reduce_windows(name: str, windows: Windows, parameter: Floats | None) -> Reduced:
-    """The value of a function of a range at each step; `parameter` [t] where it takes one."""
+def reduce_windows(
+    name: str, windows: Windows, parameter: Floats | None, check: Callable[[], None] = lambda: None
+) -> Reduced:
+    """The value of a function of a range at each step; `parameter` [t] where it takes one.
+
+    `check` is called between windows that are looked at one by one, and may raise.
+    """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if parameter is not None:
-            return _PARAMETRIC[name](windows, parameter)
+            return _PARAMETRIC[name](windows, parameter, check)
+        if name in _SINGLE:
+            return _SINGLE[name](windows, check)
         return _PLAIN[name](windows)
 
 
@@ -147,22 +154,28 @@ def _ones(windows: Windows) -> Reduced:
     return np.ones(len(windows.counts)), windows.counts > 0
 
 
-def _each(windows: Windows, value_of: Callable[[int], float], *, at_least: int = 1) -> Reduced:
+def _each(
+    windows: Windows, value_of: Callable[[int], float], check: Callable[[], None], *, at_least: int = 1
+) -> Reduced:
     """A value of each window that has enough samples."""
     present = windows.counts >= at_least
-    return _spread(np.array([value_of(int(at)) for at in np.flatnonzero(present)], np.float64), present)
+    values = np.zeros(len(present))
+    for at in np.flatnonzero(present).tolist():
+        check()
+        values[at] = value_of(at)
+    return values, present
 
 
 def _within(windows: Windows, at: int) -> slice:
     return slice(int(windows.first[at]), int(windows.stop[at]))
 
 
-def _variance(windows: Windows) -> Reduced:
-    return _each(windows, lambda at: float(np.var(windows.values[_within(windows, at)])))
+def _variance(windows: Windows, check: Callable[[], None]) -> Reduced:
+    return _each(windows, lambda at: float(np.var(windows.values[_within(windows, at)])), check)
 
 
-def _deviation(windows: Windows) -> Reduced:
-    values, present = _variance(windows)
+def _deviation(windows: Windows, check: Callable[[], None]) -> Reduced:
+    values, present = _variance(windows, check)
     return np.sqrt(values), present
 
 
@@ -179,16 +192,19 @@ def _line(windows: Windows, at: int, origin_ms: int) -> tuple[float, float]:
     return slope, float(middle - slope * middle_s)
 
 
-def _slope(windows: Windows) -> Reduced:
-    return _each(windows, lambda at: _line(windows, at, int(windows.times_ms[windows.first[at]]))[0], at_least=2)
+def _slope(windows: Windows, check: Callable[[], None]) -> Reduced:
+    def value_of(at: int) -> float:
+        return _line(windows, at, int(windows.times_ms[windows.first[at]]))[0]
+
+    return _each(windows, value_of, check, at_least=2)
 
 
-def _predicted(windows: Windows, ahead_s: Floats) -> Reduced:
+def _predicted(windows: Windows, ahead_s: Floats, check: Callable[[], None]) -> Reduced:
     def value_of(at: int) -> float:
         slope, height = _line(windows, at, int(windows.ends_ms[at]))
         return slope * float(ahead_s[at]) + height
 
-    return _each(windows, value_of, at_least=2)
+    return _each(windows, value_of, check, at_least=2)
 
 
 def quantile(values: Floats, share: float) -> float:
@@ -208,8 +224,8 @@ def quantile(values: Floats, share: float) -> float:
     return float(ordered[low] * (1 - weight) + ordered[high] * weight)
 
 
-def _quantile(windows: Windows, shares: Floats) -> Reduced:
-    return _each(windows, lambda at: quantile(windows.values[_within(windows, at)], float(shares[at])))
+def _quantile(windows: Windows, shares: Floats, check: Callable[[], None]) -> Reduced:
+    return _each(windows, lambda at: quantile(windows.values[_within(windows, at)], float(shares[at])), check)
 
 
 _PLAIN: dict[str, Callable[[Windows], Reduced]] = {
@@ -218,7 +234,6 @@ _PLAIN: dict[str, Callable[[Windows], Reduced]] = {
     "delta": lambda windows: _extrapolated(windows, counter=False, per_second=False),
     "irate": lambda windows: _instant(windows, counter=True, per_second=True),
     "idelta": lambda windows: _instant(windows, counter=False, per_second=False),
-    "deriv": _slope,
     "changes": _changes,
     "resets": _resets,
     "avg_over_time": _average,
@@ -228,10 +243,13 @@ _PLAIN: dict[str, Callable[[Windows], Reduced]] = {
     "count_over_time": _count,
     "last_over_time": _last,
     "present_over_time": _ones,
+}
+_SINGLE: dict[str, Callable[[Windows, Callable[[], None]], Reduced]] = {
+    "deriv": _slope,
     "stddev_over_time": _deviation,
     "stdvar_over_time": _variance,
 }
-_PARAMETRIC: dict[str, Callable[[Windows, Floats], Reduced]] = {
+_PARAMETRIC: dict[str, Callable[[Windows, Floats, Callable[[], None]], Reduced]] = {
     "predict_linear": _predicted,
     "quantile_over_time": _quantile,
 }

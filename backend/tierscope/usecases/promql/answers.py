@@ -1,10 +1,14 @@
 """Answers in the shape that clients of Prometheus read."""
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from pydantic import TypeAdapter
+
 from tierscope.domain.base.described import Described
+from tierscope.domain.promql.budget import Budget
 from tierscope.domain.promql.evaluate import Steps
 from tierscope.domain.promql.series import Labels, Scalar, Text, Value, Vector
 from tierscope.usecases.promql.sources import MetricHelp
@@ -117,6 +121,11 @@ class QueryProblem:
     error: str
 
 
+_range_series, _answer = TypeAdapter(RangeSeries), TypeAdapter(QueryAnswer)
+_POINT_BYTES = 250
+"""Of a time and a value before they are text."""
+
+
 def show_instant(value: Value, steps: Steps) -> Result:
     """The value of an expression at one moment."""
     at_s = steps.start_ms / 1e3
@@ -131,16 +140,35 @@ def show_instant(value: Value, steps: Steps) -> Result:
     )
 
 
-def show_range(value: Vector, steps: Steps) -> MatrixResult:
-    """The values of an expression over a range, by labels."""
+def show_range(value: Vector, steps: Steps) -> Iterator[RangeSeries]:
+    """The values of an expression over a range, by labels, one series after another."""
     times_s = (steps.times_ms() / 1e3).tolist()
-    found = []
     for row in sorted(range(len(value)), key=lambda at: value.labels[at]):
         cells = zip(times_s, value.values[row].tolist(), value.present[row].tolist(), strict=True)
         points = [(at_s, show_number(one)) for at_s, one, there in cells if there]
         if points:
-            found.append(RangeSeries(dict(value.labels[row]), points))
-    return MatrixResult("matrix", found)
+            yield RangeSeries(dict(value.labels[row]), points)
+
+
+def matrix_body(series: Iterable[RangeSeries], budget: Budget) -> bytes:
+    """The answer with these series: each becomes text before the next is made.
+
+    Raises:
+        TooMuch: the answer would be too large.
+        TimedOut: the time of the query is over.
+    """
+    parts = []
+    for one in series:
+        budget.room(len(one.values) * _POINT_BYTES)
+        part = _range_series.dump_json(one)
+        budget.keep(2 * len(part))  # all of them are joined in the end
+        parts.append(part)
+    return b'{"status":"success","data":{"resultType":"matrix","result":[' + b",".join(parts) + b"]}}"
+
+
+def answer_body(result: Result) -> bytes:
+    """The answer with a small result."""
+    return _answer.dump_json(QueryAnswer("success", result))
 
 
 def show_samples(labels: Labels, times_ms: list[int], values: list[float]) -> RangeSeries:

@@ -1,12 +1,13 @@
 """Queries in PromQL, and which series there are: what clients of Prometheus ask."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 import numpy as np
 
 import tierscope
 from tierscope.core.database import ReadSession
+from tierscope.domain.promql.budget import Budget
 from tierscope.domain.promql.evaluate import Demand, Steps, demands, evaluate, make_steps
 from tierscope.domain.promql.nodes import Matcher, Node, Selector
 from tierscope.domain.promql.parsing import check_patterns, parse_matchers, parse_query
@@ -18,11 +19,12 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.answers import (
     Build,
     BuildAnswer,
-    MatrixResult,
     MetadataAnswer,
-    QueryAnswer,
+    RangeSeries,
     SeriesAnswer,
     TextsAnswer,
+    answer_body,
+    matrix_body,
     show_instant,
     show_range,
     show_samples,
@@ -39,6 +41,7 @@ SPOKEN = "2.45.0"
 LISTED = timedelta(hours=6)
 """The stretch whose series are listed where no start is given."""
 SELECTORS_MAX = 20
+_LABEL_BYTES = 120
 
 
 class PromQueries:
@@ -55,37 +58,41 @@ class PromQueries:
         )
         self._written = WrittenSeries(tuple(self._metrics))
 
-    def instant(self, query: str, time: str | None) -> QueryAnswer:
-        """The value of an expression at a moment: Unix seconds or RFC 3339, now where none is given.
+    def instant(self, query: str, time: str | None, budget: Budget | None = None) -> bytes:
+        """The value of an expression at a moment: Unix seconds or RFC 3339, now where none is given; a `QueryAnswer`.
 
         Raises:
             QueryError: the query is none, or cannot be answered.
             TooMuch: it needs more than one query may.
+            TimedOut: it takes longer than one query may.
         """
+        budget = budget or Budget()
         at_ms = self._time_ms("time", time)
         steps = Steps(at_ms, at_ms, 0)
         node = parse_query(query)
-        series = self._load(node, steps)
+        series = self._load(node, steps, budget)
         if isinstance(node, Selector) and node.range_ms is not None:
-            return QueryAnswer("success", _raw(node, steps, series[node]))
-        return QueryAnswer("success", show_instant(evaluate(node, steps, series), steps))
+            return matrix_body(_raw(node, steps, series[node]), budget)
+        return answer_body(show_instant(evaluate(node, steps, series, budget), steps))
 
-    def range(self, query: str, start: str, end: str, step: str) -> QueryAnswer:
-        """The values of an expression at steps of a range.
+    def range(self, query: str, start: str, end: str, step: str, budget: Budget | None = None) -> bytes:
+        """The values of an expression at steps of a range: a `QueryAnswer`.
 
         Raises:
             QueryError: the query or the range is none, or cannot be answered.
             TooMuch: it needs more than one query may.
+            TimedOut: it takes longer than one query may.
         """
+        budget = budget or Budget()
         first, last = parse_time_ms("start", start), parse_time_ms("end", end)
         steps = make_steps(first, last, parse_duration_ms("step", step))
         node = parse_query(query)
-        value = evaluate(node, steps, self._load(node, steps))
+        value = evaluate(node, steps, self._load(node, steps, budget), budget)
         if isinstance(value, Scalar):
             value = Vector(((),), value.values[None, :], np.ones((1, len(value.values)), bool))
         if not isinstance(value, Vector):
             raise QueryError('invalid expression type "string" for range query, must be Scalar or instant Vector')
-        return QueryAnswer("success", show_range(value, steps))
+        return matrix_body(show_range(value, steps), budget)
 
     def series(self, match: Sequence[str], start: str | None, end: str | None) -> SeriesAnswer:
         """Labels of all series that any selector means.
@@ -135,13 +142,15 @@ class PromQueries:
                 found.update(self._written.values(session, label, matchers))
         return TextsAnswer("success", sorted(found))
 
-    def read_remote(self, body: bytes) -> bytes:
+    def read_remote(self, body: bytes, budget: Budget | None = None) -> bytes:
         """The answer to a compressed request of Prometheus' remote read, compressed: samples of each of its selectors.
 
         Raises:
             QueryError: the body is no such request, or a condition is none.
             TooMuch: the request, or what it asks for, is too much.
+            TimedOut: it takes longer than one query may.
         """
+        budget = budget or Budget()
         core = load_core()
         try:
             asked = core.read_selectors(body, SELECTORS_MAX)
@@ -161,6 +170,7 @@ class PromQueries:
                 some = sorted((one for one in some if len(one.times_ms)), key=lambda one: one.labels)
                 n_samples += sum(len(one.times_ms) for one in some)
                 check_samples(n_samples, "the request means")
+                budget.keep(2 * _held_bytes(some))  # they are written anew
                 results.append([(list(one.labels), one.times_ms, one.values) for one in some])
         answer: bytes = core.read_answer(results)
         return answer
@@ -192,7 +202,7 @@ class PromQueries:
             *self._pod_counters.find(session, matchers, span, now=now),
         ]
 
-    def _load(self, node: Node, steps: Steps) -> dict[Selector, list[Series]]:
+    def _load(self, node: Node, steps: Steps, budget: Budget) -> dict[Selector, list[Series]]:
         """The series of all selectors of an expression, read at one state of the database."""
         wanted = demands(node, steps)
         if len(wanted) > SELECTORS_MAX:
@@ -201,7 +211,9 @@ class PromQueries:
         n_samples = 0
         with self._context.database.read() as session:
             for selector, demand in wanted.items():
+                budget.check()
                 found[selector] = self._select(session, selector, _within_time(demand))
+                budget.keep(_held_bytes(found[selector]))
                 n_samples += sum(len(one.times_ms) for one in found[selector])
                 check_samples(n_samples, "the query loads")
         return found
@@ -235,12 +247,15 @@ def _parse_all(match: Sequence[str]) -> list[tuple[Matcher, ...]]:
     return [parse_matchers(text) for text in match]
 
 
-def _raw(node: Selector, steps: Steps, some: Sequence[Series]) -> MatrixResult:
+def _held_bytes(some: Sequence[Series]) -> int:
+    """What series take: their samples, and their labels."""
+    return sum(one.times_ms.nbytes + one.values.nbytes + _LABEL_BYTES * len(one.labels) for one in some)
+
+
+def _raw(node: Selector, steps: Steps, some: Sequence[Series]) -> Iterator[RangeSeries]:
     """The samples themselves of a range before a moment."""
-    shown = []
     demand = demands(node, steps)[node]
     for one in some:
         known = _cut(one.known(), demand)
         if len(known.times_ms):
-            shown.append(show_samples(one.labels, known.times_ms.tolist(), known.values.tolist()))
-    return MatrixResult("matrix", shown)
+            yield show_samples(one.labels, known.times_ms.tolist(), known.values.tolist())

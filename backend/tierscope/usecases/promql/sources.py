@@ -12,7 +12,7 @@ from tierscope.storage.base.subjects import SubjectHost, SubjectService
 
 SERIES_MAX = 20_000
 """Series of one selector."""
-SAMPLES_MAX = 5_000_000
+SAMPLES_MAX = 4_000_000
 """Samples that one query loads."""
 MISSED = 1.5
 """So many intervals a sample stands for what follows, where that is more than Prometheus' five minutes."""
