@@ -1,6 +1,7 @@
 """Capacity: lines, smoothing, level shifts, backtests, intervals that hold, days to exhaustion, daily points."""
 
 import math
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +24,7 @@ from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.residency import resident_terms
 from tierscope.domain.capacity.shifts import find_shifts
 from tierscope.domain.capacity.smoothing import Fitted, Shape, fit_smoothing, look_ahead, run_smoothing
+from tierscope.usecases.capacity.forecasts import Dated, Outlook, exhaustion_view
 
 Floats = npt.NDArray[np.float64]
 TIB = float(1 << 40)
@@ -288,15 +290,21 @@ def rows(*values: float) -> Floats:
     return np.repeat(np.array(values)[:, None], HOURS, axis=1)
 
 
-def hosts(used: Floats, total: float = 100.0, *, busy: float = 0.5, free: float = 10.0) -> HostHours:
+def hosts(
+    used: Floats, total: float = 100.0, *, busy: float = 0.5, free: float = 10.0, reclaimable: float = 0.0
+) -> HostHours:
     n = len(used)
-    return HostHours(np.full(n, total), np.full(n, 0.8 * total), used, rows(*[free] * n), rows(*[busy] * n))
+    shares = (rows(*[share] * n) for share in (free, busy, reclaimable))
+    return HostHours(np.full(n, total), np.full(n, 0.8 * total), used, *shares)
+
+
+NOTHING = np.zeros((0, HOURS))
 
 
 def test_a_day_is_the_peak_of_sums_over_hosts_not_a_sum_of_peaks() -> None:
     resident = rows(10.0, 20.0)
     resident[0, 3], resident[1, 9] = 40.0, 50.0
-    day = service_day(resident, "memory.stat", hosts(resident + 5.0), None, rows(1.0, 2.0))
+    day = service_day(resident, "memory.stat", hosts(resident + 5.0), None, rows(1.0, 2.0), rows(0.0, 0.0))
     assert day is not None
     sums = resident.sum(axis=0)
     assert day.resident_bytes == pytest.approx(np.percentile(sums, 95))
@@ -317,13 +325,30 @@ def test_hours_in_which_hosts_are_missing_are_made_up_for_or_left_out() -> None:
 
 def test_heat_of_some_hosts_is_made_up_to_all_of_them() -> None:
     heat = HeatHours(rows(20.0), rows(5.0), rows(10.0), rows(2.0), "abit")
-    day = service_day(rows(20.0, 20.0), "memory.stat", hosts(rows(30.0, 30.0)), heat, rows(1.0, 1.0))
+    day = service_day(rows(20.0, 20.0), "memory.stat", hosts(rows(30.0, 30.0)), heat, rows(1.0, 1.0), NOTHING)
     assert day is not None
     assert (day.hot_bytes, day.cold_bytes, day.untouched_bytes) == pytest.approx((10.0, 20.0, 4.0))
-    only_heat = service_day(np.zeros((0, HOURS)), None, hosts(rows(30.0, 30.0)), heat, np.zeros((0, HOURS)))
+    only_heat = service_day(NOTHING, None, hosts(rows(30.0, 30.0)), heat, NOTHING, NOTHING)
     assert only_heat is not None
     assert (only_heat.resident_bytes, only_heat.resident_source) == (pytest.approx(40.0), "heat")
-    assert service_day(np.zeros((0, HOURS)), None, hosts(rows(30.0)), None, np.zeros((0, HOURS))) is None
+    assert service_day(NOTHING, None, hosts(rows(30.0)), None, NOTHING, NOTHING) is None
+
+
+def test_no_service_is_larger_than_its_hosts_however_much_page_cache_it_has() -> None:
+    # Of 100: 40 anonymous and 50 of page cache of the service, 2 of others, 8 free. The cache is not in `used`.
+    alone = hosts(rows(42.0, 42.0), free=8.0, reclaimable=50.0)
+    day = service_day(rows(90.0, 90.0), "memory.stat", alone, None, NOTHING, rows(50.0, 50.0))
+    assert day is not None
+    assert day.capacity_bytes == pytest.approx(2 * 98.0)
+    # Beside another service with 30 of cache and 20 that cannot go: only the latter stands in the way.
+    shared = hosts(rows(42.0, 42.0), free=8.0, reclaimable=50.0)
+    beside = service_day(rows(40.0, 40.0), "memory.stat", shared, None, NOTHING, rows(20.0, 20.0))
+    assert beside is not None
+    assert beside.capacity_bytes == pytest.approx(2 * (100.0 - (42.0 - 20.0)))
+    # What of it is cache is not counted: at most what the hosts can reclaim.
+    unknown = service_day(rows(90.0, 90.0), "memory.current", alone, None, NOTHING, NOTHING)
+    assert unknown is not None
+    assert unknown.capacity_bytes == pytest.approx(2 * 98.0)
 
 
 def test_memory_is_stranded_where_processors_are_taken_and_unknown_where_they_are_not_counted() -> None:
@@ -355,3 +380,14 @@ def test_resident_memory_is_read_from_the_most_telling_counters() -> None:
     assert resident_terms((*node, ("memory.current", "current"))) == ("memory.numa_stat", node)
     assert resident_terms((("memory.current", "current"),)) == ("memory.current", (("memory.current", "current"),))
     assert resident_terms((("memory.stat", "anon"),)) is None
+
+
+def test_days_to_exhaustion_are_counted_from_the_moment_of_the_answer() -> None:
+    today = datetime(2026, 11, 28, tzinfo=UTC)
+    outlook = Outlook(None, "line", 1.0, 4.25, 4, False, 450.0, 60)  # noqa: FBT003 - by the fields' order
+    evening = Dated(outlook, today - timedelta(days=1), today + timedelta(hours=18))
+    end = exhaustion_view(evening, None, "")
+    assert end.median_at == today + timedelta(days=3, hours=6)
+    assert (end.median.value, end.early.value) == (pytest.approx(2.5), pytest.approx(2.25))
+    late = exhaustion_view(Dated(outlook, today - timedelta(days=1), today + timedelta(days=9)), None, "")
+    assert (late.median.value, late.early_at) == (0.0, today + timedelta(days=3))

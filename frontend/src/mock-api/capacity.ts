@@ -15,6 +15,9 @@ const days = (value: number | null, which: string) =>
     ? nothing(`capacity.days_${which}/1`, 'days', 'not_enough_data', 'The level is not reached within 90 days.')
     : figure(`capacity.days_${which}/1`, value, 'days')
 
+const dayAhead = (days: number | null) =>
+  days === null ? null : new Date(Date.parse('2026-01-01T12:00:00Z') + days * 86_400_000).toISOString()
+
 const exhaustion = (median: number | null, early: number | null) => ({
   median: days(median, 'median'),
   early: days(early, 'early'),
@@ -22,6 +25,8 @@ const exhaustion = (median: number | null, early: number | null) => ({
   threshold_ratio: 0.9,
   threshold_bytes: 460 * gib,
   horizon_days: 90,
+  median_at: dayAhead(median),
+  early_at: dayAhead(early),
 })
 
 const bytes = (name: string, value: number) => figure(`capacity.${name}_bytes/1`, value * gib, 'bytes')

@@ -1056,11 +1056,13 @@ class Excluded(TypedDict):
 
 
 class Exhaustion(TypedDict):
-    """Days until a threshold is reached, counted from the last day with data."""
+    """Days until a threshold is reached, counted from the moment of the answer, and when that is."""
 
     early: Figure
+    early_at: str | None
     horizon_days: int
     median: Figure
+    median_at: str | None
     none_within_horizon: bool
     threshold_bytes: float | None
     threshold_ratio: float

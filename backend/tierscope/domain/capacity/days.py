@@ -42,13 +42,18 @@ class HeatHours:
 
 @dataclass(frozen=True, slots=True)
 class HostHours:
-    """Memory of hosts: `total`, `dram` [n]; `used`, free DRAM and busy share of the processors [n, 24]."""
+    """Memory of hosts: `total`, `dram` [n]; `used`, free DRAM and busy share of the processors [n, 24].
+
+    `used` leaves out what the kernel can reclaim (`MemTotal` - `MemAvailable`); `reclaimable` [n, 24] is that part
+    (`MemAvailable` - `MemFree`).
+    """
 
     total: Floats
     dram: Floats
     used: Floats
     free_dram: Floats
     busy: Floats
+    reclaimable: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +82,13 @@ class CapacityDay:
 
 
 def service_day(
-    resident: Floats, source: str | None, hosts: HostHours, heat: HeatHours | None, cores: Floats
+    resident: Floats, source: str | None, hosts: HostHours, heat: HeatHours | None, cores: Floats, cache: Floats
 ) -> CapacityDay | None:
     """The point of a service: `resident`, `cores` [n, 24] on each of its hosts; without the former what heat says.
 
-    None without either. Its capacity is what it could grow to while everything else on its hosts stays as it is.
+    None without either. Its capacity is what it could grow to while all that others on its hosts hold and the kernel
+    cannot reclaim stays as it is: never more than its hosts have. `cache` [n, 24] is the part of `resident` that the
+    kernel can reclaim, which `used` of the hosts does not hold; without it as much as may be.
     """
     held = hourly_sum(resident)
     if not np.isfinite(held).any() and heat is not None:
@@ -90,7 +97,8 @@ def service_day(
     if not np.isfinite(held).any():
         return None
     used, total = hourly_sum(hosts.used), _total(hosts.total)
-    room = None if total is None else _middle(np.maximum(total - used + held, held))
+    own_cache = hourly_sum(cache) if len(cache) else np.minimum(held, hourly_sum(hosts.reclaimable))
+    room = None if total is None else _middle(np.minimum(total, np.maximum(total - used + held - own_cache, held)))
     return CapacityDay(
         n_hosts=max(len(resident), 0 if heat is None else heat.n_hosts),
         n_hours=int(np.isfinite(held).sum()),

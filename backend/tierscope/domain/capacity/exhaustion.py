@@ -7,6 +7,8 @@ from dataclasses import dataclass
 THRESHOLD_RATIO = 0.9
 """Of the capacity: what is left is needed for peaks within a day and for the kernel."""
 
+_DAY_S = 86_400
+
 
 @dataclass(frozen=True, slots=True)
 class Exhaustion:
@@ -35,6 +37,11 @@ def find_exhaustion(last: float, median: Sequence[float], upper: Sequence[float]
             return Exhaustion(day - 1 + (threshold - before) / (value - before), early)
         before = value
     return Exhaustion(None, early)
+
+
+def reached_s(last_day_s: float, days: float) -> float:
+    """The moment, seconds since 1970, so many days after the start of the last day with a point."""
+    return last_day_s + days * _DAY_S
 
 
 def line_exhaustion(last: float, slope: float, threshold: float, horizon: int) -> float | None:

@@ -15,6 +15,7 @@ from tierscope.storage.alerts.rule_sources import SubjectServiceRow
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.capacity.rows import read_forecasts
+from tierscope.domain.capacity.exhaustion import reached_s
 from tierscope.usecases.capacity.forecasts import Outlook
 
 NAMES = (DAYS_MEDIAN, DAYS_EARLY)
@@ -67,4 +68,4 @@ def _says_something(found: Outlook) -> bool:
 def _left(found: Outlook, day_s: float, end_s: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Seconds left at a moment by the median and by the upper bound, both counted from the last day; or for ever."""
     days = (found.median_days, found.early_days)
-    return np.array([np.inf if day is None else max(day * _DAY_S - (end_s - day_s), 0.0) for day in days])
+    return np.array([np.inf if day is None else max(reached_s(day_s, day) - end_s, 0.0) for day in days])

@@ -7,7 +7,7 @@ from tierscope.domain.capacity.days import MIN_HOURS, CapacityDay
 from tierscope.domain.capacity.forecast import MIN_DAYS
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.storage.capacity.rows import StoredDay
-from tierscope.usecases.capacity.forecasts import Outlook, exhaustion_view, growth_figure
+from tierscope.usecases.capacity.forecasts import Dated, exhaustion_view, growth_figure
 from tierscope.usecases.capacity.views import CapacitySubject, CapacitySubjectRef
 
 NO_POINT = "No hour of the last eight days has values of this subject's memory."
@@ -17,15 +17,16 @@ NO_PROCESSORS = "Processor time of the hosts is not collected, so that nobody ca
 OF_HOSTS = "Memory is stranded on hosts, not in services: group by sku, rack or a label."
 PEAK = "95th percentile over the hours of the day"
 MIDDLE = "median over the hours of the day"
-OTHERS = "memory of other services on the same hosts is subtracted"
+OTHERS = "memory of other services on the same hosts is subtracted, except for page cache that the kernel can reclaim"
 DRAM_OTHERS = "memory of other services on the same hosts is not subtracted"
 
 
 def subject_view(
-    ref: CapacitySubjectRef, newest: StoredDay | None, days: int, outlook: Outlook | None, advised: Advised | None
+    ref: CapacitySubjectRef, newest: StoredDay | None, days: int, dated: Dated | None, advised: Advised | None
 ) -> CapacitySubject:
     """A line of the list; figures of the newest day, the forecast from whole days."""
     day = None if newest is None else newest.day
+    outlook = None if dated is None else dated.outlook
     window = None if newest is None else Window(newest.ts, newest.ts + timedelta(days=1))
     left = max(MIN_DAYS - days, 0)
     reason = f"{days} whole days with data: {MIN_DAYS} are needed, {left} more." if left else "Not forecast yet."
@@ -55,7 +56,7 @@ def subject_view(
         untouched_bytes=make.heat("untouched", None if day is None else day.untouched_bytes, (MIDDLE,)),
         stranded_bytes=make.stranded(service=service),
         growth_bytes_per_day=growth_figure(outlook, window, reason),
-        days_to_exhaustion=exhaustion_view(outlook, window, reason),
+        days_to_exhaustion=exhaustion_view(dated, window, reason),
         method=None if outlook is None else outlook.method,
         refused=reason if outlook is None else outlook.refused,
     )

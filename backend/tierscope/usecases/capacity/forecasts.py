@@ -98,8 +98,29 @@ def outline(found: Forecast | Refused, threshold: float | None, horizon: int) ->
     return Outlook(None, found.method, found.growth, end.median_days, end.early_days, never, threshold, horizon, false)
 
 
-def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str) -> Exhaustion:
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """An outlook, the start of the last day that it rests on, and the moment of the answer."""
+
+    outlook: Outlook
+    last_day: datetime | None
+    now: datetime
+
+    def at(self, days: float | None) -> datetime | None:
+        """When so many days have passed since the last day; None for None, or where no day has a point."""
+        if days is None or self.last_day is None:
+            return None
+        return datetime.fromtimestamp(exhaustion.reached_s(self.last_day.timestamp(), days), UTC)
+
+    def days_to(self, at: datetime | None) -> float | None:
+        """Days from now on; 0 for what has passed."""
+        return None if at is None else max((at - self.now) / timedelta(days=1), 0.0)
+
+
+def exhaustion_view(dated: Dated | None, window: Window | None, reason: str) -> Exhaustion:
     """Days to exhaustion as figures; `reason` where nothing was forecast yet."""
+    outlook = None if dated is None else dated.outlook
+    median_at = early_at = None
     if outlook is None or outlook.refused is not None:
         why = reason if outlook is None or outlook.refused is None else outlook.refused
         median = absent(MEDIAN, "days", "not_enough_data", why, window=window)
@@ -108,8 +129,10 @@ def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str)
         median = absent(MEDIAN, "days", "not_collected", NO_CAPACITY, window=window)
         early = absent(EARLY, "days", "not_collected", NO_CAPACITY, window=window)
     else:
-        median = _days(MEDIAN, outlook.median_days, "the forecast", outlook, window)
-        early = _days(EARLY, outlook.early_days, "the upper bound", outlook, window)
+        assert dated is not None
+        median_at, early_at = dated.at(outlook.median_days), dated.at(outlook.early_days)
+        median = _days(MEDIAN, dated.days_to(median_at), "the forecast", outlook, window)
+        early = _days(EARLY, dated.days_to(early_at), "the upper bound", outlook, window)
         if early.value is not None and outlook.false_alarm_ratio is not None:
             early = replace(early, grounding=_with_false_alarms(outlook.false_alarm_ratio, outlook.horizon_days))
     return Exhaustion(
@@ -119,6 +142,8 @@ def exhaustion_view(outlook: Outlook | None, window: Window | None, reason: str)
         THRESHOLD_RATIO,
         None if outlook is None else outlook.threshold_bytes,
         HORIZON_DAYS if outlook is None else outlook.horizon_days,
+        median_at,
+        early_at,
     )
 
 
@@ -142,7 +167,7 @@ def window_of(history: History) -> Window | None:
     from_day, to_day = (history.days[0].day, history.days[-1].day) if history.days else (None, None)
     if from_day is None or to_day is None:
         return None
-    return Window(_start(from_day), _start(to_day + timedelta(days=1)))
+    return Window(start_of(from_day), start_of(to_day + timedelta(days=1)))
 
 
 def _days(definition: str, value: float | None, what: str, outlook: Outlook, window: Window | None) -> Figure:
@@ -166,5 +191,6 @@ def _with_false_alarms(ratio: float, horizon_days: int) -> str:
     return f"{GROUNDING}; of such warnings {ratio:.0%} are false: the threshold is not reached in {horizon_days} days"
 
 
-def _start(day: date) -> datetime:
+def start_of(day: date) -> datetime:
+    """The start of a day, UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -26,7 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 DAY = timedelta(days=1)
 _CPU = ("cpu_user", "cpu_system", "cpu_steal", "cpu_idle", "cpu_iowait")
-_STAT = (("memory.stat", "anon"), ("memory.stat", "file"))
+_FILE = ("memory.stat", "file")
+_STAT = (("memory.stat", "anon"), _FILE)
 _CORES = ("cpu.stat", "usage_usec")
 _MICROSECONDS_PER_HOUR = 3.6e9
 _HOT = EDGES.index(2) - 1
@@ -68,13 +69,15 @@ class Fleet:
 
 @dataclass(slots=True)
 class DayHours:
-    """What was measured: by host the rows of `used`, `free` and `busy` [24] and its total; by service and host."""
+    """What was measured: by host rows [24] of its memory and its total; by service and host what it holds."""
 
     used: dict[int, Floats] = field(default_factory=dict)
     free: dict[int, Floats] = field(default_factory=dict)
     busy: dict[int, Floats] = field(default_factory=dict)
+    reclaimable: dict[int, Floats] = field(default_factory=dict)
     total: dict[int, float] = field(default_factory=dict)
     resident: dict[tuple[int, int], Floats] = field(default_factory=dict)
+    file: dict[tuple[int, int], Floats] = field(default_factory=dict)
     source: dict[int, str] = field(default_factory=dict)
     cores: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
@@ -89,7 +92,17 @@ class DayHours:
         totals = [self.total.get(host.id, host.facts.memory_bytes) for host in hosts]
         # The kernel's own count of memory is a little less than what the inventory says is installed.
         dram = [_at_most(host.facts.dram_bytes, total) for host, total in zip(hosts, totals, strict=True)]
-        return HostHours(_floats(totals), _floats(dram), stack(self.used), stack(self.free), stack(self.busy))
+        rows = (stack(part) for part in (self.used, self.free, self.busy, self.reclaimable))
+        return HostHours(_floats(totals), _floats(dram), *rows)
+
+    def cache(self, service_id: int, host_id: int) -> Floats:
+        """What the kernel can reclaim of a service on a host [24]: its page cache, at most what the host can reclaim.
+
+        `file` of memory.stat holds tmpfs, which it cannot; where it is not counted, all that the service holds may be.
+        """
+        held = self.resident[service_id, host_id]
+        nothing = np.full(HOURS, np.nan)
+        return np.fmin(self.file.get((service_id, host_id), held), self.reclaimable.get(host_id, nothing))
 
 
 def read_fleet(session: ReadSession) -> Fleet:
@@ -195,6 +208,7 @@ def _take_hosts(day: DayHours, block: HourBlock, fleet: Fleet, start_s: int) -> 
 
     total = column("host|meminfo|MemTotal")
     used = total - column("host|meminfo|MemAvailable")
+    reclaimable = np.maximum(column("host|meminfo|MemAvailable") - column("host|meminfo|MemFree"), 0.0)
     ticks = [column(f"host|stat|{name}") for name in _CPU]
     whole = np.sum(ticks, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -213,6 +227,7 @@ def _take_hosts(day: DayHours, block: HourBlock, fleet: Fleet, start_s: int) -> 
         free = column("host|meminfo|MemFree")[rows] if one_tier else block.values[rows][:, fast].sum(axis=1)
         _put(day.used, host, hours, used[rows])
         _put(day.busy, host, hours, busy[rows])
+        _put(day.reclaimable, host, hours, reclaimable[rows])
         _put(day.free, host, hours, free)
         known = total[rows][np.isfinite(total[rows])]
         if len(known):
@@ -233,6 +248,8 @@ def _take_services(day: DayHours, block: HourBlock, by_name: Mapping[tuple[int, 
             held = block.values[:, [places[term] for term in wanted]].sum(axis=1)
             for service in _spread(day.resident, block, hours, held, by_name, name):
                 day.source.setdefault(service, source)
+        if _FILE in places:
+            _spread(day.file, block, hours, block.values[:, places[_FILE]], by_name, name)
         if _CORES in places:
             _spread(day.cores, block, hours, block.values[:, places[_CORES]] / _MICROSECONDS_PER_HOUR, by_name, name)
 

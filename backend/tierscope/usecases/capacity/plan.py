@@ -102,7 +102,7 @@ class CapacityPlans:
             rows = list_services(session, origin=None, host=None, after=None, limit=None)
             services = _choose(rows, asked.service_ids)
             newest = {row.subject: row for row in newest_days(session, "service", now - FRESH)}
-            outlooks = read_outlooks(session, "service")
+            outlooks = {subject: outlook for subject, (_, outlook) in read_outlooks(session, "service").items()}
             advised = read_advised(session)
             away = note_away(read_hosts_away(session)) + note_lacking(newest.values(), days_lacking(session))
         known = [

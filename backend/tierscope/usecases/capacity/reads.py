@@ -29,6 +29,7 @@ from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.figures import subject_view
 from tierscope.usecases.capacity.forecasts import (
+    Dated,
     Outlook,
     exhaustion_view,
     forecast_lines,
@@ -36,6 +37,7 @@ from tierscope.usecases.capacity.forecasts import (
     make_forecast,
     outline,
     reach,
+    start_of,
     threshold_of,
     window_of,
 )
@@ -83,7 +85,10 @@ class CapacityReads:
             refs = _services(session, service) if kind == "service" else _groups(session, group_by)
             newest = {row.subject: row for row in newest_days(session, kind, now - FRESH)}
             whole = count_days(session, kind, now - SPAN, MIN_HOURS)
-            outlooks = read_outlooks(session, kind)
+            outlooks = {
+                subject: Dated(outlook, last_day, now)
+                for subject, (last_day, outlook) in read_outlooks(session, kind).items()
+            }
             advised = read_advised(session) if kind == "service" else {}
             away = read_hosts_away(session)
             lacking = days_lacking(session)
@@ -129,7 +134,9 @@ class CapacityReads:
             widened=None if forecast is None or forecast.widened is None else Widened(*forecast.widened),
             changes=history.changes,
             growth_bytes_per_day=growth_figure(outlook, window, NOT_MADE),
-            exhaustion=exhaustion_view(outlook, window, NOT_MADE),
+            exhaustion=exhaustion_view(
+                Dated(outlook, None if history.last_day is None else start_of(history.last_day), now), window, NOT_MADE
+            ),
             refused=made.why if isinstance(made, Refused) else None,
             notes=(
                 *away,
@@ -162,9 +169,10 @@ def _note_days(days: Sequence[datetime], away: HostsAway) -> str:
     )
 
 
-def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, Outlook]:
-    """The stored forecasts of resident bytes by subject."""
-    return {subject: Outlook.from_body(row.body) for subject, row in read_forecasts(session, kind, "resident").items()}
+def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, tuple[datetime, Outlook]]:
+    """The stored forecasts of resident bytes by subject, and the start of the last day of each."""
+    rows = read_forecasts(session, kind, "resident")
+    return {subject: (row.last_day, Outlook.from_body(row.body)) for subject, row in rows.items()}
 
 
 def _services(session: ReadSession, only: str | None) -> list[CapacitySubjectRef]:

@@ -147,7 +147,9 @@ def make_points(
         held = _stack([hours.resident[key] for key in there if key in hours.resident])
         cores = _stack([hours.cores[key] for key in there if key in hours.cores])
         known = hours.of_hosts(hosts)
-        point = service_day(held, hours.source.get(service.id), known, None if heat is None else heat[0], cores)
+        cache = _stack([hours.cache(*key) for key in there if key in hours.resident])
+        measured = None if heat is None else heat[0]
+        point = service_day(held, hours.source.get(service.id), known, measured, cores, cache)
         if point is not None:
             points["service", service.public_id] = point
     groups = []

@@ -17,14 +17,16 @@ Excluded = Literal["change_point", "capacity_edit", "node_away"]
 
 @dataclass(frozen=True, slots=True)
 class Exhaustion:
-    """Days until a threshold is reached, counted from the last day with data."""
+    """Days until a threshold is reached, counted from the moment of the answer, and when that is."""
 
     median: Annotated[Figure, Described("When the forecast reaches the threshold, in days; a real number.")]
-    early: Annotated[Figure, Described("The first whole day on which the upper one-sided 95 % bound reaches it.")]
+    early: Annotated[Figure, Described("Until the first whole day on which the upper one-sided 95 % bound reaches it.")]
     none_within_horizon: Annotated[bool, Described("A forecast was made, and not even its upper bound gets there.")]
     threshold_ratio: float
     threshold_bytes: float | None
     horizon_days: int
+    median_at: Annotated[datetime | None, Described("The moment that `median` counts to; null without one.")]
+    early_at: Annotated[datetime | None, Described("The start of the day that `early` counts to; null without one.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5307,15 +5307,25 @@ export interface components {
         };
         /**
          * Exhaustion
-         * @description Days until a threshold is reached, counted from the last day with data.
+         * @description Days until a threshold is reached, counted from the moment of the answer, and when that is.
          */
         Exhaustion: {
-            /** @description The first whole day on which the upper one-sided 95 % bound reaches it. */
+            /** @description Until the first whole day on which the upper one-sided 95 % bound reaches it. */
             early: components["schemas"]["Figure"];
+            /**
+             * Early At
+             * @description The start of the day that `early` counts to; null without one.
+             */
+            early_at: string | null;
             /** Horizon Days */
             horizon_days: number;
             /** @description When the forecast reaches the threshold, in days; a real number. */
             median: components["schemas"]["Figure"];
+            /**
+             * Median At
+             * @description The moment that `median` counts to; null without one.
+             */
+            median_at: string | null;
             /**
              * None Within Horizon
              * @description A forecast was made, and not even its upper bound gets there.

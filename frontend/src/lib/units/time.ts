@@ -48,6 +48,7 @@ export function plotTimeSeconds(text: string): number {
 // Made once: to make one takes longer than to use it a hundred times.
 const zoneFormat = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
 const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 const momentFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
@@ -64,6 +65,11 @@ export function zoneName(at: Date): string {
 /** `21 Nov 2026, 03:04` in the viewer's zone. */
 export function formatLocal(at: Date): string {
   return momentFormat.format(at)
+}
+
+/** `21 Nov 2026` in the viewer's zone. */
+export function formatDay(at: Date): string {
+  return dayFormat.format(at)
 }
 
 /** `03:04` in the viewer's zone. */

@@ -28,7 +28,7 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
       <Columns>
         <Panel
           title="Time to full"
-          hint={`counted from the last day with data; full at ${formatRatio(exhaustion.threshold_ratio)} of its memory`}
+          hint={`from now on; full at ${formatRatio(exhaustion.threshold_ratio)} of its memory`}
         >
           <FactList
             facts={[
@@ -37,7 +37,10 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
                 exhaustion.median.value === null && exhaustion.none_within_horizon ? (
                   `not within ${exhaustion.horizon_days} days`
                 ) : (
-                  <FigureText figure={exhaustion.median} label="Days until full" />
+                  <>
+                    <FigureText figure={exhaustion.median} label="Days until full" /> ·{' '}
+                    <Timestamp at={exhaustion.median_at} />
+                  </>
                 ),
               ],
               [
@@ -45,7 +48,10 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
                 exhaustion.early.value === null && exhaustion.none_within_horizon ? (
                   `not within ${exhaustion.horizon_days} days`
                 ) : (
-                  <FigureText figure={exhaustion.early} label="Early warning" />
+                  <>
+                    <FigureText figure={exhaustion.early} label="Early warning" /> ·{' '}
+                    <Timestamp at={exhaustion.early_at} />
+                  </>
                 ),
               ],
               ['Growth', <FigureText key="growth" figure={forecast.growth_bytes_per_day} label="Growth" />],

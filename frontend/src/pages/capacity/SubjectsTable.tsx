@@ -98,8 +98,22 @@ function columnsFor(
       cell: (row) => hostsSeen(row) ?? '–',
       value: hostsSeen,
     },
-    figureColumn('capacity_bytes', 'Capacity', 'Memory', 'All memory of its hosts.'),
-    figureColumn('resident_bytes', 'Resident', 'Resident memory', terms.resident),
+    figureColumn(
+      'capacity_bytes',
+      'Capacity',
+      'Memory',
+      kind === 'service'
+        ? 'All memory of its hosts, less what others there hold and the kernel cannot reclaim. Capacities of services that share hosts do not add up.'
+        : 'All memory of its hosts.',
+    ),
+    kind === 'service'
+      ? figureColumn('resident_bytes', 'Resident', 'Resident memory', `${terms.resident} Page cache is in it.`)
+      : figureColumn(
+          'resident_bytes',
+          'In use',
+          'Memory in use',
+          'Memory that the kernel cannot reclaim: MemTotal - MemAvailable. Page cache is not in it.',
+        ),
     figureColumn('hot_bytes', 'Hot', 'Hot memory', terms.hot),
     figureColumn('dram_need_bytes', twoLines('DRAM', 'need'), 'DRAM need', terms.dramNeed),
     figureColumn('cold_bytes', 'Cold', 'Cold memory', terms.cold),

@@ -8,7 +8,7 @@ const [full, never, young] = all.subjects
 describe('the first line of the capacity page', () => {
   it('names who runs full first, when, and how many cannot be told', () => {
     expect(capacitySentence(all)).toBe(
-      'prod/checkout may reach 90 % of its memory in 41.3 days (early warning: 33). 1 of 3 has too little data to tell.',
+      'prod/checkout may reach 90 % of its memory in 41.3 days (11 Feb 2026), at the earliest in 33 (3 Feb 2026). 1 of 3 has too little data to tell.',
     )
     const two = [full, full, never].flatMap((subject) => subject ?? [])
     expect(capacitySentence({ ...all, subjects: two })).toContain(

@@ -1,4 +1,5 @@
 import type { Capacity, CapacitySubject } from '../../api/_generated/schema'
+import { formatDay } from '../../lib/units/time'
 import { threeDigits, formatRatio } from '../../lib/units/units'
 
 type Shown = Pick<CapacitySubject, 'name' | 'days_to_exhaustion' | 'refused' | 'method'>
@@ -32,11 +33,13 @@ export function capacitySentence(capacity: Pick<Capacity, 'group_by'> & { subjec
       ? `No forecast yet: all ${subjects.length} ${subjects.length === 1 ? noun : nouns} have too little data to tell.`
       : `No ${noun} reaches ${level} within ${horizon} days.${rest}`
   }
-  const { early, median } = first.subject.days_to_exhaustion
+  const { early, median, early_at, median_at } = first.subject.days_to_exhaustion
+  const on = (at: string | null) => (at === null ? '' : ` (${formatDay(new Date(at))})`)
+  const warning = early.value === null ? '' : `, at the earliest in ${threeDigits(early.value)}${on(early_at)}`
   const when =
     median.value === null
-      ? `as early as in ${threeDigits(first.day)} days`
-      : `in ${threeDigits(median.value)} days${early.value === null ? '' : ` (early warning: ${threeDigits(early.value)})`}`
+      ? `as early as in ${threeDigits(first.day)} days${on(early_at)}`
+      : `in ${threeDigits(median.value)} days${on(median_at)}${warning}`
   const who =
     full.length === 1
       ? `${first.subject.name} may reach ${level} ${when}.`
