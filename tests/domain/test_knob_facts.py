@@ -126,6 +126,18 @@ def test_levels_are_those_of_the_steady_part() -> None:
     assert set(wanted_keys(taken.keys)) == set(taken.keys)
 
 
+def test_samples_of_one_moment_tell_no_rate() -> None:
+    columns = {
+        **{f"node:{node}|meminfo|MemFree": [1] * 6 for node in (0, 1, 2)},
+        **{f"node:{node}|numastat|{name}": [7] * 6 for node in (0, 1) for name in ("numa_hit", "numa_foreign")},
+        **{f"node:{node}|vmstat|pgpromote_success": [9] * 6 for node in (0, 1)},
+    }
+    facts = gather(inventory(), samples(columns, step_s=0.0), ledger({"promoted_pages": [0] * 5}, step_s=0.0), None)
+    assert facts.flows.spilled_pages_per_s is None
+    assert facts.flows.allocation_p99_bytes_per_s is None
+    assert facts.host.limited_nodes == 2
+
+
 def test_spill_of_one_half_is_a_service_that_fills_up() -> None:
     def spilled(foreign: Sequence[int]) -> float | None:
         hit = list(range(0, 600_000, 30_000))

@@ -156,7 +156,8 @@ class Levels:
             taken.present[:, chosen],
             nominal_s=nominal_step(taken.times_s),
         )
-        deltas = np.where(found.ok.all(axis=1), found.delta.sum(axis=1).astype(np.float64), np.nan)
+        timed = found.ok.all(axis=1) & (found.dt_seconds > 0)
+        deltas = np.where(timed, found.delta.sum(axis=1).astype(np.float64), np.nan)
         return deltas, found.dt_seconds
 
     def _spill(self) -> float | None:
