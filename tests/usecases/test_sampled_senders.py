@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from tierscope.usecases.counters.reads import CounterReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.ledger.reads import LedgerReads
+from tierscope.usecases.operate.status import StatusReads
+from tierscope.usecases.operate.unread import describe_unread, find_unread
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]
@@ -216,3 +219,23 @@ def test_other_programs_feed_the_ledger(
     assert told["ledger"].page_bytes == 4096
     cause = findings(database).get("counters-not-sent", (None,))[0]
     assert cause is None if lack is None else (cause or "").startswith(lack)
+
+
+def test_what_gives_no_host_is_told_with_what_it_looks_like(database: Database, send: Callable[..., None]) -> None:
+    context = ReadContext(database, utc_now, Settings())
+    status = StatusReads(context)
+    assert status.status().unread == ()
+    send('collectd_memory{{memory="free"}} {i}\ncollectd_memory{{memory="used"}} {i}\n', n=3, instance="db1")
+    send("node_vmstat_pgfault {i}\n", n=3, job="node")
+    send("kernel_vmstat_pgfault {i}\n", n=3, host="db2")
+    unread = StatusReads(context).status().unread
+    assert status.status().unread == (), "looked for once a minute"
+    assert [(one.word, one.series, one.senders, one.of_machines) for one in unread] == [
+        ("collectd", 2, 1, True),
+        ("node", 1, 1, True),
+    ]
+    assert unread[0].example == 'collectd_memory{instance="db1",memory="free"}'
+    assert "no label `instance`" in unread[1].reason
+    assert describe_unread(unread).startswith("3 series of 1 senders came and give no host: collectd_memory{")
+    with database.read() as session:
+        assert find_unread(session, utc_now() + timedelta(hours=4)) == (), "what ended long ago is not told"

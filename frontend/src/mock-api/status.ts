@@ -29,6 +29,7 @@ export function status(): InstallationStatus {
     marks_pending: 37,
     anonymous_reads: true,
     public_url: 'https://tierscope.example',
+    unread: [],
   }
 }
 

@@ -18,6 +18,16 @@ describe('the page that adds hosts', () => {
     }
   })
 
+  it('says what came and gives no host', async () => {
+    const example = 'collectd_memory{instance="db1",memory="free"}'
+    const reason = 'none is a counter that we read'
+    const unread = [{ word: 'collectd', series: 12_400, senders: 3, example, reason, of_machines: true }]
+    openApp('/add-hosts?how=prometheus', answers('/v1/status', { ...status(), unread }))
+    const panel = await screen.findByTestId('unread-series')
+    expect(panel.textContent).toContain('12,400 series of 3 senders: none is a counter that we read.')
+    expect(panel.textContent).toContain(example)
+  })
+
   it('makes a join token, puts it into the commands, and lists the hosts with its labels', async () => {
     const sent: unknown[] = []
     const asked: string[][] = []

@@ -1954,6 +1954,7 @@ class InstallationStatus(TypedDict):
     queue_lag_seconds: float | None
     simulated: bool
     storage: Literal["timescaledb", "native"]
+    unread: list[UnreadSeries]
     version: str
 
 
@@ -5222,6 +5223,17 @@ class Unplaced(TypedDict):
     service_id: str
     tiering: bool
     why: str
+
+
+class UnreadSeries(TypedDict):
+    """Series that came lately and give no host."""
+
+    example: str
+    of_machines: bool
+    reason: str
+    senders: int
+    series: int
+    word: str
 
 
 class User(TypedDict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +13,10 @@ from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.instance.agent import AgentFiles
 from tierscope.cli.instance.components import responds
 from tierscope.cli.instance.heat import describe_heat
+from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
+from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 
 COMPONENTS = ("database", "queue", "api", "worker", "agent")
@@ -105,10 +108,26 @@ def describe(instance: Instance, state: InstanceState | None) -> str:
         lines.append(f"  {name:10} {component.status:9} {component.detail}{restarts}")
     if "agent" in state.components:
         lines += describe_heat(instance, AgentFiles(instance.places.agent_state).status)
+    lines += _describe_samples(instance)
     if state.note:
         lines.append(f"  note: {state.note}")
     lines.append(f"  data in {instance.places.data}, logs in {instance.places.logs}")
     return "\n".join(lines)
+
+
+def _describe_samples(instance: Instance) -> list[str]:
+    """What came by remote write or OTLP and gives no host; nothing where none did, or the database does not answer."""
+    from tierscope.core.clock import utc_now
+    from tierscope.core.database import Database
+    from tierscope.usecases.operate.unread import describe_unread, find_unread
+
+    try:
+        opened = Database(instance.read_database_url(), pool_size=1, read_statement_seconds=5)
+        with closing(opened) as database, database.read() as session:
+            found = find_unread(session, utc_now())
+    except (EmbeddedError, TierscopeError):
+        return []
+    return [f"  {'samples':10} {describe_unread(found)}"] if found else []
 
 
 def _absent(state: InstanceState | None) -> dict[str, Any]:

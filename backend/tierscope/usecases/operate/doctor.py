@@ -7,7 +7,7 @@ the embedded servers alike.
 import secrets
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import tierscope
@@ -29,6 +29,7 @@ from tierscope.usecases.operate.checks import OLDEST_SERVER, SKEW_SECONDS, Check
 from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.node_checks import check_nodes
 from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
+from tierscope.usecases.operate.unread import describe_unread, find_unread
 
 LAG_SECONDS = 600.0
 SILENT_SECONDS = 180.0
@@ -84,6 +85,7 @@ class ServiceDoctor:
             checks.append(_extension(server, storage_mode(session)))
             checks += self._work(session)
             checks.append(_agents(session))
+            checks.append(_samples(session, self._clock()))
         checks += check_nodes(database, self._clock)
         return checks
 
@@ -257,6 +259,18 @@ def _live_rows(waiting: Sequence[WaitingChunk]) -> Check:
         " runs; nothing is lost meanwhile, but the chunks take room"
     )
     return Check("live rows", "warning", "; ".join(map(describe_waiting, waiting[:_NAMED_CHUNKS])), step)
+
+
+def _samples(session: ReadSession, now: datetime) -> Check:
+    """What came by remote write or OTLP: a warning where it tells of machines and gives no host."""
+    unread = find_unread(session, now)
+    if not unread:
+        return Check("samples", "ok", "every series that came lately is of a host, or none came")
+    missed = [one for one in unread if one.of_machines]
+    if not missed:
+        return Check("samples", "ok", describe_unread(unread))
+    step = "see docs/howto/prometheus.md: which series are read, and which label names the host"
+    return Check("samples", "warning", describe_unread(missed), step)
 
 
 def _agents(session: ReadSession) -> Check:

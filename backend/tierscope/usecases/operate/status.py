@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 import tierscope
+from tierscope.core.database import ReadSession
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain._generated.quantities import QUANTITIES, Quantity
+from tierscope.domain.base.described import Described
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import Mode
@@ -24,12 +26,14 @@ from tierscope.usecases.nodes.fleet import tell_away
 from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.live_rows import describe_waiting
 from tierscope.usecases.operate.set_aside import SetAside, StoredRows
+from tierscope.usecases.operate.unread import UnreadSeries, find_unread
 
 LAG_DEGRADED_SECONDS = 600.0
 """Work that waits longer than this is not being done at the usual pace."""
 AGENT_SILENT_SECONDS = 600.0
 HELD_AFTER = timedelta(hours=6)
 """Chunks of live rows that could have gone so long ago are told: work on them fails."""
+UNREAD_AFTER = timedelta(minutes=1)
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 Part = Literal["database", "nodes", "api", "worker", "queue", "agent", "objects"]
 
@@ -59,6 +63,10 @@ class InstallationStatus:
     marks_pending: int
     anonymous_reads: bool
     public_url: str | None
+    unread: Annotated[
+        tuple[UnreadSeries, ...],
+        Described("What came by remote write or OTLP in the last two hours and gives no host."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ class StatusReads:
         self._watch = watch
         self._trust = trust or LoopbackTrust(context.database, setting=context.settings.anonymous_reads)
         self._stored = StoredRows()
+        self._unread: tuple[datetime, tuple[UnreadSeries, ...]] | None = None
 
     def status(self) -> InstallationStatus:
         """Each component with its health and the reason. A database that does not answer is a finding, not an error."""
@@ -114,10 +123,11 @@ class StatusReads:
                 held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
                 others = [] if self._watch is None else self._watch.others
                 nodes = _nodes(read_nodes(session), others, read_hosts_away(session))
+                unread = self._find_unread(session)
             database = ComponentStatus("database", "healthy", "answers", None)
         except TierscopeError as error:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
-            nodes = ()
+            nodes, unread = (), ()
         lag = self._lag(found)
         return InstallationStatus(
             version=tierscope.__version__,
@@ -136,6 +146,7 @@ class StatusReads:
             marks_pending=found.marks_pending if found else 0,
             anonymous_reads=settings.listens_on_loopback and not settings.trusted_proxies and self._trust.holds(),
             public_url=settings.public_url,
+            unread=unread,
         )
 
     def catalogue(self) -> Catalogue:
@@ -150,6 +161,13 @@ class StatusReads:
     def quantities(self) -> Quantities:
         """The register of quantities."""
         return Quantities(tuple(QUANTITIES.values()))
+
+    def _find_unread(self, session: ReadSession) -> tuple[UnreadSeries, ...]:
+        """Looked for once a minute: pages ask more often than it changes."""
+        now = self._context.clock()
+        if self._unread is None or now - self._unread[0] > UNREAD_AFTER:
+            self._unread = now, find_unread(session, now)
+        return self._unread[1]
 
     def _lag(self, found: Installation | None) -> float | None:
         if found is None:

@@ -7182,6 +7182,11 @@ export interface components {
              * @enum {string}
              */
             storage: "timescaledb" | "native";
+            /**
+             * Unread
+             * @description What came by remote write or OTLP in the last two hours and gives no host.
+             */
+            unread: components["schemas"]["UnreadSeries"][];
             /** Version */
             version: string;
         };
@@ -13710,6 +13715,39 @@ export interface components {
             why: string;
         };
         /**
+         * UnreadSeries
+         * @description Series that came lately and give no host.
+         */
+        UnreadSeries: {
+            /**
+             * Example
+             * @description One of them, with some of its labels.
+             */
+            example: string;
+            /**
+             * Of Machines
+             * @description Whether they tell of machines, by their names.
+             */
+            of_machines: boolean;
+            /**
+             * Reason
+             * @description Why they give no host.
+             */
+            reason: string;
+            /**
+             * Senders
+             * @description Different instances, hosts or jobs in their labels.
+             */
+            senders: number;
+            /** Series */
+            series: number;
+            /**
+             * Word
+             * @description The first word of their names.
+             */
+            word: string;
+        };
+        /**
          * User
          * @description A user.
          */
@@ -14626,6 +14664,7 @@ export type TrialService = components['schemas']['TrialService'];
 export type UnknownRule = components['schemas']['UnknownRule'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type Unplaced = components['schemas']['Unplaced'];
+export type UnreadSeries = components['schemas']['UnreadSeries'];
 export type User = components['schemas']['User'];
 export type UserRequest = components['schemas']['UserRequest'];
 export type UserUpdate = components['schemas']['UserUpdate'];
@@ -24009,6 +24048,16 @@ export interface operations {
                      *       "queue_lag_seconds": 3.209704,
                      *       "simulated": true,
                      *       "storage": "native",
+                     *       "unread": [
+                     *         {
+                     *           "example": "collectd_memory{instance=\"db1\",memory=\"free\"}",
+                     *           "of_machines": true,
+                     *           "reason": "none is a counter that we read",
+                     *           "senders": 3,
+                     *           "series": 12400,
+                     *           "word": "collectd"
+                     *         }
+                     *       ],
                      *       "version": "0.1.0"
                      *     }
                      */

@@ -17,6 +17,7 @@ import { InstallSteps } from './InstallSteps'
 import { JoinTokenPanel } from './JoinTokenPanel'
 import { NewHostsPanel } from './NewHostsPanel'
 import { ServerField } from './ServerField'
+import { UnreadPanel } from './UnreadPanel'
 import { WriteTokenPanel } from './WriteTokenPanel'
 
 const route = getRouteApi('/add-hosts')
@@ -103,6 +104,7 @@ export function AddHostsPage(): ReactNode {
           )}
         </Panel>
         <NewHostsPanel />
+        <UnreadPanel unread={status.data?.unread ?? []} />
       </Stack>
     </div>
   )

@@ -1,0 +1,45 @@
+"""Series that came lately and give no host a counter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import text
+
+from tierscope.core.database import ReadSession
+
+LATELY = timedelta(hours=2)
+LOOKED_AT = 100_000
+"""Most series that are looked at: those of a fleet are many, and one look has to be cheap."""
+_GROUPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRow:
+    """Series whose names begin with the same word: how many, of how many senders, and the labels of one of them.
+
+    `reason`: why their counters are not taken; None where they are none.
+    """
+
+    word: str
+    reason: str | None
+    series: int
+    senders: int
+    labels: Mapping[str, str]
+
+
+def read_unread(session: ReadSession, now: datetime) -> list[UnreadRow]:
+    """Series of targets that are no host and sent samples lately, the most frequent first."""
+    statement = text(
+        "SELECT g.word, g.reason, g.series, g.senders, one.labels FROM ("
+        " SELECT split_part(s.metric, '_', 1) AS word, s.reason, count(*) AS series, min(s.id) AS first,"
+        " count(DISTINCT coalesce(s.labels ->> 'instance', s.labels ->> 'host', s.labels ->> 'hostname',"
+        "  s.labels ->> 'job', '')) AS senders"
+        " FROM (SELECT r.id, r.metric, r.labels, t.reason FROM sample_series r"
+        "  JOIN (SELECT id, reason FROM sample_targets t WHERE host_id IS NULL AND EXISTS ("
+        "   SELECT FROM samples_live l WHERE l.target_id = t.id AND l.hour > :since)) t ON t.id = r.target_id"
+        "  LIMIT :most) AS s GROUP BY 1, 2 ORDER BY 3 DESC, 1 LIMIT :groups) AS g"
+        " JOIN sample_series one ON one.id = g.first ORDER BY g.series DESC, g.word"
+    )
+    values = {"since": now - LATELY, "most": LOOKED_AT, "groups": _GROUPS}
+    return [UnreadRow(**row) for row in session.execute(statement, values).mappings()]
