@@ -291,12 +291,12 @@ def _drop_in(folder: str, form: _Form, head: Sequence[str], made_at: datetime) -
 
 
 def _late(made_at: datetime) -> BundleFile:
-    place = destination("udev", "")
+    rule_file = destination("udev", "")
     lines = [
         "What: writes settings of nodes again when memory comes online, which may be after tmpfiles.d was read.",
-        f"Install: copy to {place}, then: udevadm control --reload",
+        f"Install: copy to {rule_file}, then: udevadm control --reload",
         "Verify: the settings of nodes hold after a reboot, once all memory is online.",
-        f"Roll back: delete {place}",
+        f"Roll back: delete {rule_file}",
     ]
     return BundleFile(_LATE, _comment(_head(made_at, lines)) + LATE_MEMORY)
 

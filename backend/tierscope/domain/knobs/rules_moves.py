@@ -277,8 +277,8 @@ def is_mostly_shared(facts: Facts) -> bool:
 
 def shared(facts: Facts) -> Advice | None:
     """`shared`: nothing comes up, and what lies below is of the kind that the scanner passes over."""
-    found = _unheeded(facts)
-    if found is None or not is_mostly_shared(facts):
+    unheeded = _unheeded(facts)
+    if unheeded is None or not is_mostly_shared(facts):
         return None
     charter = CHARTERS["shared"]
     ratio = facts.flows.slow_shared_ratio or 0.0
@@ -286,7 +286,7 @@ def shared(facts: Facts) -> Advice | None:
         rule="shared",
         title=charter.title,
         changes=(),
-        evidence=(found, Evidence("shared memory in what lies on slower tiers", ratio, "share")),
+        evidence=(unheeded, Evidence("shared memory in what lies on slower tiers", ratio, "share")),
         effect="What the segment serves from the slower tier falls. How much is not counted.",
         risk=" ".join(charter.harm),
         verify=charter.measure,

@@ -165,5 +165,5 @@ def harm_of_local_reclaim(facts: Facts) -> tuple[Evidence, ...]:
         ("allocation stalls", flows.allocation_stalls_per_s, 0.0),
         ("reclaim of the own node in vain", flows.local_reclaim_failed_per_s, LOCAL_RECLAIM_MIN),
     )
-    found = tuple(Evidence(name, value, "events/s") for name, value, least in named if value and value >= least)
-    return found if host.demotes else (*_losses(facts), *found)
+    signs = tuple(Evidence(name, value, "events/s") for name, value, least in named if value and value >= least)
+    return signs if host.demotes else (*_losses(facts), *signs)

@@ -33,7 +33,7 @@ export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles })
   const form = offered.find((candidate) => candidate.key === key) ?? offered[0]
   if (form === undefined) return null
   const text = files[form.key] ?? ''
-  const place = files.destinations.find((destination) => destination.form === form.key)
+  const destination = files.destinations.find((candidate) => candidate.form === form.key)
   const name = safeFileName(`tierscope-${rule.toLowerCase()}${form.key === 'rollback_commands' ? '-rollback' : ''}`)
   return (
     <div className={classes.files}>
@@ -64,9 +64,9 @@ export function AdviceFiles({ rule, files }: { rule: string; files: KnobFiles })
       <pre className={classes.code} tabIndex={0} aria-label={`${form.label} of ${rule}`}>
         {text}
       </pre>
-      {place !== undefined && (
+      {destination !== undefined && (
         <p className={classes.dimmed}>
-          Install as <code>{place.path}</code>.
+          Install as <code>{destination.path}</code>.
         </p>
       )}
     </div>

@@ -62,9 +62,14 @@ function HostFix({ incident, hostId, runbook }: { incident: Incident; hostId: st
         <>
           <p className={classes.text}>
             <strong>No change of settings advised.</strong>{' '}
-            {query.data.unknown.length === 0
-              ? 'No rule matches what was measured.'
-              : `Rules that lack data: ${query.data.unknown.map(({ rule }) => rule).join(', ')}. The host’s Advice tab says what is missing.`}
+            {query.data.withheld.map(({ rule, why }) => (
+              <span key={rule}>
+                {rule} is not given: <Prose text={why} />{' '}
+              </span>
+            ))}
+            {query.data.unknown.length > 0
+              ? `Rules that lack data: ${query.data.unknown.map(({ rule }) => rule).join(', ')}. The host’s Advice tab says what is missing.`
+              : query.data.withheld.length === 0 && 'No rule matches what was measured.'}
           </p>
           <NotesList notes={query.data.notes} />
           {runbook !== null && (

@@ -51,6 +51,7 @@ describe('the incident page', () => {
         : undefined,
     )
     await waitFor(() => expect(screen.getByTestId('incident-fix').textContent).toContain('Rules that lack data: F7.'))
+    expect(screen.getByTestId('incident-fix').textContent).toContain('F1 is not given: DAMON moves hot pages up')
   })
 
   it('says when it held, fired, and why these differ', async () => {
