@@ -1255,9 +1255,11 @@ class Flatness(TypedDict):
 
 class Fleet(TypedDict):
     """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
-    `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
-    everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
-    discounted to today; None with straight-line costs, which have no price of money in them.
+    `hosts` are whole machines; money and power are of the work that they do, so that a machine that is hardly used
+    costs what is used of it: others share it, and a tenth of a percent of loss buys none. `saving` is the median
+    over random draws, `saving_ratio` its share of the baseline's cost; everything else is with every input at its
+    value. `total` is the cost over all years, `present_value` the same discounted to today; None with straight-line
+    costs, which have no price of money in them.
     """
 
     annual: float

@@ -70,7 +70,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class DrawnFleet:
-    """The saving of a fleet per year over the same draws, each in whole hosts."""
+    """The saving of a fleet per year over the same draws."""
 
     p10: float
     p50: float

@@ -1,5 +1,6 @@
 """What a host costs a year: capital, energy, wear, each part counted once, over many cases at once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -154,8 +155,13 @@ def capacity_factor(design: Design, scenario: Scenario) -> float:
 
 
 def hosts_for(baseline_hosts: float, base_work: Floats | float, work: Floats | float) -> Floats:
-    """Whole hosts that do the work of so many of the baseline's, in each case."""
-    return np.asarray(np.ceil(baseline_hosts * base_work / work - SLACK), np.float64)
+    """Hosts that do the work of so many of the baseline's, in each case; of the last one maybe a part."""
+    return np.asarray(baseline_hosts * base_work / work, np.float64)
+
+
+def whole_hosts(hosts: float) -> int:
+    """Machines that hold so many hosts' work."""
+    return math.ceil(hosts - SLACK)
 
 
 def _total(values: list[Floats]) -> Floats:

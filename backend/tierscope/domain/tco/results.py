@@ -26,6 +26,7 @@ from tierscope.domain.tco.costs import (
     capacity_factor,
     cost_host,
     hosts_for,
+    whole_hosts,
 )
 from tierscope.domain.tco.draws import as_given, own_as_given
 from tierscope.domain.tco.published import NOTABLE_SAVING, PUBLISHED_SAVINGS
@@ -86,7 +87,9 @@ class FleetYear:
 class Fleet:
     """A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
 
-    `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
+    `hosts` are whole machines; money and power are of the work that they do, so that a machine that is hardly used
+    costs what is used of it: others share it, and a tenth of a percent of loss buys none.
+    `saving` is the median over random draws, `saving_ratio` its share of the baseline's cost;
     everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
     discounted to today; None with straight-line costs, which have no price of money in them.
     """
@@ -96,7 +99,7 @@ class Fleet:
     capex: float
     annual: float
     watts: float
-    saving: Annotated[float, Described("Per year: the median over random draws, each in whole hosts.")]
+    saving: Annotated[float, Described("Per year: the median over random draws, by work and not by whole hosts.")]
     saving_p10: float
     saving_p90: float
     saving_ratio: Annotated[float, Described("The median over the baseline's cost per year.")]
@@ -223,25 +226,26 @@ def _fleet(scenario: Scenario, base: PerHost, host: PerHost, drawn: DrawnFleet |
     rate = scenario.finance.discount_rate
     for year in range(1, scenario.fleet.years + 1):
         demand = math.ceil(scenario.fleet.hosts * (1.0 + scenario.fleet.growth_per_year) ** (year - 1) - SLACK)
-        needed = int(hosts_for(demand, base.work, host.work))
+        needed = float(hosts_for(demand, base.work, host.work))
         annual, before = needed * host.annual, demand * base.annual
-        years.append(FleetYear(year, needed, annual, before - annual))
+        years.append(FleetYear(year, whole_hosts(needed), annual, before - annual))
         total, total_base = total + annual, total_base + before
         present += annual / (1.0 + rate) ** year
-    hosts = int(hosts_for(scenario.fleet.hosts, base.work, host.work))
+    used = float(hosts_for(scenario.fleet.hosts, base.work, host.work))
+    hosts = whole_hosts(used)
     before = scenario.fleet.hosts * base.annual
     p10, saving, p90 = (0.0, 0.0, 0.0) if drawn is None else (drawn.p10, drawn.p50, drawn.p90)
     return Fleet(
         hosts=hosts,
         extra_hosts=hosts - scenario.fleet.hosts,
-        capex=hosts * host.capex,
-        annual=hosts * host.annual,
-        watts=hosts * host.watts,
+        capex=used * host.capex,
+        annual=used * host.annual,
+        watts=used * host.watts,
         saving=saving,
         saving_p10=p10,
         saving_p90=p90,
         saving_ratio=saving / before if before > 0.0 else 0.0,
-        saving_as_given=before - hosts * host.annual,
+        saving_as_given=before - used * host.annual,
         years=tuple(years),
         total=total,
         total_saving=total_base - total,

@@ -5794,7 +5794,9 @@ export interface components {
          * Fleet
          * @description A fleet that does the baseline's work. `extra_hosts` make up for lost throughput (negative: fewer are needed).
          *
-         *     `saving` is the median over random draws, each in whole hosts, `saving_ratio` its share of the baseline's cost;
+         *     `hosts` are whole machines; money and power are of the work that they do, so that a machine that is hardly used
+         *     costs what is used of it: others share it, and a tenth of a percent of loss buys none.
+         *     `saving` is the median over random draws, `saving_ratio` its share of the baseline's cost;
          *     everything else is with every input at its value. `total` is the cost over all years, `present_value` the same
          *     discounted to today; None with straight-line costs, which have no price of money in them.
          */
@@ -5817,7 +5819,7 @@ export interface components {
             present_value: number | null;
             /**
              * Saving
-             * @description Per year: the median over random draws, each in whole hosts.
+             * @description Per year: the median over random draws, by work and not by whole hosts.
              */
             saving: number;
             /**

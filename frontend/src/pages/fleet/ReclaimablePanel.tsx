@@ -46,7 +46,9 @@ export function ReclaimablePanel({ refreshMs }: { refreshMs: number | null }) {
           </div>
           <div className={classes.foot}>
             <span>{known == null ? '' : `heat known for ${formatRatio(known)} of all memory`}</span>
-            <Link to="/tco">What it would save</Link>
+            <Link to="/tco" search={{ start: 'cxl' }}>
+              What it would save
+            </Link>
           </div>
         </>
       )}

@@ -69,8 +69,8 @@ describe('a changed input', () => {
     const once = withInput(spec, 'prices.dram.value', 15, [dram], '2026-11-21')
     expect(valueAt(once, 'prices.dram')).toEqual({
       value: 15,
-      low: 9,
-      high: 15,
+      low: null,
+      high: null,
       source: 'changed by hand; before: contract 17',
       date: '2026-11-21',
     })

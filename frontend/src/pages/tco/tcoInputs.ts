@@ -80,8 +80,8 @@ export function valueOf(spec: JsonObject, path: string, inputs: TcoInput[]): num
 const byHand = 'changed by hand'
 
 /**
- * A scenario with another value of an input. Where the value has a range, its ends move along so that they hold it; a
- * price says that it was changed by hand, and on which day.
+ * A scenario with another value of an input. A price is what was typed, without a range, and says that it was changed by
+ * hand, and on which day; of another value with a range the ends move along so that they hold it.
  */
 export function withInput(
   spec: JsonObject,
@@ -106,6 +106,7 @@ export function withInput(
     high: high === null ? null : Math.max(high, value),
   }
   if (path.startsWith('prices.')) {
+    next['low'] = next['high'] = null
     const before = valueAt(stated ?? undefined, 'source') ?? known?.source ?? ''
     const source = typeof before === 'string' ? before : ''
     next['source'] =

@@ -46,7 +46,7 @@ def write_draws(book: Book, scenario: Scenario, *, draws: int, seed: int) -> Non
             page.formula(row, first_cost + n, cost.replace(_ROW, str(row + 1)))
             if n > 0:
                 page.formula(row, first_cost + hosts + n - 1, f"{base}{row + 1}-{own}{row + 1}")
-                needed = f"ROUNDUP(fleet_hosts*{base_work}/{own_work}-1E-9,0)"
+                needed = f"fleet_hosts*{base_work}/{own_work}"
                 fleet = f"fleet_hosts*{base}{_ROW}*{base_work}-{needed}*{own}{_ROW}*{own_work}"
                 page.formula(row, first_cost + 2 * hosts + n - 2, fleet.replace(_ROW, str(row + 1)))
     for n in range(1, hosts):

@@ -8,12 +8,14 @@ from tierscope.usecases.tco.workbook.expressions import Reference, named, saving
 
 _NONE = '"none in range"'
 _SLACK = "1E-9"
+_USED = "fleet_hosts*host0_work/host{n}_work"
+"""Hosts that the work fills; a part of one is used by others too."""
 _FLEET_ROWS = (
-    ("Hosts", "hosts", "ROUNDUP(fleet_hosts*host0_work/host{n}_work-1E-9,0)", "whole"),
+    ("Hosts", "hosts", f"ROUNDUP({_USED}-{_SLACK},0)", "whole"),
     ("Hosts beyond the baseline's", "extra_hosts", "fleet{n}_hosts-fleet_hosts", "whole"),
-    ("Price", "capex", "fleet{n}_hosts*host{n}_capex", "money"),
-    ("Cost per year", "annual", "fleet{n}_hosts*host{n}_annual", "money"),
-    ("Power, W", "watts", "fleet{n}_hosts*host{n}_watts", "number"),
+    ("Price", "capex", f"{_USED}*host{{n}}_capex", "money"),
+    ("Cost per year", "annual", f"{_USED}*host{{n}}_annual", "money"),
+    ("Power, W", "watts", f"{_USED}*host{{n}}_watts", "number"),
     (
         "Saving per year, every input at its value",
         "saving_as_given",
@@ -51,9 +53,9 @@ def write_fleet(book: Book, scenario: Scenario) -> None:
         page.formula(row, 1, grown, "whole", demand)
         for n in range(len(designs)):
             cell = f"fleet{n}_year{year}"
-            needed = f"ROUNDUP({demand}*host0_work/host{n}_work-{_SLACK},0)"
-            page.formula(row, 2 + 3 * n, needed, "whole", f"{cell}_hosts")
-            page.formula(row, 3 + 3 * n, f"{cell}_hosts*host{n}_annual", "money", f"{cell}_annual")
+            used = f"{demand}*host0_work/host{n}_work"
+            page.formula(row, 2 + 3 * n, f"ROUNDUP({used}-{_SLACK},0)", "whole", f"{cell}_hosts")
+            page.formula(row, 3 + 3 * n, f"{used}*host{n}_annual", "money", f"{cell}_annual")
             page.formula(row, 4 + 3 * n, f"{demand}*host0_annual-{cell}_annual", "money", f"{cell}_saving")
     _write_fleet_totals(page, scenario, top + years + 1)
 
