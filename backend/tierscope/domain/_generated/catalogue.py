@@ -24,6 +24,8 @@ class Metric:
 
 
 METRICS: tuple[Metric, ...] = (
+    Metric("c_min", "arcstats", "bytes", "gauge", ("host",), "all", "0.1.0", "What that cache keeps when memory is short.", "", False),
+    Metric("size", "arcstats", "bytes", "gauge", ("host",), "all", "0.1.0", "Memory that the cache of ZFS holds.", "", False),
     Metric("free_blocks", "buddyinfo", "count", "gauge", ("zone",), "all", "0.1.0", "Free blocks of 2^order pages; the order stands in brackets.", "A zone with many free pages and no high orders is fragmented: huge pages cannot be made there.", False),
     Metric("full_total_us", "cpu.pressure", "us", "counter", ("cgroup",), "4.20", "0.1.0", "Time in which all tasks waited for a CPU at once.", "", False),
     Metric("some_total_us", "cpu.pressure", "us", "counter", ("cgroup",), "4.20", "0.1.0", "Time in which at least one task waited for a CPU.", "", False),

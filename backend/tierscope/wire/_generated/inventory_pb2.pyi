@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Inventory(_message.Message):
-    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds", "pods", "kubernetes_labels_partial")
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds", "pods", "kubernetes_labels_partial", "tier_order", "tree")
     HOSTNAME_FIELD_NUMBER: _ClassVar[int]
     KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
     KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,8 @@ class Inventory(_message.Message):
     INTERVAL_SECONDS_FIELD_NUMBER: _ClassVar[int]
     PODS_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_LABELS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
+    TIER_ORDER_FIELD_NUMBER: _ClassVar[int]
+    TREE_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     kernel_release: str
     kernel_version: str
@@ -62,7 +64,9 @@ class Inventory(_message.Message):
     interval_seconds: int
     pods: PodList
     kubernetes_labels_partial: bool
-    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ..., pods: _Optional[_Union[PodList, _Mapping]] = ..., kubernetes_labels_partial: _Optional[bool] = ...) -> None: ...
+    tier_order: str
+    tree: str
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ..., pods: _Optional[_Union[PodList, _Mapping]] = ..., kubernetes_labels_partial: _Optional[bool] = ..., tier_order: _Optional[str] = ..., tree: _Optional[str] = ...) -> None: ...
 
 class PodList(_message.Message):
     __slots__ = ("pods", "left_out", "unavailable")
@@ -195,7 +199,7 @@ class LoadedPoint(_message.Message):
     def __init__(self, bandwidth_bytes_per_s: _Optional[float] = ..., latency_ns: _Optional[float] = ..., threads: _Optional[int] = ..., write_ratio: _Optional[float] = ..., utilisation_ratio: _Optional[float] = ..., latency_p10_ns: _Optional[float] = ..., latency_p90_ns: _Optional[float] = ..., repetitions: _Optional[int] = ..., disturbed: _Optional[bool] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "memory_bytes", "cpulist", "tier_class", "tier_evidence", "distances", "read_latency_ns", "write_latency_ns", "read_bandwidth_mib_per_s", "write_bandwidth_mib_per_s")
+    __slots__ = ("id", "memory_bytes", "cpulist", "tier_class", "tier_evidence", "distances", "read_latency_ns", "write_latency_ns", "read_bandwidth_mib_per_s", "write_bandwidth_mib_per_s", "tier_certainty", "parts")
     ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     CPULIST_FIELD_NUMBER: _ClassVar[int]
@@ -206,6 +210,8 @@ class Node(_message.Message):
     WRITE_LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
     READ_BANDWIDTH_MIB_PER_S_FIELD_NUMBER: _ClassVar[int]
     WRITE_BANDWIDTH_MIB_PER_S_FIELD_NUMBER: _ClassVar[int]
+    TIER_CERTAINTY_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
     id: int
     memory_bytes: int
     cpulist: str
@@ -216,7 +222,19 @@ class Node(_message.Message):
     write_latency_ns: int
     read_bandwidth_mib_per_s: int
     write_bandwidth_mib_per_s: int
-    def __init__(self, id: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., cpulist: _Optional[str] = ..., tier_class: _Optional[str] = ..., tier_evidence: _Optional[str] = ..., distances: _Optional[_Iterable[int]] = ..., read_latency_ns: _Optional[int] = ..., write_latency_ns: _Optional[int] = ..., read_bandwidth_mib_per_s: _Optional[int] = ..., write_bandwidth_mib_per_s: _Optional[int] = ...) -> None: ...
+    tier_certainty: str
+    parts: _containers.RepeatedCompositeFieldContainer[NodePart]
+    def __init__(self, id: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., cpulist: _Optional[str] = ..., tier_class: _Optional[str] = ..., tier_evidence: _Optional[str] = ..., distances: _Optional[_Iterable[int]] = ..., read_latency_ns: _Optional[int] = ..., write_latency_ns: _Optional[int] = ..., read_bandwidth_mib_per_s: _Optional[int] = ..., write_bandwidth_mib_per_s: _Optional[int] = ..., tier_certainty: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[NodePart, _Mapping]]] = ...) -> None: ...
+
+class NodePart(_message.Message):
+    __slots__ = ("tier_class", "bytes", "evidence")
+    TIER_CLASS_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    tier_class: str
+    bytes: int
+    evidence: str
+    def __init__(self, tier_class: _Optional[str] = ..., bytes: _Optional[int] = ..., evidence: _Optional[str] = ...) -> None: ...
 
 class Tier(_message.Message):
     __slots__ = ("kernel_number", "rank", "nodes")

@@ -6,6 +6,7 @@ mod memory;
 mod observed;
 mod report;
 mod sources;
+mod stock;
 mod verdict;
 
 use std::io::Write;

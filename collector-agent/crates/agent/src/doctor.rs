@@ -12,7 +12,7 @@ pub(crate) use command::Examined;
 pub use command::{DoctorArgs, run};
 pub(crate) use facts::Facts;
 pub(crate) use link_errors::LinkErrors;
-pub(crate) use tiering::{Tiering, judge};
+pub(crate) use tiering::{Moves, Tiering, judge};
 
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::{Finding, Inventory};

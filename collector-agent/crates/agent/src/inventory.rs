@@ -1,18 +1,24 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
+pub(crate) mod container_view;
 mod hypervisor;
+pub(crate) mod memory_order;
 pub(crate) mod probe;
+mod tier_order;
+mod tree;
 mod unmovable;
 
 use tierscope_host::services::Discovered;
 use tierscope_procfs::{host, swaps};
-use tierscope_rootfs::{Missing, Reader};
-use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, Service, SwapDevice, Tier};
+use tierscope_rootfs::Reader;
+use tierscope_sample::inventory::{CxlDevice, Inventory, Knob, Node, NodePart, Service, SwapDevice};
 use tierscope_sysfs::node_classes::read_facts;
-use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes, tiers};
+use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes};
 
 use crate::collect::Collector;
 use crate::doctor::{self, LinkErrors};
+
+pub(crate) use tree::{Tree, noun};
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
 /// Host name and labels may be set by the caller afterwards.
@@ -31,6 +37,7 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
     let cpus = host::cpus(reader).unwrap_or_default();
     let release = host::kernel_release(reader).unwrap_or_default();
     let facts = read_facts(reader);
+    let tree = Tree::of(reader, &release);
     let mut inventory = Inventory {
         hostname: host::hostname(reader).unwrap_or_default(),
         architecture: architecture(reader, &release).to_owned(),
@@ -50,8 +57,10 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
             .iter()
             .map(|node| describe_node(reader, &facts, node))
             .collect(),
-        tiers: read_tiers(reader),
-        knobs: knobs::read(reader).into_iter().map(describe_knob).collect(),
+        knobs: knobs::read(reader)
+            .into_iter()
+            .map(|knob| describe_knob(knob, &tree))
+            .collect(),
         services: describe_services(discovered),
         swaps: read_swaps(reader),
         cxl_devices: cxl::memory(reader).into_iter().map(describe_cxl).collect(),
@@ -63,8 +72,10 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
             .map(|node| unmovable::describe(reader, node.id))
             .collect(),
         hypervisor: hypervisor::describe(reader, discovered),
+        tree: tree.name.clone(),
         ..Inventory::default()
     };
+    tier_order::describe(reader, &mut inventory, &tree);
     inventory.collectors = probe::collectors(reader);
     inventory.findings = doctor::examine(reader, &inventory, discovered, errors);
     inventory
@@ -72,7 +83,7 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
 
 fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Node) -> Node {
     let ranges = nodes::physical_ranges(reader, node.id);
-    let (class, evidence) = classify::classify(facts, node, &ranges);
+    let memory = classify::classify(facts, node, &ranges);
     let region = classify::region_of(facts, node, &ranges);
     // Where firmware gives no ratings of the node, the devices that serve it may.
     let ratings = match region {
@@ -83,8 +94,10 @@ fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Nod
         id: node.id,
         memory_bytes: node.memory_bytes,
         cpulist: node.cpulist.clone(),
-        tier_class: class.name().to_owned(),
-        tier_evidence: evidence,
+        tier_class: memory.class.name().to_owned(),
+        tier_evidence: memory.evidence,
+        tier_certainty: memory.certainty.name().to_owned(),
+        parts: memory.parts.into_iter().map(describe_part).collect(),
         distances: node.distances.clone(),
         read_latency_ns: ratings.read_latency_ns,
         write_latency_ns: ratings.write_latency_ns,
@@ -93,28 +106,19 @@ fn describe_node(reader: &mut Reader, facts: &classify::Facts, node: &nodes::Nod
     }
 }
 
-fn read_tiers(reader: &mut Reader) -> Vec<Tier> {
-    let tiers = tiers::read(reader).unwrap_or_default();
-    let ranked = (0_u32..).zip(tiers);
-    ranked
-        .map(|(rank, tier)| Tier {
-            kernel_number: tier.number,
-            rank,
-            nodes: tier.nodes,
-        })
-        .collect()
+fn describe_part(part: classify::Part) -> NodePart {
+    NodePart {
+        tier_class: part.class.name().to_owned(),
+        bytes: i64::try_from(part.bytes).unwrap_or(i64::MAX),
+        evidence: part.evidence,
+    }
 }
 
-fn describe_knob(knob: knobs::Knob) -> Knob {
-    let (value, unavailable) = match knob.value {
-        Ok(value) => (Some(value), None),
-        Err(Missing::Absent) => (None, Some("this kernel has no such setting".to_owned())),
-        Err(Missing::Unreadable(reason)) => (None, Some(format!("{reason}; root may read it"))),
-    };
+fn describe_knob(knob: knobs::Knob, tree: &Tree) -> Knob {
     Knob {
+        unavailable: tree.why_absent(&knob),
         path: knob.path,
-        value,
-        unavailable,
+        value: knob.value.ok(),
     }
 }
 
@@ -239,6 +243,7 @@ mod tests {
     fn a_host_with_a_slow_node_is_described() {
         let root = FakeRoot::new();
         root.write("proc/vmstat", "pgpromote_success 1\n");
+        root.write("proc/uptime", "1.00 1.00\n");
         root.write("proc/sys/kernel/osrelease", "6.12.95+deb12-amd64\n");
         root.write(
             "proc/swaps",
@@ -267,14 +272,17 @@ mod tests {
             ("zram", 2048)
         );
         assert_eq!(inventory.swaps[1].name, "file", "paths in homes stay on the host");
-        let knob = inventory
-            .knobs
-            .iter()
-            .find(|knob| knob.path.ends_with("demotion_enabled"))
-            .unwrap();
+        let why_absent = |name: &str| {
+            let mut knobs = inventory.knobs.iter();
+            let knob = knobs.find(|knob| knob.path.ends_with(name)).unwrap();
+            assert_eq!(knob.value, None);
+            knob.unavailable.clone().unwrap()
+        };
+        assert_eq!(why_absent("/defrag_mode"), "this kernel has no such setting");
         assert_eq!(
-            (knob.value.as_deref(), knob.unavailable.as_deref()),
-            (None, Some("this kernel has no such setting"))
+            why_absent("/demotion_enabled"),
+            "not in this tree",
+            "a kernel that prints tiers has it"
         );
     }
 

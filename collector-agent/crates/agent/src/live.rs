@@ -22,6 +22,7 @@ use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 use crate::config::Config;
 use crate::hardware::HardwareCounters;
 use crate::inventory;
+use crate::inventory::memory_order::has_memory;
 use crate::kubernetes::{self, Cluster};
 use crate::served_loads::ServedTotals;
 use crate::service_metrics::{self, ServiceMetrics, merge};
@@ -215,7 +216,8 @@ impl LiveSource {
 
 /// The tier of all memory, `None` where there are several.
 fn only_tier(inventory: &Inventory) -> Option<Arc<str>> {
-    let mut classes = inventory.nodes.iter().map(|node| &node.tier_class);
+    let nodes = inventory.nodes.iter().filter(|node| has_memory(node));
+    let mut classes = nodes.map(|node| &node.tier_class);
     let first = classes.next()?;
     classes
         .all(|class| class == first)
@@ -277,6 +279,9 @@ mod tests {
         };
         assert_eq!(only_tier(&inventory(&["dram", "dram"])).as_deref(), Some("dram"));
         assert_eq!(only_tier(&inventory(&["dram", "cxl"])), None);
+        let mut removed = inventory(&["dram", "unknown"]);
+        removed.nodes[1].memory_bytes = Some(0);
+        assert_eq!(only_tier(&removed).as_deref(), Some("dram"));
         assert_eq!(only_tier(&inventory(&[])), None);
     }
 }

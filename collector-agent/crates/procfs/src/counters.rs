@@ -12,6 +12,25 @@ pub fn meminfo(reader: &mut Reader, emit: impl FnMut(&str, i64)) -> Outcome<()> 
     reader.parse_again("/proc/meminfo", |text| text::colon_values(text, emit))
 }
 
+/// Size and smallest size of the cache of ZFS in bytes; absent where its module is not loaded.
+pub fn arcstats(reader: &mut Reader, mut emit: impl FnMut(&str, i64)) -> Outcome<()> {
+    reader.parse_again("/proc/spl/kstat/zfs/arcstats", |text| {
+        // Two lines of heading, then `name type data`.
+        for line in text.lines().skip(2) {
+            let mut words = line.split_ascii_whitespace();
+            let (Some(name @ ("size" | "c_min")), Some(_), Some(value)) =
+                (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            if let Some(value) = text::number(value) {
+                emit(name, value);
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Sums over the mappings of a process, in bytes. Reading it walks the page tables: bounded use only.
 pub fn smaps_rollup(reader: &mut Reader, pid: u32, mut emit: impl FnMut(&str, i64)) -> Outcome<()> {
     reader.parse(&format!("/proc/{pid}/smaps_rollup"), |text| {
@@ -42,6 +61,23 @@ mod tests {
         .unwrap();
         assert_eq!(values, [("Rss".to_owned(), 8192), ("Pss_Dirty".to_owned(), 4096)]);
         assert_eq!(smaps_rollup(&mut reader, 6, |_, _| {}), Err(Missing::Absent));
+    }
+
+    #[test]
+    fn the_cache_of_zfs_tells_its_size_and_its_least() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("proc/spl/kstat/zfs")).unwrap();
+        let text = "13 1 0x01 123 33456 5 9\nname  type data\nhits  4  17\nsize  4  77309411328\nc_min 4 4294967296\n";
+        std::fs::write(directory.path().join("proc/spl/kstat/zfs/arcstats"), text).unwrap();
+        let mut reader = Reader::new(Root::new(directory.path()));
+        let mut values = Vec::new();
+        arcstats(&mut reader, |name, value| values.push((name.to_owned(), value)))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            values,
+            [("size".to_owned(), 72 << 30), ("c_min".to_owned(), 4 << 30)]
+        );
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Inventory {
     pub unmovable: Vec<Unmovable>,
     pub hypervisor: String,
     pub pods: Option<PodList>,
+    pub tier_order: String,
+    pub tree: String,
 }
 
 impl Inventory {
@@ -127,6 +129,18 @@ pub struct Node {
     pub write_latency_ns: Option<u32>,
     pub read_bandwidth_mib_per_s: Option<u32>,
     pub write_bandwidth_mib_per_s: Option<u32>,
+    pub tier_certainty: String,
+    pub parts: Vec<NodePart>,
+}
+
+/// Memory of another class within a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "see the contract")]
+pub struct NodePart {
+    pub tier_class: String,
+    pub bytes: i64,
+    pub evidence: String,
 }
 
 /// One kernel memory tier; rank 0 is the fastest.

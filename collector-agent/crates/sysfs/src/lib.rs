@@ -7,6 +7,8 @@ pub mod damon_admin;
 pub mod damon_stat;
 pub mod damos;
 pub mod devices;
+pub mod dimms;
+pub mod gpus;
 pub mod hotness;
 pub mod huge_pages;
 pub mod knobs;

@@ -1,20 +1,50 @@
 //! Which class of memory each node of a host is, from the files that tell.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tierscope_rootfs::Reader;
 use tierscope_sample::placement::NodeClasses;
 
-use crate::{classify, cxl, devices, nodes};
+use crate::{classify, cxl, devices, dimms, gpus, nodes};
+
+/// Parameters of the kernel that keep processors from being started, those of a crash kernel among them.
+const CPU_LIMITS: [&str; 4] = ["nr_cpus=", "maxcpus=", "nosmp", "elfcorehdr="];
 
 /// What the host shows of its nodes, and of what may lie behind them.
 pub fn read_facts(reader: &mut Reader) -> classify::Facts {
     let ids = nodes::ids(reader).unwrap_or_default();
+    let package = package(reader);
     classify::Facts {
         dax: devices::dax(reader),
         regions: cxl::regions(reader),
         windows: devices::cxl_windows(reader),
         nodes: ids.into_iter().map(|id| nodes::describe(reader, id)).collect(),
+        gpus: gpus::read(reader),
+        dimms: package.dimms,
+        cpu_model: package.cpu_model,
+        cpu_limit: cpu_limit(reader),
+    }
+}
+
+/// What does not change while a host runs.
+#[derive(Debug, Clone, Default)]
+struct Package {
+    cpu_model: String,
+    dimms: dimms::Dimms,
+}
+
+/// Read once of the running host: some kernels take milliseconds to print the first line of `/proc/cpuinfo`.
+fn package(reader: &mut Reader) -> Package {
+    static RUNNING: OnceLock<Package> = OnceLock::new();
+    let is_live = reader.root().is_live();
+    let mut read = || Package {
+        cpu_model: cpu_model(reader),
+        dimms: dimms::read(reader),
+    };
+    if is_live {
+        RUNNING.get_or_init(read).clone()
+    } else {
+        read()
     }
 }
 
@@ -23,9 +53,36 @@ pub fn node_classes(reader: &mut Reader, ids: &[u32]) -> NodeClasses {
     let facts = read_facts(reader);
     let class_of = |node: &nodes::Node| {
         let ranges = nodes::physical_ranges(reader, node.id);
-        let (class, _) = classify::classify(&facts, node, &ranges);
-        (node.id, Arc::from(class.name()))
+        let memory = classify::classify(&facts, node, &ranges);
+        (node.id, Arc::from(memory.class.name()))
     };
     let listed = facts.nodes.iter().filter(|node| ids.contains(&node.id));
     listed.map(class_of).collect()
+}
+
+/// Model of the first processor; "" where the architecture does not print one.
+fn cpu_model(reader: &mut Reader) -> String {
+    // The file repeats itself for each processor, and the model stands in the first lines.
+    const ENOUGH_BYTES: u64 = 4 << 10;
+    let mut model = String::new();
+    let path = reader.root().join("/proc/cpuinfo");
+    // A host that hides the file has a processor of no known model.
+    let _unknown = reader.each_line(&path, ENOUGH_BYTES, |line| {
+        let value = line
+            .split_once(':')
+            .filter(|(name, _)| name.trim() == "model name");
+        if let Some((_, value)) = value.filter(|_| model.is_empty()) {
+            value.trim().clone_into(&mut model);
+        }
+    });
+    model
+}
+
+/// What keeps the kernel from running all processors, such as `nr_cpus=1`; `None` where nothing does.
+pub fn cpu_limit(reader: &mut Reader) -> Option<String> {
+    let line = reader.value("/proc/cmdline").ok()?;
+    let limit = line
+        .split_ascii_whitespace()
+        .find(|word| CPU_LIMITS.iter().any(|limit| word.starts_with(limit)))?;
+    Some(limit.to_owned())
 }

@@ -22,8 +22,10 @@ pub struct Ratings {
 pub struct Node {
     /// Its number.
     pub id: u32,
-    /// Its CPUs as a kernel list; "" for a node without CPUs.
+    /// Its CPUs as a kernel list; "" for a node without CPUs that are online.
     pub cpulist: String,
+    /// Whether it has CPUs, none of which is online.
+    pub has_offline_cpus: bool,
     /// Memory that the kernel manages, in bytes.
     pub memory_bytes: Option<i64>,
     /// Relative distances to the online nodes, in order of their numbers; firmware's word, often invented.
@@ -100,11 +102,20 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
         .unwrap_or_default();
     Node {
         id: node,
+        has_offline_cpus: cpulist.is_empty() && has_cpu_links(reader, node),
         cpulist,
         memory_bytes,
         distances,
         ratings: ratings(reader, node),
     }
+}
+
+/// Whether the node's directory links to CPUs, which it does for those that are offline, too (`drivers/base/node.c`,
+/// `register_cpu_under_node`).
+fn has_cpu_links(reader: &Reader, node: u32) -> bool {
+    let names = reader.list(&format!("{NODES}/node{node}")).unwrap_or_default();
+    let mut numbers = names.iter().filter_map(|name| name.strip_prefix("cpu"));
+    numbers.any(|number| number.parse::<u32>().is_ok())
 }
 
 fn ratings(reader: &mut Reader, node: u32) -> Ratings {

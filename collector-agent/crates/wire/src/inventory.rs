@@ -39,6 +39,8 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         interval_seconds: from.interval_seconds,
         pods: from.pods.map(pods_to),
         kubernetes_labels_partial: from.kubernetes_labels_partial,
+        tier_order: from.tier_order,
+        tree: from.tree,
     }
 }
 
@@ -77,6 +79,23 @@ fn labels_to(from: Vec<(String, String)>, source: &str) -> impl Iterator<Item = 
     })
 }
 
+fn node_to(from: sample::Node) -> proto::Node {
+    proto::Node {
+        id: from.id,
+        memory_bytes: from.memory_bytes,
+        cpulist: from.cpulist,
+        tier_class: from.tier_class,
+        tier_evidence: from.tier_evidence,
+        distances: from.distances,
+        read_latency_ns: from.read_latency_ns,
+        write_latency_ns: from.write_latency_ns,
+        read_bandwidth_mib_per_s: from.read_bandwidth_mib_per_s,
+        write_bandwidth_mib_per_s: from.write_bandwidth_mib_per_s,
+        tier_certainty: from.tier_certainty,
+        parts: from.parts.into_iter().map(part_to).collect(),
+    }
+}
+
 /// Writes the conversion between two structs whose fields have the same names.
 macro_rules! same_fields {
     ($name:ident, $to:ident, $($field:ident),+) => {
@@ -86,20 +105,7 @@ macro_rules! same_fields {
     };
 }
 
-same_fields!(
-    Node,
-    node_to,
-    id,
-    memory_bytes,
-    cpulist,
-    tier_class,
-    tier_evidence,
-    distances,
-    read_latency_ns,
-    write_latency_ns,
-    read_bandwidth_mib_per_s,
-    write_bandwidth_mib_per_s
-);
+same_fields!(NodePart, part_to, tier_class, bytes, evidence);
 same_fields!(Tier, tier_to, kernel_number, rank, nodes);
 same_fields!(
     Collector,

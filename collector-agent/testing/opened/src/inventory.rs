@@ -44,6 +44,8 @@ pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
         interval_seconds: from.interval_seconds,
         pods: from.pods.map(pods_from),
         kubernetes_labels_partial: from.kubernetes_labels_partial,
+        tier_order: from.tier_order,
+        tree: from.tree,
     }
 }
 
@@ -71,6 +73,23 @@ fn pod_from(from: proto::Pod) -> sample::Pod {
     }
 }
 
+fn node_from(from: proto::Node) -> sample::Node {
+    sample::Node {
+        id: from.id,
+        memory_bytes: from.memory_bytes,
+        cpulist: from.cpulist,
+        tier_class: from.tier_class,
+        tier_evidence: from.tier_evidence,
+        distances: from.distances,
+        read_latency_ns: from.read_latency_ns,
+        write_latency_ns: from.write_latency_ns,
+        read_bandwidth_mib_per_s: from.read_bandwidth_mib_per_s,
+        write_bandwidth_mib_per_s: from.write_bandwidth_mib_per_s,
+        tier_certainty: from.tier_certainty,
+        parts: from.parts.into_iter().map(part_from).collect(),
+    }
+}
+
 /// Writes the conversion between two structs whose fields have the same names.
 macro_rules! same_fields {
     ($name:ident, $from:ident, $($field:ident),+) => {
@@ -80,20 +99,7 @@ macro_rules! same_fields {
     };
 }
 
-same_fields!(
-    Node,
-    node_from,
-    id,
-    memory_bytes,
-    cpulist,
-    tier_class,
-    tier_evidence,
-    distances,
-    read_latency_ns,
-    write_latency_ns,
-    read_bandwidth_mib_per_s,
-    write_bandwidth_mib_per_s
-);
+same_fields!(NodePart, part_from, tier_class, bytes, evidence);
 same_fields!(Tier, tier_from, kernel_number, rank, nodes);
 same_fields!(
     Collector,

@@ -5,6 +5,12 @@ use serde::Serialize;
 use super::memory::Memory;
 use super::observed::Host;
 use crate::doctor::Tiering;
+use crate::inventory::memory_order::{Lower, TierOrder};
+use crate::inventory::noun;
+
+/// What tells more than files of a host do.
+const ASK_THE_HOST: &str =
+    "Run `tierscope-agent once --json` on the host, or take a field kit there (`tierscope-agent fieldkit`).";
 
 /// Active memory is at most this share of DRAM.
 const ACTIVE_RATIO: f64 = 0.5;
@@ -59,13 +65,15 @@ pub(super) struct Check {
     pub(super) limit_ratio: Option<f64>,
 }
 
-/// All checks, in the order in which they are mended.
-pub(super) fn all(host: &Host, tiering: &Tiering, memory: &Memory) -> Vec<Check> {
+/// All checks, in the order in which they are mended. Without sizes of memory nothing is said of them.
+pub(super) fn all(host: &Host, tiering: &Tiering, memory: Option<&Memory>) -> Vec<Check> {
     let mut checks = vec![tiers_known(host), slower_tier(host, tiering)];
-    if tiering.state != "not possible" {
+    if tiering.lower != Lower::Nothing {
         checks.extend([demotion(host, tiering), promotion(host, tiering)]);
     }
-    checks.extend([active_memory(memory), pressure(host), refaults(host)]);
+    checks.extend(memory_online(host));
+    checks.extend(memory.map(active_memory));
+    checks.extend([pressure(host), refaults(host)]);
     checks.extend(critical(host));
     checks
 }
@@ -91,47 +99,69 @@ fn found<'a>(host: &'a Host, id: &str) -> Option<(&'a str, &'a str)> {
 }
 
 fn tiers_known(host: &Host) -> Check {
+    const SOURCE: &str = "Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers";
     let inventory = &host.last().inventory;
-    let (outcome, detail) = if inventory.tiers.is_empty() {
-        let release = &inventory.kernel_release;
-        (Outcome::Fail, format!("kernel {release} shows no memory tiers"))
-    } else {
-        let release = &inventory.kernel_release;
-        (Outcome::Pass, format!("kernel {release} knows memory tiers"))
+    let release = &inventory.kernel_release;
+    let noun = noun(&inventory.tree);
+    let (outcome, detail) = match TierOrder::of(inventory) {
+        TierOrder::Kernel => (Outcome::Pass, format!("kernel {release} knows memory tiers")),
+        TierOrder::Derived => (
+            Outcome::Pass,
+            format!("kernel {release} tiers; this {noun} shows no order of its tiers"),
+        ),
+        TierOrder::Absent => (Outcome::Fail, format!("kernel {release} shows no memory tiers")),
+        TierOrder::NotInTree => (
+            Outcome::NotKnown,
+            format!("the memory tiers of kernel {release} are not in this {noun}"),
+        ),
     };
-    let next = "Use Linux 6.1 or later with CONFIG_NUMA and CONFIG_MIGRATION.";
-    check(
-        "kernel_knows_tiers",
-        outcome,
-        detail,
-        next,
-        "Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers",
-    )
+    let next = match outcome {
+        Outcome::NotKnown => ASK_THE_HOST,
+        _ => "Use Linux 6.1 or later with CONFIG_NUMA and CONFIG_MIGRATION.",
+    };
+    check("kernel_knows_tiers", outcome, detail, next, SOURCE)
 }
 
 fn slower_tier(host: &Host, tiering: &Tiering) -> Check {
     const SOURCE: &str = "mm/memory-tiers.c: demotion goes to a lower tier alone";
-    if let Some((cause, fix)) = found(host, "cpuless-node-in-top-tier") {
-        return check("slower_tier", Outcome::Fail, cause.to_owned(), fix, SOURCE);
-    }
-    let outcome = if tiering.state == "not possible" {
-        Outcome::Fail
-    } else {
-        Outcome::Pass
+    const ID: &str = "slower_tier";
+    let of_finding = |outcome: Outcome, id: &str| {
+        let (cause, fix) = found(host, id)?;
+        Some(check(ID, outcome, cause.to_owned(), fix, SOURCE))
     };
-    let next =
-        "Bring slower memory online (CXL, persistent memory); `daxctl reconfigure-device --mode=system-ram`.";
-    check("slower_tier", outcome, tiering.reasons[0].clone(), next, SOURCE)
+    let told = match tiering.lower {
+        Lower::Faster(_) => of_finding(Outcome::Fail, "faster-memory-below-dram"),
+        Lower::Gpu(_) => of_finding(Outcome::Fail, "gpu-memory-node"),
+        Lower::NotKnown(_) => of_finding(Outcome::NotKnown, "lower-tier-not-known"),
+        Lower::Slower(_) => of_finding(Outcome::Fail, "cpuless-node-in-top-tier"),
+        Lower::Nothing => of_finding(Outcome::Fail, "cpuless-node-in-top-tier")
+            .or_else(|| of_finding(Outcome::Fail, "mixed-node")),
+    };
+    if let Some(told) = told {
+        return told;
+    }
+    let outcome = match (tiering.state, &tiering.lower) {
+        ("unknown", Lower::Nothing) | (_, Lower::NotKnown(_)) => Outcome::NotKnown,
+        (_, Lower::Slower(_)) => Outcome::Pass,
+        _ => Outcome::Fail,
+    };
+    let next = match outcome {
+        Outcome::NotKnown => ASK_THE_HOST,
+        _ => {
+            "Bring slower memory online (CXL, persistent memory); `daxctl reconfigure-device --mode=system-ram`."
+        }
+    };
+    check(ID, outcome, tiering.reasons[0].clone(), next, SOURCE)
 }
 
 fn demotion(host: &Host, tiering: &Tiering) -> Check {
-    let (outcome, next) = setting(host, tiering.demotes, "demotion-off");
+    let (outcome, next) = setting(host, tiering, tiering.demotes, "demotion-off");
     let source = "Documentation/ABI/testing/sysfs-kernel-mm-numa";
     check("demotion_on", outcome, reason(tiering, "demotion"), next, source)
 }
 
 fn promotion(host: &Host, tiering: &Tiering) -> Check {
-    let (outcome, next) = setting(host, tiering.promotes, "promotion-off");
+    let (outcome, next) = setting(host, tiering, tiering.promotes, "promotion-off");
     let source = "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing";
     check(
         "promotion_on",
@@ -142,15 +172,34 @@ fn promotion(host: &Host, tiering: &Tiering) -> Check {
     )
 }
 
-/// How a setting came out, and the fix that `doctor` has for it.
-fn setting<'a>(host: &'a Host, is_on: Option<bool>, finding: &str) -> (Outcome, &'a str) {
+/// How a setting came out, and the fix that `doctor` has for it. What lies in the lower tier decides what is right.
+fn setting<'a>(host: &'a Host, tiering: &Tiering, is_on: Option<bool>, finding: &str) -> (Outcome, &'a str) {
     const NOT_THERE: &str = "Use a kernel that has the setting: Linux 6.1 or later.";
-    let outcome = match is_on {
-        Some(true) => Outcome::Pass,
-        Some(false) => Outcome::Fail,
-        None => Outcome::NotKnown,
-    };
-    (outcome, found(host, finding).map_or(NOT_THERE, |(_, fix)| fix))
+    let next = |id: &str, other: &'a str| found(host, id).map_or(other, |(_, fix)| fix);
+    match (&tiering.lower, is_on) {
+        (Lower::Slower(_) | Lower::Nothing, Some(true)) | (Lower::Faster(_) | Lower::Gpu(_), Some(false)) => {
+            (Outcome::Pass, "")
+        }
+        (Lower::Faster(_), Some(true)) => (Outcome::Fail, next("faster-memory-below-dram", "")),
+        (Lower::Gpu(_), Some(true)) => (Outcome::Fail, next("gpu-memory-node", "")),
+        (Lower::NotKnown(_), Some(_)) => (Outcome::NotKnown, next("lower-tier-not-known", "")),
+        (_, Some(false)) => (Outcome::Fail, next(finding, NOT_THERE)),
+        (_, None) if host.last().inventory.tree.is_empty() => (Outcome::NotKnown, NOT_THERE),
+        (_, None) => (Outcome::NotKnown, ASK_THE_HOST),
+    }
+}
+
+/// Memory of devices that is offline; nothing where `doctor` found none.
+fn memory_online(host: &Host) -> Option<Check> {
+    let (cause, fix) = found(host, "memory-offline")?;
+    let source = "Documentation/admin-guide/mm/memory-hotplug.rst";
+    Some(check(
+        "memory_online",
+        Outcome::Fail,
+        cause.to_owned(),
+        fix,
+        source,
+    ))
 }
 
 fn reason(tiering: &Tiering, direction: &str) -> String {
@@ -162,7 +211,7 @@ fn reason(tiering: &Tiering, direction: &str) -> String {
 }
 
 fn active_memory(memory: &Memory) -> Check {
-    let share = |bytes: i64| bytes as f64 / memory.dram_bytes.max(1) as f64;
+    let share = |bytes: i64| bytes as f64 / memory.stock.dram_bytes.max(1) as f64;
     let ratio = [share(memory.active.interval.lo), share(memory.active.interval.hi)];
     let outcome = if ratio[1] <= ACTIVE_RATIO {
         Outcome::Pass
@@ -222,12 +271,36 @@ fn since(since_boot: bool, seconds: f64) -> String {
     }
 }
 
+/// Why nothing is known of how a counter grew, and what to do: the time is missing, or the counter, which a tree may lack
+/// though its kernel has it.
+fn not_grown<'a>(host: &Host, is_counted: bool, what: &str, next: &'a str) -> (String, &'a str) {
+    let tree = &host.last().inventory.tree;
+    if is_counted && !host.last().has_uptime() {
+        let detail = format!(
+            "how long the host was up when its {what} was read is not in this {}",
+            noun(tree)
+        );
+        return (detail, ASK_THE_HOST);
+    }
+    if tree.is_empty() {
+        (format!("the kernel gives no {what}"), next)
+    } else {
+        (format!("{what} is not in this {}", noun(tree)), ASK_THE_HOST)
+    }
+}
+
 fn pressure(host: &Host) -> Check {
     const ID: &str = "little_pressure";
     const SOURCE: &str = "Documentation/accounting/psi.rst; the limit of the alert memory-pressure-high";
     let Some(waited) = host.growth("pressure.memory", &["some_total_us"]) else {
-        let detail = "the kernel gives no pressure stall information".to_owned();
-        return check(ID, Outcome::NotKnown, detail, "Boot with `psi=1`.", SOURCE);
+        let is_counted = host.last().value("pressure.memory", "some_total_us").is_some();
+        let (detail, next) = not_grown(
+            host,
+            is_counted,
+            "pressure stall information",
+            "Boot with `psi=1`.",
+        );
+        return check(ID, Outcome::NotKnown, detail, next, SOURCE);
     };
     let ratio = waited.per_s() / 1e6;
     let detail = format!(
@@ -254,8 +327,10 @@ fn refaults(host: &Host) -> Check {
         .growth("vmstat", &RECLAIMED)
         .zip(host.growth("vmstat", &REFAULTS));
     let Some((reclaimed, refaulted)) = grown else {
-        let detail = "the kernel does not count refaults".to_owned();
-        return check(ID, Outcome::NotKnown, detail, "Use Linux 5.9 or later.", SOURCE);
+        let last = host.last();
+        let is_counted = last.sum("vmstat", &RECLAIMED).is_some() && last.sum("vmstat", &REFAULTS).is_some();
+        let (detail, next) = not_grown(host, is_counted, "count of refaults", "Use Linux 5.9 or later.");
+        return check(ID, Outcome::NotKnown, detail, next, SOURCE);
     };
     let when = since(reclaimed.since_boot, reclaimed.seconds);
     if reclaimed.count < MIN_RECLAIMED_PAGES {

@@ -12,16 +12,15 @@
 //! bound nothing: without reclaim nobody ages them (`mm/vmscan.c`, `shrink_active_list`).
 
 use serde::Serialize;
-use tierscope_sample::inventory::Inventory;
 
 use super::observed::Host;
+use super::stock::Stock;
+use crate::inventory::container_view::MOVABLE;
 
 /// Memory that was not touched for this long is cold.
 pub(super) const COLD_SECONDS: f64 = 120.0;
 /// Readings over less than this say how it is now, not how it is.
 const STEADY_SECONDS: f64 = 600.0;
-/// Pages that are on the lists of reclaim, so that they can be moved.
-const MOVABLE: [&str; 4] = ["Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)"];
 /// How often reclaim looked at a page: on the inactive list, and on the active one.
 const LOOKS: [&str; 5] = [
     "pgscan_kswapd",
@@ -57,16 +56,8 @@ pub(super) struct Figure {
 /// Memory of a host, and what is cold in its fastest tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Memory {
-    /// Memory of the fastest tier.
-    pub(super) dram_bytes: i64,
-    /// Memory of the slower tiers; 0 where there are none.
-    pub(super) slower_bytes: i64,
-    /// Of the fastest tier: in use.
-    pub(super) used_bytes: i64,
-    /// Of that: pages on the lists of reclaim, which the kernel can move.
-    pub(super) movable_bytes: i64,
-    /// Of those: on the inactive lists, where reclaim would begin. No measure of coldness.
-    pub(super) inactive_bytes: i64,
+    #[serde(flatten)]
+    pub(super) stock: Stock,
     /// Processes whose accessed bits were read, and all of them.
     pub(super) processes_read: usize,
     pub(super) processes: usize,
@@ -77,54 +68,40 @@ pub(super) struct Memory {
     pub(super) dram_saving: Figure,
 }
 
-/// Memory at the reading with the most of it in use; `None` where that lacks the sizes.
-pub(super) fn judge(host: &Host) -> Option<Memory> {
+/// Memory at the reading with the most of it in use; else why nothing can be said of it.
+pub(super) fn judge(host: &Host) -> Result<Memory, String> {
     let at = host.fullest();
-    let top = top_nodes(&at.inventory);
-    let size_bytes = |name: &str| at.memory_bytes(top.as_deref(), name);
-    let sizes: Option<Vec<i64>> = MOVABLE.iter().map(|name| size_bytes(name)).collect();
-    let sizes = sizes?;
-    let movable_bytes: i64 = sizes.iter().sum();
-    let dram_bytes = size_bytes("MemTotal")?;
-    let used_bytes = (dram_bytes - size_bytes("MemFree")?).max(movable_bytes);
-    let all_bytes = at.value("meminfo", "MemTotal");
-    let slower_bytes = match top {
-        Some(_) => all_bytes.map_or(0, |all| (all - dram_bytes).max(0)),
-        None => 0,
-    };
+    let stock = Stock::of(at)?;
+    let movable_bytes = stock.movable_bytes;
     let seen = Seen::of(host, movable_bytes);
     let cold = seen.cold_bytes(movable_bytes);
-    let fixed_bytes = used_bytes - movable_bytes;
-    let needed = |active_bytes: i64| (2 * active_bytes).max(active_bytes + fixed_bytes);
+    let fixed_bytes = stock.used_bytes - movable_bytes;
+    let needed = |active_bytes: i64, beside_bytes: i64| (2 * active_bytes).max(active_bytes + beside_bytes);
     let active = Bounds {
         lo: movable_bytes - cold.hi,
         hi: movable_bytes - cold.lo,
     };
     let dram_needed = Bounds {
-        lo: needed(active.lo),
-        hi: needed(active.hi),
+        lo: needed(active.lo, fixed_bytes - stock.shrinkable_bytes),
+        hi: needed(active.hi, fixed_bytes),
     };
     let dram_saving = Bounds {
-        lo: (dram_bytes - dram_needed.hi).max(0),
-        hi: (dram_bytes - dram_needed.lo).max(0),
+        lo: (stock.dram_bytes - dram_needed.hi).max(0),
+        hi: (stock.dram_bytes - dram_needed.lo).max(0),
     };
     let figure = |interval: Bounds, method: String| figure(host, interval, method);
-    Some(Memory {
-        dram_bytes,
-        slower_bytes,
-        used_bytes,
-        movable_bytes,
-        inactive_bytes: sizes[1] + sizes[3],
+    Ok(Memory {
+        stock,
         processes_read: seen.processes_read,
         processes: at.processes.len(),
         cold: figure(cold, seen.method()),
         active: figure(
             active,
-            "movable memory of the fastest tier less what is cold".into(),
+            "movable memory less what is cold".into(),
         ),
         dram_needed: figure(
             dram_needed,
-            "the larger of twice the active memory, and active and immovable memory together".into(),
+            "the larger of twice the active memory, and active and immovable memory together; at least without caches that shrink".into(),
         ),
         dram_saving: figure(dram_saving, "DRAM less the DRAM that is needed".into()),
     })
@@ -145,37 +122,6 @@ fn figure(host: &Host, interval: Bounds, method: String) -> Figure {
         },
         reason: "no source that needs no root measures it; these are bounds",
     }
-}
-
-/// Nodes of the fastest tier; `None` where all memory of the host is in it.
-fn top_nodes(inventory: &Inventory) -> Option<Vec<u32>> {
-    let with_memory = |id: &u32| {
-        let node = inventory.node(*id);
-        node.is_some_and(|node| node.memory_bytes.unwrap_or(0) > 0)
-    };
-    let all: Vec<u32> = inventory
-        .nodes
-        .iter()
-        .map(|node| node.id)
-        .filter(with_memory)
-        .collect();
-    let slower: Vec<u32> = inventory
-        .tiers
-        .iter()
-        .filter(|tier| tier.rank > 0)
-        .flat_map(|tier| tier.nodes.iter().copied())
-        .chain(
-            // Without tiers, or in the wrong one, the class of the device still tells.
-            inventory
-                .nodes
-                .iter()
-                .filter(|node| matches!(node.tier_class.as_str(), "cxl" | "pmem"))
-                .map(|node| node.id),
-        )
-        .filter(with_memory)
-        .collect();
-    let top: Vec<u32> = all.iter().copied().filter(|id| !slower.contains(id)).collect();
-    (!slower.is_empty() && !top.is_empty()).then_some(top)
 }
 
 /// How often accessed bits are cleared.
@@ -272,7 +218,11 @@ fn pace(host: &Host, movable_bytes: i64) -> Pace {
         return Pace::Unknown("DAMON clears accessed bits here");
     }
     let Some(looks) = host.growth("vmstat", &LOOKS) else {
-        return Pace::Unknown("the kernel does not say how often reclaim looks at pages");
+        return Pace::Unknown(if host.last().has_uptime() {
+            "the kernel does not say how often reclaim looks at pages"
+        } else {
+            "over how long reclaim looked at pages is not in the reading"
+        });
     };
     if looks.count == 0 {
         return if looks.since_boot || host.last().sum("vmstat", &LOOKS) == Some(0) {

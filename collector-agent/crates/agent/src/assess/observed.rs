@@ -7,6 +7,9 @@ use anyhow::bail;
 use serde::Deserialize;
 use tierscope_sample::inventory::Inventory;
 
+use crate::doctor::Moves;
+use crate::inventory::container_view::{MOVABLE, Sizes};
+
 /// Readings of this family are understood; fields are only ever added to it.
 const SCHEMA: &str = "tierscope.once/1";
 /// Nanoseconds of a second.
@@ -135,6 +138,33 @@ impl Reading {
             .iter()
             .filter_map(|name| self.value(source, name))
             .reduce(i64::saturating_add)
+    }
+
+    /// The sizes that must fit together.
+    pub(super) fn sizes(&self) -> Sizes {
+        let nodes = self.inventory.nodes.iter().filter_map(|node| node.memory_bytes);
+        Sizes {
+            total_bytes: self.value("meminfo", "MemTotal"),
+            free_bytes: self.value("meminfo", "MemFree"),
+            movable_bytes: self.sum("meminfo", &MOVABLE),
+            nodes_bytes: nodes.reduce(i64::saturating_add),
+        }
+    }
+
+    /// Pages that the kernel counted as moved between tiers since boot.
+    pub(super) fn moves(&self) -> Moves {
+        let mut moves = Moves::default();
+        for (name, value) in self.host.get("vmstat").into_iter().flatten() {
+            if let Some(value) = value {
+                moves.add(name, *value);
+            }
+        }
+        moves
+    }
+
+    /// Whether the reading says how long the host has been up.
+    pub(super) fn has_uptime(&self) -> bool {
+        self.boottime_ns.is_some()
     }
 
     /// The sum of a size over nodes, or of the host where `nodes` is `None`; `None` where one of them does not say.

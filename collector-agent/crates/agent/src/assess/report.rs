@@ -54,7 +54,7 @@ impl Fleet {
             *fleet.by_state.entry(assessment.state).or_default() += 1;
             if let Some(memory) = &assessment.memory {
                 fleet.hosts_with_memory += 1;
-                fleet.dram_bytes += memory.dram_bytes;
+                fleet.dram_bytes += memory.stock.dram_bytes;
                 fleet.saving.lo += memory.dram_saving.interval.lo;
                 fleet.saving.hi += memory.dram_saving.interval.hi;
             }
@@ -88,8 +88,9 @@ pub(super) fn text(
 fn write_host(assessment: &Assessment, out: &mut impl Write) -> anyhow::Result<()> {
     writeln!(out, "{}: {}", assessment.host, assessment.state.words())?;
     writeln!(out, "kernel {}", assessment.kernel_release)?;
-    if let Some(memory) = &assessment.memory {
-        write_memory(memory, out)?;
+    match &assessment.memory {
+        Some(memory) => write_memory(memory, out)?,
+        None => writeln!(out, "memory: {}", assessment.memory_reason)?,
     }
     writeln!(out)?;
     for check in &assessment.checks {
@@ -109,16 +110,28 @@ fn write_host(assessment: &Assessment, out: &mut impl Write) -> anyhow::Result<(
 
 fn write_memory(memory: &Memory, out: &mut impl Write) -> anyhow::Result<()> {
     let gib = |bytes: i64| bytes as f64 / GIB;
-    let slower = match memory.slower_bytes {
-        0 => "no slower memory".to_owned(),
+    let mut slower = match memory.stock.slower_bytes {
+        0 if memory.stock.unknown_bytes == 0 => "no slower memory".to_owned(),
+        0 => String::new(),
         bytes => format!("{:.1} GiB slower memory", gib(bytes)),
     };
+    for (bytes, what) in [
+        (memory.stock.faster_bytes, "HBM"),
+        (memory.stock.gpu_bytes, "memory of GPUs"),
+        (memory.stock.unknown_bytes, "of which nothing tells what it is"),
+    ] {
+        if bytes > 0 {
+            let comma = if slower.is_empty() { "" } else { ", " };
+            slower = format!("{slower}{comma}{:.1} GiB {what}", gib(bytes));
+        }
+    }
     writeln!(
         out,
-        "memory: {:.1} GiB DRAM, {:.1} in use, {:.1} of it movable; {slower}",
-        gib(memory.dram_bytes),
-        gib(memory.used_bytes),
-        gib(memory.movable_bytes)
+        "memory: {:.1} GiB {}, {:.1} in use, {:.1} of it movable; {slower}",
+        gib(memory.stock.dram_bytes),
+        memory.stock.judged_class.to_uppercase(),
+        gib(memory.stock.used_bytes),
+        gib(memory.stock.movable_bytes)
     )?;
     let lines = [
         ("cold (not touched for two minutes)", &memory.cold),
@@ -127,7 +140,11 @@ fn write_memory(memory: &Memory, out: &mut impl Write) -> anyhow::Result<()> {
         ("DRAM that could be saved", &memory.dram_saving),
     ];
     for (name, figure) in lines {
-        writeln!(out, "  {name}: {}", between(figure.interval, memory.dram_bytes))?;
+        writeln!(
+            out,
+            "  {name}: {}",
+            between(figure.interval, memory.stock.dram_bytes)
+        )?;
     }
     writeln!(
         out,
@@ -164,7 +181,7 @@ fn write_fleet(assessments: &[Assessment], out: &mut impl Write) -> anyhow::Resu
         let saving = assessment.memory.as_ref().map_or_else(String::new, |memory| {
             format!(
                 "; could save {}",
-                between(memory.dram_saving.interval, memory.dram_bytes)
+                between(memory.dram_saving.interval, memory.stock.dram_bytes)
             )
         });
         writeln!(

@@ -158,6 +158,20 @@ fn pressure_and_refaults_say_that_memory_is_short() {
 fn add_slower_node(root: &FakeRoot, tier: u32) {
     root.write("sys/devices/system/node/online", "0-1\n");
     root.write("sys/devices/system/node/node1/cpulist", "\n");
+    let sizes = ["Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)"];
+    let of = |prefix: &str, total_mib: i64| {
+        let lists: Vec<String> = sizes
+            .iter()
+            .map(|name| format!("{prefix}{name}: 102400 kB\n"))
+            .collect();
+        let free = format!(
+            "{prefix}MemTotal: {} kB\n{prefix}MemFree: 204800 kB\n",
+            total_mib * 1024
+        );
+        free + &lists.concat()
+    };
+    root.write("proc/meminfo", &of("", 2000));
+    root.write("sys/devices/system/node/node0/meminfo", &of("Node 0 ", 1000));
     root.write(
         "sys/devices/system/node/node1/meminfo",
         "Node 1 MemTotal: 1024000 kB\n",
@@ -170,27 +184,56 @@ fn add_slower_node(root: &FakeRoot, tier: u32) {
 fn a_setting_that_the_kernel_does_not_show_is_not_taken_for_on() {
     let root = host(0);
     add_slower_node(&root, 22);
-    let sizes = [
-        "MemTotal",
-        "MemFree",
-        "Active(anon)",
-        "Inactive(anon)",
-        "Active(file)",
-        "Inactive(file)",
-    ];
-    let of_node: Vec<String> = sizes
-        .iter()
-        .map(|name| format!("Node 0 {name}: 102400 kB\n"))
-        .collect();
-    root.write("sys/devices/system/node/node0/meminfo", &of_node.concat());
-    let both = |root: &FakeRoot| ["demotion_on", "promotion_on"].map(|id| outcome(&assess(root), id));
-    assert_eq!(both(&root), ["not_known", "not_known"]);
+    for (node, latency_ns) in [(0, 90), (1, 270)] {
+        let file = format!("sys/devices/system/node/node{node}/access1/initiators/read_latency");
+        root.write(&file, &format!("{latency_ns}\n"));
+    }
+    let outcomes = |host: &Value| ["demotion_on", "promotion_on"].map(|id| outcome(host, id));
+    let both = |root: &FakeRoot| outcomes(&assess(root));
+    let (status, body) = assess_with(&[], root.root().as_path(), false);
+    assert_eq!(
+        status, NOT_ENOUGH_DATA,
+        "a tree that lacks settings tells nothing of them"
+    );
+    assert_eq!(outcomes(&body["hosts"][0]), ["not_known", "not_known"]);
     root.write("sys/kernel/mm/numa/demotion_enabled", "true\n");
     root.write("proc/sys/kernel/numa_balancing", "1\n");
     assert_eq!(both(&root), ["pass", "fail"]);
     root.write("sys/kernel/mm/numa/demotion_enabled", "false\n");
     root.write("proc/sys/kernel/numa_balancing", "2\n");
     assert_eq!(both(&root), ["fail", "pass"]);
+}
+
+#[test]
+fn the_cache_of_zfs_gives_way_down_to_its_minimum() {
+    let root = host(0);
+    let cache = |least: i64| {
+        let text = format!(
+            "9 1 0x01 98 26656 5 9\nname type data\nsize 4 {}\nc_min 4 {least}\n",
+            90 * MIB
+        );
+        root.write("proc/spl/kstat/zfs/arcstats", &text);
+        interval_mib(&assess(&root), "dram_needed")
+    };
+    // Of 100 MiB that no list holds, the cache gives 80 back.
+    assert_eq!(cache(10 * MIB), [20, 1200]);
+    assert_eq!(cache(90 * MIB), [100, 1200]);
+}
+
+#[test]
+fn sizes_of_a_container_over_those_of_its_host_give_no_figure() {
+    let root = host(0);
+    root.write(
+        "sys/devices/system/node/node0/meminfo",
+        "Node 0 MemTotal: 1126400 kB\n",
+    );
+    let (status, body) = assess_with(&[], root.root().as_path(), false);
+    assert_eq!(
+        (status, &body["hosts"][0]["memory"]),
+        (NOT_ENOUGH_DATA, &Value::Null)
+    );
+    let reason = body["hosts"][0]["memory_reason"].as_str().unwrap();
+    assert!(reason.contains("container's view"), "{reason}");
 }
 
 #[test]
@@ -214,6 +257,10 @@ fn a_reading_without_sizes_is_not_enough_and_not_zero() {
     root.write("proc/meminfo", "MemTotal: 1024000 kB\n");
     let (status, body) = assess_with(&[], root.root().as_path(), false);
     assert_eq!(status, NOT_ENOUGH_DATA);
+    assert_eq!(
+        body["hosts"][0]["memory_reason"],
+        "the reading lacks sizes of memory"
+    );
     assert_eq!(body["hosts"][0]["state"], "not_known");
     assert_eq!(body["hosts"][0]["memory"], Value::Null);
     assert_eq!(body["fleet"]["hosts_with_memory"], 0);

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::checks::{self, Check, Outcome};
 use super::memory::{self, Memory};
 use super::observed::Host;
-use crate::doctor;
+use crate::doctor::{self, Tiering};
+use crate::inventory::memory_order::Lower;
 
 /// What a host is, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,8 +18,12 @@ pub(super) enum State {
     Strained,
     /// There are tiers, and a setting is not right.
     Settings,
+    /// The kernel tiers, and nothing tells whether its lower tier is slower.
+    Unproven,
     /// A slower node is there, in the same tier as DRAM.
     Misplaced,
+    /// Faster memory is in a tier below DRAM.
+    FasterBelow,
     /// There is no slower memory.
     OneTier,
     /// The kernel knows no tiers.
@@ -34,10 +39,12 @@ impl State {
             Self::Ready => "ready: the kernel tiers, and nothing stands in the way",
             Self::Strained => "tiers already, and a check failed",
             Self::Settings => "has the memory, and a setting is not right",
+            Self::Unproven => "has a lower tier, and nothing tells whether its memory is slower than DRAM",
+            Self::FasterBelow => "has faster memory in a tier below DRAM: leave tiering off",
             Self::Misplaced => "has slower memory, but in the same tier as DRAM: nothing is moved",
             Self::OneTier => "has one memory tier",
             Self::Kernel => "its kernel knows no memory tiers",
-            Self::NotKnown => "not known: the reading lacks sizes of memory",
+            Self::NotKnown => "not known",
         }
     }
 }
@@ -53,8 +60,10 @@ pub(super) struct Assessment {
     pub(super) last_taken_at_ns: i64,
     pub(super) state: State,
     pub(super) tiering: &'static str,
-    /// `None` where the reading lacks sizes of memory.
+    /// `None` where nothing can be said of it.
     pub(super) memory: Option<Memory>,
+    /// Why; "" where it is given.
+    pub(super) memory_reason: String,
     pub(super) checks: Vec<Check>,
     pub(super) next_step: String,
 }
@@ -62,11 +71,12 @@ pub(super) struct Assessment {
 /// Judges a host.
 pub(super) fn assess(host: &Host) -> Assessment {
     let inventory = &host.last().inventory;
-    let tiering = doctor::judge(inventory);
-    let memory = memory::judge(host);
-    let checks = memory
-        .as_ref()
-        .map_or_else(Vec::new, |memory| checks::all(host, &tiering, memory));
+    let tiering = doctor::judge(inventory, host.last().moves());
+    let (memory, memory_reason) = match memory::judge(host) {
+        Ok(memory) => (Some(memory), String::new()),
+        Err(why) => (None, why),
+    };
+    let checks = checks::all(host, &tiering, memory.as_ref());
     let failed = |id: &str| {
         let mut named = checks.iter().filter(|check| check.id == id);
         named.any(|check| check.outcome == Outcome::Fail)
@@ -80,9 +90,15 @@ pub(super) fn assess(host: &Host) -> Assessment {
         _ if failed("kernel_knows_tiers") => State::Kernel,
         "not possible" if misplaced => State::Misplaced,
         "not possible" => State::OneTier,
-        "on" if checks.iter().any(|check| check.outcome == Outcome::Fail) => State::Strained,
-        "on" => State::Ready,
-        _ => State::Settings,
+        // Settings that files of a host do not hold are no settings that are wrong.
+        "unknown" if !inventory.tree.is_empty() => State::NotKnown,
+        _ => match tiering.lower {
+            Lower::Nothing => State::NotKnown,
+            Lower::Gpu(_) => State::OneTier,
+            Lower::Faster(_) => State::FasterBelow,
+            Lower::NotKnown(_) => State::Unproven,
+            Lower::Slower(_) => settled(&tiering, &checks),
+        },
     };
     let next_step = next_step(state, &checks);
     Assessment {
@@ -95,8 +111,18 @@ pub(super) fn assess(host: &Host) -> Assessment {
         state,
         tiering: tiering.state,
         memory,
+        memory_reason,
         checks,
         next_step,
+    }
+}
+
+/// The state of a host with slower memory in a lower tier.
+fn settled(tiering: &Tiering, checks: &[Check]) -> State {
+    match tiering.state {
+        "on" if checks.iter().any(|check| check.outcome == Outcome::Fail) => State::Strained,
+        "on" => State::Ready,
+        _ => State::Settings,
     }
 }
 
@@ -105,7 +131,9 @@ fn next_step(state: State, checks: &[Check]) -> String {
     let open = |outcome: Outcome| checks.iter().find(|check| check.outcome == outcome);
     let unless_hardware = |check: &&Check| !matches!(check.id, "slower_tier" | "kernel_knows_tiers");
     let step = match state {
-        State::NotKnown => Some("Give a reading that holds /proc/meminfo and the nodes' meminfo."),
+        State::NotKnown => Some(
+            "Give a reading of the host itself: `tierscope-agent once --json` there, or a field kit (`tierscope-agent fieldkit`).",
+        ),
         // Whether to buy slower memory is decided by what the host does with the memory that it has.
         State::OneTier => checks
             .iter()

@@ -7,6 +7,9 @@ use tierscope_sysfs::nodes;
 use super::frame::Frame;
 use super::notes::{Dropped, Notes};
 
+/// The cache of ZFS, which most hosts do not have.
+const ARCSTATS: &str = "/proc/spl/kstat/zfs/arcstats";
+
 /// Files of the host as a whole.
 pub(super) fn read_host(reader: &mut Reader, frame: &mut Frame, notes: &mut Notes) {
     let section = frame.section("host", "vmstat");
@@ -31,6 +34,11 @@ pub(super) fn read_host(reader: &mut Reader, frame: &mut Frame, notes: &mut Note
         notes.take(path, outcome);
     }
     read_swaps(reader, frame, notes);
+    if reader.root().join(ARCSTATS).exists() {
+        let section = frame.section("host", "arcstats");
+        let outcome = counters::arcstats(reader, |name, value| frame.put(section, name, Some(value)));
+        notes.take(ARCSTATS, outcome);
+    }
 }
 
 /// The sums over all swap devices; without swap both are 0, which the kernel says by an empty table.

@@ -9,15 +9,17 @@ use tierscope_heat::candidates::CANDIDATES;
 use tierscope_host::collectors;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::{Rules, discover};
+use tierscope_procfs::counters;
 use tierscope_rootfs::{Reader, Root};
 use tierscope_sample::inventory::Inventory;
 
 use super::served::{ServedSource, served_source};
-use super::tiering::{self, Tiering};
+use super::tiering::{self, Moves, Tiering};
 use crate::config::Config;
 use crate::doctor::leftovers;
 use crate::explain::{PageSource, page_source};
 use crate::inventory;
+use crate::inventory::memory_order::{TierOrder, has_memory};
 use crate::kubernetes::{self, Access, KubernetesConfig};
 use crate::machine;
 
@@ -79,8 +81,11 @@ impl Examined {
         let discovered = discover(reader.root(), &Rules::new(names));
         let mut inventory = inventory::describe_root(reader, &discovered);
         inventory.findings.extend(leftovers::finding(reader.root()));
+        let mut moves = Moves::default();
+        // Without a vmstat nothing is known to move.
+        let _absent = counters::vmstat(reader, |name, value| moves.add(name, value));
         Self {
-            tiering: tiering::judge(&inventory),
+            tiering: tiering::judge(&inventory, moves),
             pages: page_source(reader, CANDIDATES),
             served: served_source(reader.root()),
             inventory,
@@ -148,6 +153,31 @@ fn write_served(served: &ServedSource, out: &mut impl Write) -> anyhow::Result<(
     Ok(())
 }
 
+/// Which nodes are in which tier, and those in none.
+fn write_tiers(inventory: &Inventory, out: &mut impl Write) -> anyhow::Result<()> {
+    for tier in &inventory.tiers {
+        let nodes: Vec<String> = tier
+            .nodes
+            .iter()
+            .map(|id| describe_node(inventory, *id))
+            .collect();
+        let origin = match TierOrder::of(inventory) {
+            TierOrder::Derived => "derived".to_owned(),
+            _ => format!("memory_tier{}", tier.kernel_number),
+        };
+        writeln!(out, "tier {} ({origin}): {}", tier.rank, nodes.join("; "))?;
+    }
+    let is_ranked = |id: u32| inventory.tiers.iter().any(|tier| tier.nodes.contains(&id));
+    for node in inventory
+        .nodes
+        .iter()
+        .filter(|node| has_memory(node) && !is_ranked(node.id))
+    {
+        writeln!(out, "in no shown tier: {}", describe_node(inventory, node.id))?;
+    }
+    Ok(())
+}
+
 fn write_text(inventory: &Inventory, tiering: &Tiering, out: &mut impl Write) -> anyhow::Result<()> {
     let named = |text: &str| {
         if text.is_empty() {
@@ -162,20 +192,7 @@ fn write_text(inventory: &Inventory, tiering: &Tiering, out: &mut impl Write) ->
         named(&inventory.kernel_release),
         inventory.cgroup_version
     )?;
-    for tier in &inventory.tiers {
-        let nodes: Vec<String> = tier
-            .nodes
-            .iter()
-            .map(|id| describe_node(inventory, *id))
-            .collect();
-        writeln!(
-            out,
-            "tier {} (memory_tier{}): {}",
-            tier.rank,
-            tier.kernel_number,
-            nodes.join("; ")
-        )?;
-    }
+    write_tiers(inventory, out)?;
     writeln!(out, "tiering: {} ({})", tiering.state, tiering.reasons.join(", "))?;
     if inventory.findings.is_empty() {
         writeln!(out, "\nNothing found.")?;
@@ -223,6 +240,10 @@ mod tests {
         root.write("sys/devices/system/node/node0/cpulist", "0\n");
         root.write("sys/devices/virtual/memory_tiering/memory_tier4/nodelist", "0\n");
         root.write("sys/devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
+        for (node, latency_ns) in [(0, 90), (1, 270)] {
+            let file = format!("sys/devices/system/node/node{node}/access1/initiators/read_latency");
+            root.write(&file, &format!("{latency_ns}\n"));
+        }
         root.write("sys/kernel/mm/numa/demotion_enabled", "false\n");
         root.write(
             "proc/zoneinfo",
@@ -260,7 +281,7 @@ mod tests {
             "{ids:?}"
         );
         assert!(ids.iter().all(|id| text.contains(id)), "{text}");
-        assert!(text.contains("tier 1 (memory_tier22): node 1 unknown"), "{text}");
+        assert!(text.contains("tier 1 (memory_tier22): node 1 cxl"), "{text}");
         assert!(text.contains("no source is known to work here"), "{text}");
         assert!(
             text.contains("not damon_pages: the kernel has no DAMON"),

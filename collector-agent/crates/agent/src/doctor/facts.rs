@@ -7,9 +7,19 @@ use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Inventory;
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
-use tierscope_sysfs::{cxl, devices, hotness, knobs};
+use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes};
 
 use tierscope_host::services::Discovered;
+
+use super::tiering::Moves;
+use crate::inventory::Tree;
+use crate::inventory::container_view::{self, MOVABLE, Sizes};
+use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
+
+/// What files of a host may lack, in words.
+pub(super) const CONTROL_GROUPS: &str = "control groups";
+pub(super) const PRESSURE: &str = "pressure stall information";
+pub(super) const SWAP: &str = "swap";
 
 /// What is known of a host.
 #[derive(Debug)]
@@ -30,6 +40,14 @@ pub(crate) struct Facts<'a> {
     pub(crate) vmstat: BTreeMap<String, i64>,
     /// Monitoring threads of DAMON that are on.
     pub(crate) kdamonds: Vec<Kdamond>,
+    /// Where each node's memory stands.
+    pub(crate) order: MemoryOrder,
+    /// Why the sizes of memory cannot be those of one kernel.
+    pub(crate) contradiction: Option<String>,
+    /// What keeps the kernel from running all processors.
+    pub(crate) cpu_limit: Option<String>,
+    /// What the files of a host do not hold; empty on the running host.
+    pub(crate) lacks: Vec<&'static str>,
     /// Services that may not use some node with memory, with the nodes that they may not use.
     pub(crate) barred: Vec<(String, Vec<u32>)>,
 }
@@ -59,6 +77,8 @@ impl<'a> Facts<'a> {
         let _absent = counters::vmstat(reader, |name, value| {
             vmstat.insert(name.to_owned(), value);
         });
+        let order = MemoryOrder::of(inventory);
+        let tree = Tree::of(reader, &inventory.kernel_release);
         Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
@@ -75,6 +95,10 @@ impl<'a> Facts<'a> {
             vmstat,
             kdamonds: damon_admin::running(reader).unwrap_or_default(),
             barred: barred(reader, inventory, discovered),
+            contradiction: container_view::contradiction(sizes(reader, inventory)),
+            cpu_limit: node_classes::cpu_limit(reader),
+            lacks: lacks(reader, &tree, order.tiers),
+            order,
             inventory,
         }
     }
@@ -91,20 +115,23 @@ impl<'a> Facts<'a> {
             .is_some_and(|value| matches!(value, "1" | "Y" | "y" | "true"))
     }
 
-    /// Whether there is a tier to demote to.
+    /// Whether the kernel has somewhere to demote to, whatever it is.
     pub(crate) fn has_lower_tier(&self) -> bool {
-        self.inventory
-            .tiers
-            .iter()
-            .filter(|tier| !tier.nodes.is_empty())
-            .count()
-            > 1
+        !self.order.demoted_to.is_empty()
     }
 
-    /// Nodes of the tiers below the fastest.
-    pub(crate) fn lower_nodes(&self) -> BTreeSet<u32> {
-        let lower = self.inventory.tiers.iter().filter(|tier| tier.rank > 0);
-        lower.flat_map(|tier| tier.nodes.iter().copied()).collect()
+    /// Whether tiering may help: what lies in the lower tier is slower, or may be.
+    pub(crate) fn may_tier(&self) -> bool {
+        matches!(self.order.lower(), Lower::Slower(_) | Lower::NotKnown(_))
+    }
+
+    /// Pages that the kernel counted as moved between tiers since boot.
+    pub(crate) fn moved_pages(&self) -> i64 {
+        let mut moves = Moves::default();
+        for (name, value) in &self.vmstat {
+            moves.add(name, *value);
+        }
+        moves.sum()
     }
 
     /// A counter of the host; `None` where the kernel has none of that name.
@@ -116,6 +143,52 @@ impl<'a> Facts<'a> {
     pub(crate) fn sum(&self, names: &[&str]) -> i64 {
         names.iter().filter_map(|name| self.counter(name)).sum()
     }
+}
+
+/// Sizes of memory of the host and of its nodes.
+fn sizes(reader: &mut Reader, inventory: &Inventory) -> Sizes {
+    let mut sizes = Sizes::default();
+    let mut movable_bytes = 0_i64;
+    // Sizes that are not shown contradict nothing.
+    let _absent = counters::meminfo(reader, |name, value| match name {
+        "MemTotal" => sizes.total_bytes = Some(value),
+        "MemFree" => sizes.free_bytes = Some(value),
+        _ if MOVABLE.contains(&name) => movable_bytes = movable_bytes.saturating_add(value),
+        _ => {}
+    });
+    sizes.movable_bytes = Some(movable_bytes);
+    let nodes = inventory.nodes.iter().filter_map(|node| node.memory_bytes);
+    sizes.nodes_bytes = nodes.reduce(i64::saturating_add);
+    sizes
+}
+
+/// What a tree lacks that bears on findings.
+fn lacks(reader: &Reader, tree: &Tree, tiers: TierOrder) -> Vec<&'static str> {
+    if tree.is_live() {
+        return Vec::new();
+    }
+    let has = |path: &str| reader.root().join(path).exists();
+    let parts = [
+        (
+            "memory tiers",
+            tiers != TierOrder::NotInTree
+                && (tiers != TierOrder::Derived || tree.holds_tiers_of_its_kernel()),
+        ),
+        (
+            "settings of demotion",
+            has("/sys/kernel/mm/numa") || tree.holds_tiers_of_its_kernel(),
+        ),
+        (
+            "settings of promotion",
+            has("/proc/sys/kernel/numa_balancing") || tree.is_complete(),
+        ),
+        ("time since boot", has("/proc/uptime")),
+        (PRESSURE, has("/proc/pressure") || tree.is_complete()),
+        (CONTROL_GROUPS, has("/sys/fs/cgroup")),
+        (SWAP, has("/proc/swaps")),
+    ];
+    let missing = parts.into_iter().filter(|(_, is_there)| !is_there);
+    missing.map(|(name, _)| name).collect()
 }
 
 fn given_up_nodes(reader: &mut Reader) -> Vec<u32> {

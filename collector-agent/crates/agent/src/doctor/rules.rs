@@ -3,10 +3,12 @@
 mod counting;
 mod finding;
 mod hardware;
+mod memory;
 
-use tierscope_sample::inventory::{Finding, Tier};
+use tierscope_sample::inventory::Finding;
 
 use super::Facts;
+use super::facts::{CONTROL_GROUPS, PRESSURE, SWAP};
 use finding::{
     BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
     finding, numbers,
@@ -14,8 +16,9 @@ use finding::{
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 31] = [
+const RULES: &[Rule] = &[
     given_up,
+    memory::container_view,
     hardware::degraded_link,
     hardware::link_errors,
     hardware::offline_memory,
@@ -23,21 +26,27 @@ const RULES: [Rule; 31] = [
     hardware::unmovable,
     counting::uncounted_demotion,
     counting::two_promoters,
-    cpuless_in_top_tier,
-    demotion_off,
-    promotion_off,
+    memory::mixed_node,
+    memory::faster_below,
+    memory::gpu_memory,
+    memory::cpuless_in_top_tier,
+    memory::demotion_off,
+    memory::promotion_off,
+    memory::lower_not_known,
+    memory::faster_above,
     cgroup_v1,
     numa_stat_off,
     swap_over_half,
     zone_reclaim,
     rate_limit_off,
-    no_lower_tier,
+    memory::no_lower_tier,
     no_swap,
     no_pressure,
     huge_pages,
     generations,
     hardware::slow_slot,
     hardware::rotational_swap,
+    hardware::persistent_only,
     hardware::barred,
     hardware::hotness_unit,
     counting::damon_in_use,
@@ -46,6 +55,7 @@ const RULES: [Rule; 31] = [
     counting::guest,
     tpp_kernel,
     privileges,
+    memory::not_in_tree,
 ];
 
 /// All findings, worst first.
@@ -73,77 +83,13 @@ fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-fn cpuless_in_top_tier(facts: &Facts<'_>) -> Option<Finding> {
-    let top = facts
-        .inventory
-        .tiers
-        .iter()
-        .filter(|tier| has_cpus(facts, tier))
-        .max_by_key(|tier| tier.rank)?;
-    let lost: Vec<u32> = facts
-        .inventory
-        .nodes
-        .iter()
-        .filter(|node| {
-            node.cpulist.is_empty() && node.memory_bytes.unwrap_or(0) > 0 && top.nodes.contains(&node.id)
-        })
-        .map(|node| node.id)
-        .collect();
-    (!lost.is_empty()).then(|| {
-        let cause = format!(
-            "node {} has no CPU and is in the same memory tier as DRAM (memory_tier{}): nothing is demoted to it",
-            numbers(&lost),
-            top.kernel_number
-        );
-        let fix = "The kernel had no ratings for it. Let firmware give HMAT or CDAT data, or hand the memory over as a dax \
-                   device (`daxctl reconfigure-device --mode=system-ram`).";
-        finding("cpuless-node-in-top-tier", "warning", CERTAIN, cause, fix)
-    })
-}
-
-fn has_cpus(facts: &Facts<'_>, tier: &Tier) -> bool {
-    let with_cpus = facts
-        .inventory
-        .nodes
-        .iter()
-        .filter(|node| !node.cpulist.is_empty());
-    with_cpus.into_iter().any(|node| tier.nodes.contains(&node.id))
-}
-
-fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
-    let value = facts.knob(DEMOTION)?;
-    let off = matches!(value, "false" | "0");
-    (off && facts.has_lower_tier()).then(|| {
-        let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
-        let fix = "`echo 1 > /sys/kernel/mm/numa/demotion_enabled`; to keep it: `w /sys/kernel/mm/numa/demotion_enabled - - - - 1` \
-                   in /etc/tmpfiles.d/memtier.conf. Set kernel.numa_balancing with it.";
-        finding("demotion-off", "warning", CERTAIN, cause, fix)
-    })
-}
-
-fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
-    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
-    (mode & TIERING_BIT == 0 && facts.has_lower_tier()).then(|| {
-        let cause = format!(
-            "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
-        );
-        let sockets = facts.inventory.nodes.iter().filter(|node| !node.cpulist.is_empty()).count();
-        let fix = if sockets > 1 {
-            "`sysctl kernel.numa_balancing=3` (several nodes have CPUs); to keep it, put `kernel.numa_balancing = 3` into /etc/sysctl.d/80-memtier.conf."
-        } else {
-            "`sysctl kernel.numa_balancing=2`; to keep it, put `kernel.numa_balancing = 2` into /etc/sysctl.d/80-memtier.conf."
-        };
-        finding("promotion-off", "warning", CERTAIN, cause, fix)
-    })
-}
-
 fn cgroup_v1(facts: &Facts<'_>) -> Option<Finding> {
     let (cause, fix) = match facts.inventory.cgroup_version.as_str() {
         "v1" | "hybrid" => (
             "memory control groups are version 1, which counts no tier moves: none can be attributed to services",
             "Boot with `systemd.unified_cgroup_hierarchy=1`.",
         ),
-        "none" => (
+        "none" if !facts.lacks.contains(&CONTROL_GROUPS) => (
             "no memory control groups are mounted: nothing can be attributed to services by them",
             "Mount cgroup2 at /sys/fs/cgroup, or run a systemd that does.",
         ),
@@ -196,7 +142,7 @@ fn zone_reclaim(facts: &Facts<'_>) -> Option<Finding> {
 fn rate_limit_off(facts: &Facts<'_>) -> Option<Finding> {
     let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
     let limit_mib_per_s: u64 = facts.knob(RATE_LIMIT)?.parse().ok()?;
-    (mode & TIERING_BIT != 0 && limit_mib_per_s >= RATE_LIMIT_OFF && facts.has_lower_tier()).then(|| {
+    (mode & TIERING_BIT != 0 && limit_mib_per_s >= RATE_LIMIT_OFF && facts.may_tier()).then(|| {
         let cause = format!(
             "the promotion limit is {limit_mib_per_s} MiB/s, which is no limit: the kernel tunes its threshold of hotness by \
              it, so nearly every touched page counts as hot"
@@ -207,32 +153,13 @@ fn rate_limit_off(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
-    if facts.has_lower_tier() {
-        return None;
-    }
-    let (cause, fix) = match facts.inventory.tiers.first() {
-        Some(tier) => (
-            format!(
-                "the host has one memory tier (memory_tier{}): there is nothing to demote to or promote from",
-                tier.kernel_number
-            ),
-            "Nothing to do. Heat and the size of DRAM can be judged all the same.",
-        ),
-        None => (
-            "the kernel shows no memory tiers (before 6.1, or built without them)".to_owned(),
-            "Heat and the size of DRAM can be judged all the same; for tiering use kernel 6.1 or later.",
-        ),
-    };
-    Some(finding("one-tier", "info", CERTAIN, cause, fix))
-}
-
 fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
     let demotes = facts
         .knob(DEMOTION)
         .is_some_and(|value| matches!(value, "true" | "1"))
         && facts.has_lower_tier();
-    (facts.inventory.swaps.is_empty() && !demotes).then(|| {
+    let tells = !facts.lacks.contains(&SWAP);
+    (tells && facts.inventory.swaps.is_empty() && !demotes && facts.moved_pages() == 0).then(|| {
         let cause = "there is no swap, and nothing is demoted: anonymous memory cannot leave DRAM";
         let fix = "Nothing, if that is intended. Else add swap or zram, or a slower tier with demotion.";
         finding("no-swap", "info", CERTAIN, cause, fix)
@@ -240,7 +167,7 @@ fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn no_pressure(facts: &Facts<'_>) -> Option<Finding> {
-    (!facts.has_pressure).then(|| {
+    (!facts.has_pressure && !facts.lacks.contains(&PRESSURE)).then(|| {
         let cause = "the kernel gives no pressure stall information";
         let fix = "Boot with `psi=1`, on a kernel built with CONFIG_PSI.";
         finding("no-pressure", "info", CERTAIN, cause, fix)
@@ -249,7 +176,7 @@ fn no_pressure(facts: &Facts<'_>) -> Option<Finding> {
 
 fn huge_pages(facts: &Facts<'_>) -> Option<Finding> {
     let mode = facts.knob("/sys/kernel/mm/transparent_hugepage/enabled")?;
-    (mode == "always" && facts.has_lower_tier()).then(|| {
+    (mode == "always" && facts.may_tier()).then(|| {
         let cause = "transparent huge pages are `always`: a page of 2 MiB moves whole, so one hot 4 KiB keeps 2 MiB in DRAM";
         let fix = "If the heat map shows few hot parts in hot huge pages and DRAM is short, try `madvise`.";
         finding("huge-pages-always", "info", LIKELY, cause, fix)

@@ -10,6 +10,7 @@ const EVERY_TIME: &[&str] = &[
     "proc/buddyinfo",
     "proc/meminfo",
     "proc/pressure/*",
+    "proc/spl/kstat/zfs/arcstats",
     "proc/stat",
     "proc/uptime",
     "proc/vmstat",

@@ -7,6 +7,8 @@ use crate::metric::{Metric, metric};
 /// Every metric, sorted by source and name.
 #[rustfmt::skip]
 pub static METRICS: &[Metric] = &[
+    metric("arcstats", "c_min", "bytes", Gauge, &[Host], false),
+    metric("arcstats", "size", "bytes", Gauge, &[Host], false),
     metric("buddyinfo", "free_blocks", "count", Gauge, &[Zone], false),
     metric("cpu.pressure", "full_total_us", "us", Counter, &[Cgroup], false),
     metric("cpu.pressure", "some_total_us", "us", Counter, &[Cgroup], false),

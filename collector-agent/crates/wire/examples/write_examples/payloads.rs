@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tierscope_sample::heat::{Backend, Beside, GAP_BINS, GapRow, Granularity, HeatRow, PageKind, Samples};
 use tierscope_sample::inventory::{
     BenchFigure, BenchSkip, Collector, CxlDevice, Finding, Inventory, Knob, LoadedPoint, Node, NodeBench,
-    Pod, PodList, Service, SwapDevice, Tier, Unmovable,
+    NodePart, Pod, PodList, Service, SwapDevice, Tier, Unmovable,
 };
 use tierscope_sample::page_sample::{PageSample, SampleRow, SampledPage};
 use tierscope_sample::tiles::{TileColumn, TileEpoch, TileRow};
@@ -216,6 +216,12 @@ fn nodes() -> Vec<Node> {
             write_latency_ns: Some(0),
             read_bandwidth_mib_per_s: None,
             write_bandwidth_mib_per_s: None,
+            tier_certainty: "certain".to_owned(),
+            parts: vec![NodePart {
+                tier_class: "pmem".to_owned(),
+                bytes: 256 * MIB,
+                evidence: "dax0.0 on an NVDIMM bus feeds the node".to_owned(),
+            }],
         },
         Node {
             id: 1,
@@ -311,6 +317,8 @@ fn inventory() -> Content {
         hypervisor: "kvm-host".to_owned(),
         pods: Some(pods()),
         kubernetes_labels_partial: true,
+        tier_order: "kernel".to_owned(),
+        tree: "sos 4.12.1".to_owned(),
     };
     Content {
         inventory: Some(inventory),

@@ -178,6 +178,10 @@ fn inventory(inventory: &Inventory) -> Value {
             "write_latency_ns": node.write_latency_ns,
             "read_bandwidth_mib_per_s": node.read_bandwidth_mib_per_s,
             "write_bandwidth_mib_per_s": node.write_bandwidth_mib_per_s,
+            "tier_certainty": node.tier_certainty,
+            "parts": node.parts.iter().map(|part| json!({
+                "tier_class": part.tier_class, "bytes": part.bytes, "evidence": part.evidence,
+            })).collect::<Vec<_>>(),
         })
     });
     let tiers = inventory
@@ -188,7 +192,7 @@ fn inventory(inventory: &Inventory) -> Value {
         .knobs
         .iter()
         .map(|knob| json!({ "path": knob.path, "value": knob.value, "unavailable": knob.unavailable }));
-    json!({
+    let mut body = json!({
         "hostname": inventory.hostname,
         "kernel_release": inventory.kernel_release,
         "kernel_version": inventory.kernel_version,
@@ -247,7 +251,10 @@ fn inventory(inventory: &Inventory) -> Value {
             })).collect::<Vec<_>>(),
             "left_out": list.left_out, "unavailable": list.unavailable,
         })),
-    })
+    });
+    body["tier_order"] = json!(inventory.tier_order);
+    body["tree"] = json!(inventory.tree);
+    body
 }
 
 fn cxl_device(device: &CxlDevice) -> Value {

@@ -368,6 +368,12 @@ pub struct Inventory {
     /// the cluster did not answer yet: labels it told before and not here stay
     #[prost(bool, tag = "27")]
     pub kubernetes_labels_partial: bool,
+    /// kernel: it prints tiers | derived: it moves pages and prints none | none | not_in_tree | "" = not told
+    #[prost(string, tag = "28")]
+    pub tier_order: ::prost::alloc::string::String,
+    /// "" = the running host | tree: files of one | what made them, such as sos 4.12.1
+    #[prost(string, tag = "29")]
+    pub tree: ::prost::alloc::string::String,
 }
 /// Pods of this node whose processes run.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -520,7 +526,7 @@ pub struct LoadedPoint {
     #[prost(bool, tag = "9")]
     pub disturbed: bool,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Node {
     #[prost(uint32, tag = "1")]
     pub id: u32,
@@ -529,7 +535,7 @@ pub struct Node {
     /// "" = no CPU
     #[prost(string, tag = "3")]
     pub cpulist: ::prost::alloc::string::String,
-    /// hbm | dram | cxl | pmem | zswap | swap | unknown
+    /// hbm | dram | cxl | pmem | gpu | zswap | swap | unknown
     #[prost(string, tag = "4")]
     pub tier_class: ::prost::alloc::string::String,
     /// how the class was found
@@ -547,8 +553,25 @@ pub struct Node {
     pub read_bandwidth_mib_per_s: ::core::option::Option<u32>,
     #[prost(uint32, optional, tag = "10")]
     pub write_bandwidth_mib_per_s: ::core::option::Option<u32>,
+    /// certain | likely | not_known | "" = not told
+    #[prost(string, tag = "11")]
+    pub tier_certainty: ::prost::alloc::string::String,
+    /// memory of another class within the node
+    #[prost(message, repeated, tag = "12")]
+    pub parts: ::prost::alloc::vec::Vec<NodePart>,
 }
-/// Kernel memory tiers, fastest first (memory_tierN/nodelist, ordered by number).
+/// Memory that a device brought into a node of another class; the kernel cannot tell the two apart.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NodePart {
+    /// as of Node
+    #[prost(string, tag = "1")]
+    pub tier_class: ::prost::alloc::string::String,
+    #[prost(int64, tag = "2")]
+    pub bytes: i64,
+    #[prost(string, tag = "3")]
+    pub evidence: ::prost::alloc::string::String,
+}
+/// Kernel memory tiers, fastest first (memory_tierN/nodelist, ordered by number; derived ones have the number 0).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Tier {
     #[prost(uint32, tag = "1")]

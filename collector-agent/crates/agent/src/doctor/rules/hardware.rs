@@ -1,5 +1,7 @@
 //! Rules about devices with memory: links, errors, memory that lies idle or cannot move.
 
+use std::collections::BTreeMap;
+
 use tierscope_sample::inventory::{Finding, Unmovable};
 use tierscope_sysfs::cxl::{Link, Memory};
 
@@ -9,6 +11,9 @@ use crate::doctor::Facts;
 /// Shares of a node that cannot move above which it is told, and above which it is a warning, in percent.
 const UNMOVABLE_PERCENT: i64 = 25;
 const UNMOVABLE_WARNING_PERCENT: i64 = 50;
+/// A device's memory that is online is less than its size by what the kernel keeps for its own descriptions, 1.6 %, and by
+/// the alignment of blocks.
+const ONLINE_PERCENT: i64 = 90;
 const PAGE_BYTES: i64 = 4096;
 
 /// What the two ends of a link can do together.
@@ -181,7 +186,34 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// Blocks of memory that are offline, and nodes that devices feed and that are not there.
+/// CXL devices whose whole capacity is persistent, which no kernel uses as memory by itself.
+pub(super) fn persistent_only(facts: &Facts<'_>) -> Option<Finding> {
+    let devices = &facts.devices;
+    if devices.regions.iter().any(|region| region.mode == "pmem") {
+        return None;
+    }
+    let persistent: Vec<String> = devices
+        .cxl
+        .iter()
+        .filter(|device| device.ram_bytes.unwrap_or(0) == 0)
+        .filter_map(|device| {
+            let bytes = device.pmem_bytes.filter(|bytes| *bytes > 0)?;
+            Some(format!("{} has {} MiB", device.name, bytes >> 20))
+        })
+        .collect();
+    (!persistent.is_empty()).then(|| {
+        let cause = format!(
+            "CXL memory is persistent capacity alone, which is no memory of the kernel: {}",
+            persistent.join("; ")
+        );
+        let fix = "Nothing, if it is meant for files. To use it as memory: `cxl create-region -t pmem`, `ndctl create-namespace \
+                   -m devdax`, `daxctl reconfigure-device --mode=system-ram daxX.Y`; devices with partitions can be made volatile \
+                   (`cxl set-partition -t ram`).";
+        finding("cxl-persistent-only", "info", CERTAIN, cause, fix)
+    })
+}
+
+/// Blocks of memory that are offline, memory of devices of which a part is, and nodes that devices feed and that are not there.
 pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
     let mut offline = Vec::new();
     if let Some(blocks) = facts.devices.blocks {
@@ -191,15 +223,18 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
             offline.push(format!("{count} memory blocks ({mib} MiB) are offline"));
         }
     }
-    for dax in &facts.devices.dax {
-        let Some(target) = dax.target_node.filter(|_| dax.driver.as_deref() == Some("kmem")) else {
-            continue;
-        };
+    for (target, (names, fed_bytes)) in feeding(facts) {
+        let names = names.join(", ");
         let node = facts.inventory.node(target);
-        if node.is_none_or(|node| node.memory_bytes.unwrap_or(0) == 0) {
+        let online_bytes = node.and_then(|node| node.memory_bytes).unwrap_or(0);
+        let is_alone = node.is_some_and(|node| node.cpulist.is_empty());
+        if online_bytes == 0 {
+            offline.push(format!("{names} feeds node {target}, which has no memory online"));
+        } else if is_alone && online_bytes < fed_bytes / 100 * ONLINE_PERCENT {
             offline.push(format!(
-                "{} feeds node {target}, which has no memory online",
-                dax.name
+                "{names} feeds node {target} with {} MiB, of which {} MiB are online",
+                fed_bytes >> 20,
+                online_bytes >> 20
             ));
         }
     }
@@ -208,6 +243,24 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
                    /sys/devices/system/memory/auto_online_blocks to online_movable before the device comes.";
         finding("memory-offline", "warning", CERTAIN, offline.join("; "), fix)
     })
+}
+
+/// Devices whose memory is the kernel's, by the node that they feed, with their bytes together.
+fn feeding<'f>(facts: &'f Facts<'_>) -> BTreeMap<u32, (Vec<&'f str>, i64)> {
+    let mut by_node: BTreeMap<u32, (Vec<&str>, i64)> = BTreeMap::new();
+    for dax in facts
+        .devices
+        .dax
+        .iter()
+        .filter(|dax| dax.driver.as_deref() == Some("kmem"))
+    {
+        let Some(target) = dax.target_node else { continue };
+        let (names, bytes) = by_node.entry(target).or_default();
+        let size_bytes = dax.size_bytes.and_then(|size| i64::try_from(size).ok());
+        names.push(&dax.name);
+        *bytes = bytes.saturating_add(size_bytes.unwrap_or(0));
+    }
+    by_node
 }
 
 /// Nodes of the fastest tier of which much can never leave.
@@ -282,19 +335,18 @@ pub(super) fn rotational_swap(facts: &Facts<'_>) -> Option<Finding> {
 
 /// Services whose cpuset bars nodes of the lower tiers.
 pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
-    let lower = facts.lower_nodes();
+    let lower = &facts.order.demoted_to;
     let barred: Vec<&str> = facts
         .barred
         .iter()
-        .filter(|(_, nodes)| facts.has_lower_tier() && nodes.iter().any(|node| lower.contains(node)))
+        .filter(|(_, nodes)| nodes.iter().any(|node| lower.contains(node)))
         .map(|(service, _)| service.as_str())
         .collect();
     (!barred.is_empty()).then(|| {
-        let nodes: Vec<u32> = lower.into_iter().collect();
         let named = barred.iter().take(5).copied().collect::<Vec<_>>().join(", ");
         let rest = barred.len().saturating_sub(5);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        let cause = format!("cpusets keep services away from the slower node {}: {named}{more}", numbers(&nodes));
+        let cause = format!("cpusets keep services away from the slower node {}: {named}{more}", numbers(lower));
         let fix = "Nothing, if latency demands it. Else add the node to cpuset.mems (AllowedMemoryNodes= of the unit). Kernels up to \
                    6.15 demote to it all the same.";
         finding("cpuset-bars-slow-tier", "info", CERTAIN, cause, fix)

@@ -1,13 +1,15 @@
 //! Each rule fires on its own host and is silent on a healthy one.
 
 mod devices;
+mod memory;
 
 use std::collections::BTreeMap;
 
-use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice};
+use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice, Tier};
 
 use super::*;
 use crate::doctor::facts::Devices;
+use crate::inventory::memory_order::MemoryOrder;
 
 fn healthy() -> Inventory {
     let knob = |path: &str, value: &str| Knob {
@@ -19,6 +21,8 @@ fn healthy() -> Inventory {
         id,
         cpulist: cpulist.into(),
         memory_bytes: Some(1 << 30),
+        tier_class: if cpulist.is_empty() { "cxl" } else { "dram" }.into(),
+        tier_certainty: CERTAIN.into(),
         ..Node::default()
     };
     Inventory {
@@ -68,6 +72,10 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         devices: Devices::default(),
         vmstat: BTreeMap::new(),
         kdamonds: Vec::new(),
+        order: MemoryOrder::of(inventory),
+        contradiction: None,
+        cpu_limit: None,
+        lacks: Vec::new(),
         barred: Vec::new(),
     }
 }

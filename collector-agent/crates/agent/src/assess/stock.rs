@@ -1,0 +1,137 @@
+//! What memory a host has, by what it is, and what of the judged part is in use.
+
+use serde::Serialize;
+use tierscope_sample::inventory::Inventory;
+
+use super::observed::Reading;
+use crate::inventory::container_view::{self, MOVABLE};
+use crate::inventory::memory_order::MemoryOrder;
+
+/// Sizes of memory at one reading.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Stock {
+    /// `dram`, or `hbm` where the processors have nothing else; what is said of DRAM is then said of that.
+    pub(super) judged_class: &'static str,
+    /// DRAM.
+    pub(super) dram_bytes: i64,
+    /// CXL and persistent memory; 0 where there is none.
+    pub(super) slower_bytes: i64,
+    /// HBM beside DRAM, memory of GPUs, and memory of which nothing tells what it is; none of it counts as DRAM.
+    pub(super) faster_bytes: i64,
+    pub(super) gpu_bytes: i64,
+    pub(super) unknown_bytes: i64,
+    /// Of DRAM: in use.
+    pub(super) used_bytes: i64,
+    /// Of that: pages on the lists of reclaim, which the kernel can move.
+    pub(super) movable_bytes: i64,
+    /// Of what is in use and not on those lists: caches of the kernel that shrink when memory is short (slab, ZFS).
+    pub(super) shrinkable_bytes: i64,
+    /// Of the movable pages: on the inactive lists, where reclaim would begin. No measure of coldness.
+    pub(super) inactive_bytes: i64,
+}
+
+impl Stock {
+    /// Of a reading; else why nothing can be said of it.
+    pub(super) fn of(at: &Reading) -> Result<Self, String> {
+        const NO_SIZES: &str = "the reading lacks sizes of memory";
+        if let Some(why) = container_view::contradiction(at.sizes()) {
+            return Err(why);
+        }
+        let inventory = &at.inventory;
+        let order = MemoryOrder::of(inventory);
+        let base = base_nodes(inventory, &order)?;
+        let size_bytes = |name: &str| at.memory_bytes(base.as_deref(), name);
+        let sizes: Option<Vec<i64>> = MOVABLE.iter().map(|name| size_bytes(name)).collect();
+        let sizes = sizes.ok_or(NO_SIZES)?;
+        let movable_bytes: i64 = sizes.iter().sum();
+        let whole_bytes = size_bytes("MemTotal").ok_or(NO_SIZES)?;
+        let used_bytes = (whole_bytes - size_bytes("MemFree").ok_or(NO_SIZES)?).max(movable_bytes);
+        let parts_bytes = |nodes: &[u32], classes: &[&str]| parts_bytes(inventory, nodes, classes);
+        let base_ids: Vec<u32> = base.clone().unwrap_or_else(|| ids(inventory));
+        let dram_bytes = whole_bytes - parts_bytes(&base_ids, &["cxl", "pmem", "unknown", "gpu"]);
+        let other_bytes = |nodes: &[u32]| {
+            let others: Vec<u32> = nodes
+                .iter()
+                .copied()
+                .filter(|id| !base_ids.contains(id))
+                .collect();
+            at.memory_bytes(Some(&others), "MemTotal").unwrap_or(0)
+        };
+        let slower_bytes = other_bytes(&order.slower) + parts_bytes(&base_ids, &["cxl", "pmem"]);
+        let shrinkable_bytes = shrinkable_bytes(
+            at,
+            base.is_none(),
+            size_bytes("SReclaimable"),
+            used_bytes - movable_bytes,
+        );
+        Ok(Self {
+            judged_class: if order.dram.is_empty() && !order.faster.is_empty() {
+                "hbm"
+            } else {
+                "dram"
+            },
+            dram_bytes,
+            slower_bytes,
+            faster_bytes: other_bytes(&order.faster),
+            gpu_bytes: other_bytes(&order.gpu) + parts_bytes(&base_ids, &["gpu"]),
+            unknown_bytes: other_bytes(&order.unknown) + parts_bytes(&base_ids, &["unknown"]),
+            used_bytes,
+            movable_bytes,
+            shrinkable_bytes,
+            inactive_bytes: sizes[1] + sizes[3],
+        })
+    }
+}
+
+/// Nodes of the memory that is judged: DRAM, or HBM where the processors have nothing else. `None` where that is all
+/// memory of the host, whose own sizes then serve.
+fn base_nodes(inventory: &Inventory, order: &MemoryOrder) -> Result<Option<Vec<u32>>, String> {
+    let of_cpus = |id: &u32| inventory.node(*id).is_some_and(|node| !node.cpulist.is_empty());
+    let base: Vec<u32> = if order.dram.is_empty() {
+        order.faster.iter().copied().filter(of_cpus).collect()
+    } else {
+        order.dram.clone()
+    };
+    let others = [&order.faster, &order.slower, &order.gpu, &order.unknown];
+    let is_all = others
+        .iter()
+        .all(|nodes| nodes.iter().all(|id| base.contains(id)));
+    if is_all {
+        return Ok(None);
+    }
+    if base.is_empty() {
+        let why: Vec<&str> = inventory
+            .nodes
+            .iter()
+            .map(|node| node.tier_evidence.as_str())
+            .collect();
+        return Err(format!("which memory is DRAM is not known: {}", why.join("; ")));
+    }
+    Ok(Some(base))
+}
+
+fn ids(inventory: &Inventory) -> Vec<u32> {
+    inventory.nodes.iter().map(|node| node.id).collect()
+}
+
+/// Memory of these classes within nodes of another one.
+fn parts_bytes(inventory: &Inventory, nodes: &[u32], classes: &[&str]) -> i64 {
+    let nodes = nodes.iter().filter_map(|id| inventory.node(*id));
+    let parts = nodes.flat_map(|node| &node.parts);
+    let of_class = parts.filter(|part| classes.contains(&part.tier_class.as_str()));
+    of_class.fold(0, |sum, part| sum.saturating_add(part.bytes))
+}
+
+/// Bytes that the kernel gives back when memory is short though no list of reclaim holds them: slab that says so, and
+/// the cache of ZFS down to its minimum. That cache does not say on which node it lies, so that it counts only where
+/// one kind of memory holds all of it.
+fn shrinkable_bytes(at: &Reading, is_all: bool, slab_bytes: Option<i64>, most: i64) -> i64 {
+    let arc = |name: &str| at.value("arcstats", name).filter(|_| is_all);
+    let arc_bytes = arc("size")
+        .zip(arc("c_min"))
+        .map_or(0, |(size, least)| (size - least).max(0));
+    slab_bytes
+        .unwrap_or(0)
+        .saturating_add(arc_bytes)
+        .clamp(0, most.max(0))
+}

@@ -1,0 +1,302 @@
+//! Rules about what memory is, by its class, and what the kernel's tiers make of it.
+
+use tierscope_sample::inventory::{Finding, Node};
+
+use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding, numbers};
+use crate::doctor::Facts;
+use crate::inventory::memory_order::{Lower, TierOrder};
+use crate::inventory::noun;
+
+const GIB: f64 = (1_u64 << 30) as f64;
+/// What to run where nothing tells.
+const MEASURE: &str = "Measure the nodes (`tierscope-agent bench`).";
+
+/// Certain where each of the nodes is certainly what it is taken for.
+fn certainty(facts: &Facts<'_>, nodes: &[u32]) -> &'static str {
+    let is_certain = |id: &u32| {
+        let node = facts.inventory.node(*id);
+        node.is_some_and(|node| node.tier_certainty == CERTAIN)
+    };
+    if nodes.iter().all(is_certain) {
+        CERTAIN
+    } else {
+        LIKELY
+    }
+}
+
+fn gib(bytes: i64) -> String {
+    format!("{:.1} GiB", bytes as f64 / GIB)
+}
+
+fn size_of(facts: &Facts<'_>, nodes: &[u32]) -> String {
+    let sizes = nodes
+        .iter()
+        .filter_map(|id| facts.inventory.node(*id)?.memory_bytes);
+    gib(sizes.fold(0, i64::saturating_add))
+}
+
+/// What tells the kinds of these nodes, one after the other.
+fn evidence(facts: &Facts<'_>, nodes: &[u32]) -> String {
+    let nodes = nodes.iter().filter_map(|id| facts.inventory.node(*id));
+    let lines: Vec<String> = nodes
+        .map(|node| format!("node {}: {}", node.id, node.tier_evidence))
+        .collect();
+    lines.join("; ")
+}
+
+fn promotes(facts: &Facts<'_>) -> Option<bool> {
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    Some(mode & TIERING_BIT != 0)
+}
+
+fn demotes(facts: &Facts<'_>) -> Option<bool> {
+    let value = facts.knob(DEMOTION)?;
+    Some(matches!(value, "true" | "1"))
+}
+
+/// Slower memory in a lower tier, and demotion off.
+pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::Slower(nodes) = facts.order.lower() else {
+        return None;
+    };
+    (!demotes(facts)?).then(|| {
+        let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
+        let fix = "`echo 1 > /sys/kernel/mm/numa/demotion_enabled`; to keep it: `w /sys/kernel/mm/numa/demotion_enabled - - - - 1` \
+                   in /etc/tmpfiles.d/memtier.conf. Set kernel.numa_balancing with it.";
+        finding("demotion-off", "warning", certainty(facts, &nodes), cause, fix)
+    })
+}
+
+/// Slower memory in a lower tier, and nothing promotes from it.
+pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::Slower(nodes) = facts.order.lower() else {
+        return None;
+    };
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    (mode & TIERING_BIT == 0).then(|| {
+        let cause = format!(
+            "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
+        );
+        let sockets = facts.inventory.nodes.iter().filter(|node| !node.cpulist.is_empty()).count();
+        let fix = if sockets > 1 {
+            "`sysctl kernel.numa_balancing=3` (several nodes have CPUs); to keep it, put `kernel.numa_balancing = 3` into /etc/sysctl.d/80-memtier.conf."
+        } else {
+            "`sysctl kernel.numa_balancing=2`; to keep it, put `kernel.numa_balancing = 2` into /etc/sysctl.d/80-memtier.conf."
+        };
+        finding("promotion-off", "warning", certainty(facts, &nodes), cause, fix)
+    })
+}
+
+/// Memory faster than DRAM in a tier below it.
+pub(super) fn faster_below(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::Faster(nodes) = facts.order.lower() else {
+        return None;
+    };
+    let is_on = demotes(facts) == Some(true) || promotes(facts) == Some(true);
+    let cause = format!(
+        "node {} is HBM ({}), faster than DRAM, and the kernel has it in a tier below DRAM: demotion moves cold pages into the scarce \
+         fast memory, and promotion takes hot pages out of it ({})",
+        numbers(&nodes),
+        size_of(facts, &nodes),
+        evidence(facts, &nodes)
+    );
+    let fix = if is_on {
+        "Set demotion off (`echo 0 > /sys/kernel/mm/numa/demotion_enabled`) and kernel.numa_balancing to 1. Place programs in HBM \
+         with numactl or memkind. Linux 6.7 and later rank memory by firmware's ratings (HMAT), where firmware gives them."
+    } else {
+        "Leave demotion and the tiering mode of kernel.numa_balancing off. Place programs in HBM with numactl or memkind. Linux 6.7 \
+         and later rank memory by firmware's ratings (HMAT), where firmware gives them."
+    };
+    let severity = if is_on { "warning" } else { "info" };
+    Some(finding(
+        "faster-memory-below-dram",
+        severity,
+        certainty(facts, &nodes),
+        cause,
+        fix,
+    ))
+}
+
+/// Memory faster than DRAM in a tier above it.
+pub(super) fn faster_above(facts: &Facts<'_>) -> Option<Finding> {
+    let order = &facts.order;
+    let above: Vec<u32> = order
+        .faster
+        .iter()
+        .copied()
+        .filter(|id| order.above.contains(id))
+        .collect();
+    (!above.is_empty()).then(|| {
+        let cause = format!(
+            "node {} is HBM ({}) in a tier above DRAM: the kernel may demote from it into DRAM, and promotes nothing into it, because \
+             its top tiers end with the one of the processors",
+            numbers(&above),
+            size_of(facts, &above)
+        );
+        let fix = "Place programs in HBM with numactl or memkind.";
+        finding("faster-memory-above-dram", "info", certainty(facts, &above), cause, fix)
+    })
+}
+
+/// A lower tier of which nothing tells what it is.
+pub(super) fn lower_not_known(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::NotKnown(nodes) = facts.order.lower() else {
+        return None;
+    };
+    let cause = format!(
+        "the kernel has node {} ({}) below DRAM, and nothing tells whether its memory is slower: it puts memory without ratings there, \
+         HBM too ({})",
+        numbers(&nodes),
+        size_of(facts, &nodes),
+        evidence(facts, &nodes)
+    );
+    let fix = format!(
+        "{MEASURE} If it is slower than DRAM, demotion and promotion help: /sys/kernel/mm/numa/demotion_enabled and the bit 2 of \
+         kernel.numa_balancing. If it is faster, leave both off."
+    );
+    Some(finding("lower-tier-not-known", "info", CERTAIN, cause, &fix))
+}
+
+/// Memory of GPUs that the kernel shows as nodes.
+pub(super) fn gpu_memory(facts: &Facts<'_>) -> Option<Finding> {
+    let nodes = &facts.order.gpu;
+    let is_target = matches!(facts.order.lower(), Lower::Gpu(_)) && demotes(facts) == Some(true);
+    (!nodes.is_empty()).then(|| {
+        let target = if is_target { ", and demotion moves cold pages of programs into it" } else { "" };
+        let cause = format!(
+            "node {} is memory of a GPU ({}), no DRAM of the host{target} ({})",
+            numbers(nodes),
+            size_of(facts, nodes),
+            evidence(facts, nodes)
+        );
+        let fix = "Leave it to the GPU's programs: leave demotion off, and keep other services on the nodes with CPUs (cpuset.mems, \
+                   AllowedMemoryNodes=).";
+        let severity = if is_target { "warning" } else { "info" };
+        finding("gpu-memory-node", severity, certainty(facts, nodes), cause, fix)
+    })
+}
+
+/// Memory of devices in one node with DRAM.
+pub(super) fn mixed_node(facts: &Facts<'_>) -> Option<Finding> {
+    let mixed: Vec<String> = facts.inventory.nodes.iter().filter_map(describe_mixed).collect();
+    (!mixed.is_empty()).then(|| {
+        let cause = format!(
+            "memory of two kinds shares a node: {}. The kernel cannot tell them apart: neither is demoted to the other",
+            mixed.join("; ")
+        );
+        let fix = "Give the device's memory a node of its own: firmware whose SRAT names one (`target_node` of the dax device is that \
+                   node), or a newer kernel, which gives CXL regions nodes by their windows. Until then leave it offline, or count \
+                   with the slower memory for what lies there.";
+        finding("mixed-node", "warning", CERTAIN, cause, fix)
+    })
+}
+
+fn describe_mixed(node: &Node) -> Option<String> {
+    let parts: Vec<String> = node
+        .parts
+        .iter()
+        .map(|part| format!("{} {} ({})", gib(part.bytes), part.tier_class, part.evidence))
+        .collect();
+    let rest = node
+        .parts
+        .iter()
+        .fold(node.memory_bytes?, |rest, part| rest.saturating_sub(part.bytes));
+    (!parts.is_empty()).then(|| {
+        format!(
+            "node {} has {} {} and {}",
+            node.id,
+            gib(rest),
+            node.tier_class,
+            parts.join(", ")
+        )
+    })
+}
+
+/// Nodes without CPUs beside DRAM, which the kernel does not demote to.
+pub(super) fn cpuless_in_top_tier(facts: &Facts<'_>) -> Option<Finding> {
+    // A kernel that was told not to start processors shows nodes of theirs without any.
+    if facts.order.tiers != TierOrder::Kernel || facts.cpu_limit.is_some() {
+        return None;
+    }
+    let inventory = facts.inventory;
+    let beside = facts.order.left_beside(inventory);
+    let first = inventory.node(*beside.first()?)?;
+    let number = inventory
+        .tiers
+        .iter()
+        .find(|tier| tier.nodes.contains(&first.id))
+        .map(|tier| tier.kernel_number)?;
+    let is_slower = beside.iter().all(|id| facts.order.slower.contains(id));
+    let cause = format!(
+        "node {} has no CPU and is in the same memory tier as DRAM (memory_tier{number}): nothing is demoted to it",
+        numbers(&beside)
+    );
+    let (confidence, fix) = if is_slower {
+        (
+            certainty(facts, &beside),
+            "The kernel had no ratings for it. Let firmware give HMAT or CDAT data, or hand the memory over as a dax \
+             device (`daxctl reconfigure-device --mode=system-ram`)."
+                .to_owned(),
+        )
+    } else {
+        (
+            LIKELY,
+            format!(
+                "{MEASURE} Nothing tells what it is. If it is slower than DRAM, let firmware give HMAT or CDAT data, or hand the memory \
+                 over as a dax device (`daxctl reconfigure-device --mode=system-ram`)."
+            ),
+        )
+    };
+    Some(finding(
+        "cpuless-node-in-top-tier",
+        "warning",
+        confidence,
+        cause,
+        &fix,
+    ))
+}
+
+/// Nothing to demote to.
+pub(super) fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
+    if facts.has_lower_tier() || !facts.order.above.is_empty() || facts.moved_pages() > 0 {
+        return None;
+    }
+    let (confidence, cause, fix) = match (facts.order.tiers, facts.inventory.tiers.first()) {
+        (TierOrder::NotInTree, _) => return None,
+        (_, Some(tier)) => (
+            CERTAIN,
+            format!(
+                "the host has one memory tier (memory_tier{}): there is nothing to demote to or promote from",
+                tier.kernel_number
+            ),
+            "Nothing to do. Heat and the size of DRAM can be judged all the same.",
+        ),
+        (_, None) => (
+            CERTAIN,
+            "the kernel shows no memory tiers (before 6.1, or built without them)".to_owned(),
+            "Heat and the size of DRAM can be judged all the same; for tiering use kernel 6.1 or later.",
+        ),
+    };
+    Some(finding("one-tier", "info", confidence, cause, fix))
+}
+
+/// Files that show a container's share of its host.
+pub(super) fn container_view(facts: &Facts<'_>) -> Option<Finding> {
+    let cause = facts.contradiction.as_ref()?;
+    let fix =
+        "Run it on the host, or in a container without lxcfs over /proc. No figure is made from these sizes.";
+    Some(finding("container-view", "warning", CERTAIN, cause, fix))
+}
+
+/// What a tree of files does not hold, so that nothing is concluded of it.
+pub(super) fn not_in_tree(facts: &Facts<'_>) -> Option<Finding> {
+    (!facts.lacks.is_empty()).then(|| {
+        let inventory = facts.inventory;
+        let noun = noun(&inventory.tree);
+        let maker = if noun == "report" { format!(" of {}", inventory.tree) } else { String::new() };
+        let cause = format!("not in this {noun}{maker}: {}; nothing is concluded of them", facts.lacks.join(", "));
+        let fix = "Run `tierscope-agent doctor` on the host, or take a field kit (`tierscope-agent fieldkit`) or `tierscope-agent once \
+                   --json` there.";
+        finding("not-in-tree", "info", CERTAIN, cause, fix)
+    })
+}

@@ -1,0 +1,146 @@
+//! Rules about what memory is: advice follows the class, and what is not known is advised on by nobody.
+
+use tierscope_sample::inventory::NodePart;
+use tierscope_sysfs::cxl::Memory;
+use tierscope_sysfs::devices::Dax;
+
+use super::*;
+
+/// A healthy host whose node without CPUs is of this class, with both settings off.
+fn with_lower(class: &str) -> Inventory {
+    let mut inventory = healthy();
+    inventory.nodes[1].tier_class = class.to_owned();
+    set(&mut inventory, DEMOTION, "false");
+    set(&mut inventory, BALANCING, "1");
+    inventory
+}
+
+#[test]
+fn only_slower_memory_asks_for_tiering() {
+    assert_eq!(ids(&with_lower("pmem")), ["demotion-off", "promotion-off"]);
+    assert_eq!(ids(&with_lower("hbm")), ["faster-memory-below-dram"]);
+    assert_eq!(ids(&with_lower("gpu")), ["gpu-memory-node"]);
+    assert_eq!(ids(&with_lower("unknown")), ["lower-tier-not-known"]);
+    for class in ["hbm", "gpu", "unknown"] {
+        let inventory = with_lower(class);
+        let advice: Vec<String> = all(&facts(&inventory))
+            .into_iter()
+            .map(|finding| finding.fix)
+            .collect();
+        assert!(!advice.concat().contains("echo 1"), "{class}: {advice:?}");
+    }
+}
+
+#[test]
+fn tiering_that_is_on_over_faster_memory_is_a_warning() {
+    let mut inventory = healthy();
+    inventory.nodes[1].tier_class = "hbm".to_owned();
+    let findings = all(&facts(&inventory));
+    assert_eq!(findings[0].id, "faster-memory-below-dram");
+    assert_eq!(findings[0].severity, "warning");
+    assert!(findings[0].fix.contains("echo 0"), "{}", findings[0].fix);
+    inventory.nodes[1].tier_certainty = "likely".to_owned();
+    assert_eq!(all(&facts(&inventory))[0].confidence, LIKELY);
+}
+
+#[test]
+fn faster_memory_above_dram_is_no_missing_tier() {
+    let mut inventory = healthy();
+    inventory.nodes[1].tier_class = "hbm".to_owned();
+    inventory.tiers.reverse();
+    for (rank, tier) in (0_u32..).zip(&mut inventory.tiers) {
+        tier.rank = rank;
+    }
+    assert_eq!(ids(&inventory), ["faster-memory-above-dram"]);
+}
+
+#[test]
+fn memory_of_a_device_within_a_node_of_cpus_is_found() {
+    let mut inventory = healthy();
+    inventory.nodes[0].parts = vec![NodePart {
+        tier_class: "pmem".into(),
+        bytes: 1 << 29,
+        evidence: "dax0.0 on an NVDIMM bus feeds the node".into(),
+    }];
+    let findings = all(&facts(&inventory));
+    assert_eq!(findings[0].id, "mixed-node");
+    assert!(
+        findings[0].cause.contains("0.5 GiB dram and 0.5 GiB pmem"),
+        "{}",
+        findings[0].cause
+    );
+}
+
+#[test]
+fn processors_that_are_not_started_make_no_slower_memory() {
+    let mut inventory = healthy();
+    inventory.nodes[1].tier_class = "unknown".to_owned();
+    inventory.tiers.truncate(1);
+    inventory.tiers[0].nodes = vec![0, 1];
+    assert_eq!(ids(&inventory), ["cpuless-node-in-top-tier", "one-tier"]);
+    let findings = all(&Facts {
+        cpu_limit: Some("nr_cpus=1".to_owned()),
+        ..facts(&inventory)
+    });
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].id, "one-tier");
+}
+
+#[test]
+fn counted_moves_forbid_words_of_one_tier() {
+    let mut inventory = healthy();
+    inventory.tiers.truncate(1);
+    inventory.swaps.clear();
+    let mut facts = facts(&inventory);
+    let ids =
+        |facts: &Facts<'_>| -> Vec<String> { all(facts).into_iter().map(|finding| finding.id).collect() };
+    assert_eq!(ids(&facts), ["one-tier", "no-swap"]);
+    facts.vmstat.insert("pgdemote_kswapd".to_owned(), 9);
+    assert_eq!(ids(&facts), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_tree_lacks_is_told_once_and_nothing_is_concluded_of_it() {
+    let mut inventory = healthy();
+    inventory.tiers.clear();
+    inventory.swaps.clear();
+    inventory.cgroup_version = "none".into();
+    inventory.tier_order = "not_in_tree".into();
+    inventory.tree = "sos 4.12.1".into();
+    let findings = all(&Facts {
+        has_pressure: false,
+        order: MemoryOrder::of(&inventory),
+        lacks: vec!["memory tiers", CONTROL_GROUPS, PRESSURE, SWAP],
+        ..facts(&inventory)
+    });
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].id, "not-in-tree");
+    assert!(findings[0].cause.contains("sos 4.12.1"), "{}", findings[0].cause);
+}
+
+#[test]
+fn persistent_capacity_and_half_a_device_are_told() {
+    let inventory = healthy();
+    let mut facts = facts(&inventory);
+    facts.devices.cxl = vec![Memory {
+        name: "mem0".into(),
+        ram_bytes: Some(0),
+        pmem_bytes: Some(64 << 30),
+        ..Memory::default()
+    }];
+    facts.devices.dax = vec![Dax {
+        name: "dax0.0".into(),
+        target_node: Some(1),
+        size_bytes: Some(2 << 30),
+        driver: Some("kmem".into()),
+        ..Dax::default()
+    }];
+    let findings = all(&facts);
+    let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["memory-offline", "cxl-persistent-only"]);
+    assert!(
+        findings[0].cause.contains("2048 MiB, of which 1024 MiB"),
+        "{}",
+        findings[0].cause
+    );
+}
