@@ -30,6 +30,7 @@ const tierColours: Record<string, string> = {
   dram: '#12927f',
   cxl: '#8f6bc8',
   pmem: '#8a8a34',
+  gpu: '#4f7fb8',
   zswap: '#6f8494',
   swap: '#55626d',
 }

@@ -15,7 +15,8 @@ HostSort = Literal["name", "state", "seen", "memory", "promoted", "demoted", "ps
 """By what a list of hosts is put in order."""
 
 FAST_CLASSES = ("hbm", "dram")
-NOT_MEMORY = ("zswap", "swap")
+NOT_MEMORY = ("gpu", "zswap", "swap")
+"""Classes that are neither DRAM nor a slower tier of the host: memory of GPUs is their programs'."""
 LATE_INTERVALS = 3.0
 SILENT_SECONDS = 600.0
 NOMINAL_SECONDS = 60.0
@@ -38,13 +39,19 @@ class HostFacts:
         return self.machine.tiers.known and self.n_tiers == 1
 
     @property
+    def has_slower_class(self) -> bool:
+        """Whether a node is of a class slower than DRAM."""
+        return bool({*self.tier_classes} - {"unknown", *FAST_CLASSES, *NOT_MEMORY})
+
+    @property
     def tiering_off(self) -> bool | None:
         """Whether slower tiers exist and the kernel is told not to use them; None where it does not say."""
-        if self.n_tiers <= 1:
+        if self.n_tiers <= 1 or not {*self.tier_classes} - {*FAST_CLASSES, *NOT_MEMORY}:
             return False
         demotion, balancing = self.machine.demotion, self.machine.balancing
         if demotion is False or (balancing is not None and not balancing & _TIERING_BIT):
-            return True
+            # Whether memory of which nothing tells what it is should be tiered, nobody can say.
+            return True if self.has_slower_class else None
         return None if demotion is None or balancing is None else False
 
 
@@ -54,7 +61,8 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
     nodes = list(body.get("nodes") or ())
     sizes = [node.get("memory_bytes") for node in nodes]
     known = [size for size in sizes if size is not None]
-    fast = [node.get("memory_bytes") for node in nodes if node.get("tier_class") in FAST_CLASSES]
+    dram = [node for node in nodes if node.get("tier_class") == "dram"]
+    fast = [_own_bytes(node) for node in dram or nodes if node.get("tier_class") in FAST_CLASSES]
     classes = dict.fromkeys(str(node.get("tier_class") or "unknown") for node in nodes if node.get("memory_bytes") != 0)
     return HostFacts(
         memory_bytes=sum(known) if known else body.get("memory_bytes"),
@@ -63,6 +71,12 @@ def read_facts(body: Mapping[str, Any] | None) -> HostFacts:
         n_tiers=_count_tiers(nodes, list(body.get("tiers") or ())),
         machine=read_machine(body),
     )
+
+
+def _own_bytes(node: Mapping[str, Any]) -> int | None:
+    """A node's memory without what devices of another class brought into it."""
+    size = node.get("memory_bytes")
+    return None if size is None else int(size) - sum(int(part.get("bytes") or 0) for part in node.get("parts") or ())
 
 
 def late_before(now: datetime) -> datetime:
@@ -98,5 +112,5 @@ def _count_tiers(nodes: list[Any], tiers: list[Any]) -> int:
 
 
 def _speed(tier_class: str) -> tuple[int, str]:
-    order = ("hbm", "dram", "cxl", "pmem", "zswap", "swap")
+    order = ("hbm", "dram", "cxl", "pmem", "gpu", "zswap", "swap")
     return (order.index(tier_class) if tier_class in order else len(order), tier_class)

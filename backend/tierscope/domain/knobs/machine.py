@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tierscope.domain.base.page_size import NOT_KNOWN
-from tierscope.domain.fleet.host_facts import HostFacts, read_facts
+from tierscope.domain.fleet.host_facts import NOT_MEMORY, HostFacts, read_facts
 from tierscope.domain.fleet.settings import selected
 from tierscope.domain.knobs.facts import DAMON_MTIER, DEMOTE_SCALE, LRU_GEN, Host, SwapDrive
 from tierscope.domain.ledger import count_promotion_nodes
@@ -34,7 +34,11 @@ def read_host(inventory: Body | None) -> Host:
     nodes = {int(node["id"]): node for node in body.get("nodes") or () if node.get("id") is not None}
     top = [number for number in sorted(nodes) if number in facts.machine.tiers.top_nodes]
     slow = [
-        number for number in sorted(nodes) if number not in facts.machine.tiers.top_nodes and _size(nodes[number]) != 0
+        number
+        for number in sorted(nodes)
+        if number not in facts.machine.tiers.top_nodes
+        and _size(nodes[number]) != 0
+        and nodes[number].get("tier_class") not in NOT_MEMORY
     ]
     benches = list(body.get("benches") or ())
     knobs = read_knobs(body)

@@ -13,6 +13,7 @@ from tierscope.domain.ledger.promotion_limit import count_promotion_nodes
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
+_GPU = "gpu"
 _PLANS_KEPT = 20_000
 """A layout has one for each scope, and a fleet a layout for each set of services that share a host."""
 _BALANCING = "kernel/numa_balancing"
@@ -102,13 +103,14 @@ def _pick(
 def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
     """Read an inventory (field names of the contract). Without one the top tier is not known."""
     body = inventory or {}
-    nodes = [node for node in body.get("nodes", ()) if node.get("id") is not None]
+    nodes = [node for node in body.get("nodes", ()) if node.get("id") is not None and node.get("tier_class") != _GPU]
     top = _top_nodes(body, nodes)
+    tiers = _tiers(nodes, top)
     sizes = {int(node["id"]): float(node.get("memory_bytes") or 0) for node in nodes}
-    top_bytes = sum(size for node, size in sizes.items() if node in top)
+    top_bytes = sum(size for node, size in sizes.items() if node in top - tiers.slow_nodes)
     demotion = _knob(body, _DEMOTION)
     return Machine(
-        tiers=_tiers(nodes, top),
+        tiers=tiers,
         top_bytes=top_bytes or None,
         slow_bytes=(sum(sizes.values()) - top_bytes or None) if top else None,
         promote_limit_mib_per_s=_whole(_knob(body, _PROMOTE_LIMIT)),
@@ -123,11 +125,12 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
 
 
 def _top_nodes(body: Mapping[str, Any], nodes: list[Mapping[str, Any]]) -> frozenset[int]:
-    """The nodes of the fastest tier that the kernel ranks, else those whose class is fast, else the only one."""
+    """The nodes of the fastest tier that the kernel ranks, and all of a fast class; without either the only node."""
     ranked = sorted(body.get("tiers", ()), key=lambda tier: int(tier.get("rank") or 0))
-    if ranked and ranked[0].get("nodes"):
-        return frozenset(int(node) for node in ranked[0]["nodes"])
     fast = frozenset(int(node["id"]) for node in nodes if node.get("tier_class") in FAST_TIERS)
+    if ranked and ranked[0].get("nodes"):
+        ids = {int(node["id"]) for node in nodes}
+        return fast | (ids & {int(node) for node in ranked[0]["nodes"]})
     return fast or (frozenset({int(nodes[0]["id"])}) if len(nodes) == 1 else frozenset())
 
 
@@ -141,7 +144,7 @@ def _slow_nodes(nodes: list[Mapping[str, Any]], top: frozenset[int]) -> frozense
     """Nodes whose accesses are slow: of slower tiers, and those without processors beside nodes that have some."""
     if not top:
         return frozenset()
-    far = {int(node["id"]) for node in nodes if not node.get("cpulist")}
+    far = {int(node["id"]) for node in nodes if not node.get("cpulist") and node.get("tier_class") != "hbm"}
     slow = {int(node["id"]) for node in nodes if int(node["id"]) not in top}
     return frozenset(slow if len(far) == len(nodes) else slow | far)
 

@@ -17,7 +17,7 @@ from tierscope.domain.counters.senders import find_offers, write_sender
 from tierscope.domain.ingest.prometheus.counters import MEMORY_KEY
 
 _NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
-_CLASSES = frozenset({"hbm", "dram", "cxl", "pmem"})
+_CLASSES = frozenset({"hbm", "dram", "cxl", "pmem", "gpu"})
 _KNOBS = {
     "node_sysctl_kernel_numa_balancing": "proc/sys/kernel/numa_balancing",
     "node_sysctl_kernel_numa_balancing_promote_rate_limit_MBps": (
@@ -79,8 +79,8 @@ def make_inventory(
         if (found := _NODE_SIZE.match(key)) and size > 0
     ]
     body["nodes"] = sorted(nodes, key=lambda node: int(node["id"]))
-    slow = [node["id"] for node in nodes if node["tier_class"] not in ("dram", "hbm")]
-    fast = [node["id"] for node in nodes if node["id"] not in slow]
+    slow = [node["id"] for node in nodes if node["tier_class"] not in ("dram", "hbm", "gpu")]
+    fast = [node["id"] for node in nodes if node["tier_class"] in ("dram", "hbm")]
     if fast and slow:
         body["tiers"] = [{"rank": 0, "nodes": sorted(fast)}, {"rank": 1, "nodes": sorted(slow)}]
     return body

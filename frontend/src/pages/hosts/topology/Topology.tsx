@@ -21,7 +21,7 @@ function tiersOf(nodes: NodeInfo[]): Tier[] {
     tier.nodes.push(node)
     tiers.set(node.tier_class, tier)
   }
-  const order = ['hbm', 'dram', 'cxl', 'pmem']
+  const order = ['hbm', 'dram', 'cxl', 'pmem', 'gpu']
   const place = (name: string): number => (order.indexOf(name) + order.length + 1) % (order.length + 1)
   return [...tiers.values()].sort((a, b) => place(a.name) - place(b.name) || a.rank - b.rank)
 }
