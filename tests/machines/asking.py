@@ -1,0 +1,82 @@
+"""What the agent's program answers of a machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from machines.right import ABOUT_MEMORY, Kind, Right
+from machines.trees import GIB, write_tree
+
+_ROUNDING_GIB = 0.01
+_SIZES = ("dram", "slower", "faster", "gpu", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What `doctor`, `assess` and `once` print of one machine."""
+
+    doctor: dict[str, Any]
+    host: dict[str, Any]
+    inventory: dict[str, Any]
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """Nodes with memory."""
+        return [node for node in self.inventory["nodes"] if node["memory_bytes"] != 0]
+
+    @property
+    def gib(self) -> dict[str, float]:
+        """Sizes by what they are; nothing where no figure is made."""
+        memory = self.host["memory"]
+        return {} if memory is None else {name: memory[f"{name}_bytes"] / GIB for name in _SIZES}
+
+
+def ask(program: Path, kind: Kind) -> Answers:
+    """Write the machine's files and ask of them."""
+    with TemporaryDirectory() as directory:
+        write_tree(kind.machine, Path(directory))
+
+        def answer(*words: str) -> dict[str, Any]:
+            done = subprocess.run(
+                [str(program), *words, "--root", directory, "--json"],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.stdout, f"{kind.name}: {words}: {done.stderr}"
+            document = json.loads(done.stdout)
+            assert isinstance(document, dict)
+            return document
+
+        return Answers(answer("doctor"), answer("assess")["hosts"][0], answer("once")["inventory"])
+
+
+def mistakes(right: Right, answers: Answers) -> list[str]:
+    """Compare with what is right; empty where all of it is."""
+    sizes = {name: getattr(right, name) for name in _SIZES} if right.dram is not None else {}
+    confidences = {
+        finding["id"]: finding["confidence"] for finding in answers.doctor["findings"] if finding["id"] in ABOUT_MEMORY
+    }
+    about: dict[str, tuple[Any, Any]] = {
+        "classes": (dict(right.classes), {node["id"]: node["tier_class"] for node in answers.nodes}),
+        "tiering": (right.tiering, answers.doctor["tiering"]["state"]),
+        "state": (right.state, answers.host["state"]),
+        "findings": (sorted(right.findings), sorted(confidences)),
+        "sizes": (sorted(sizes), sorted(answers.gib)),
+    }
+    wrong = [f"{what}: {given} for {expected}" for what, (expected, given) in about.items() if expected != given]
+    wrong += [
+        f"{name}: {answers.gib[name]:.2f} GiB for {size}"
+        for name, size in sizes.items()
+        if name in answers.gib and abs(answers.gib[name] - size) > _ROUNDING_GIB
+    ]
+    wrong += [
+        f"{name} is {confidences[name]}" for name in right.certain if confidences.get(name, "certain") != "certain"
+    ]
+    return wrong

@@ -1,0 +1,65 @@
+"""What is right to say of a machine, written down from documentation before the product is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from machines.trees import Machine
+
+ABOUT_MEMORY = frozenset(
+    {
+        "container-view",
+        "cpuless-node-in-top-tier",
+        "cxl-persistent-only",
+        "demotion-off",
+        "device-memory-idle",
+        "faster-memory-above-dram",
+        "faster-memory-below-dram",
+        "gpu-memory-node",
+        "lower-tier-not-known",
+        "memory-offline",
+        "mixed-node",
+        "not-in-tree",
+        "one-tier",
+        "promotion-off",
+    }
+)
+"""Findings that bear on what memory is and on what the kernel makes of it; others are not judged here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Classes of nodes with memory, sizes in GiB, findings of ABOUT_MEMORY; `dram` None where no figure may be made."""
+
+    classes: Mapping[int, str]
+    dram: float | None
+    tiering: str
+    state: str
+    findings: frozenset[str] = frozenset()
+    slower: float = 0
+    faster: float = 0
+    gpu: float = 0
+    unknown: float = 0
+    certain: frozenset[str] = frozenset()
+    """Findings that are certain; the others of `findings` are likely, where they are about a class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of machine, with the document that says what it shows."""
+
+    name: str
+    source: str
+    machine: Machine
+    right: Right
+
+
+def ids(*names: str) -> frozenset[str]:
+    """Return findings by their ids."""
+    return frozenset(names)
+
+
+def dram_on(*nodes: int) -> dict[int, str]:
+    """Return the classes of a host that has nothing but DRAM."""
+    return dict.fromkeys(nodes, "dram")

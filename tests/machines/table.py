@@ -1,0 +1,14 @@
+"""All machines, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from machines import plain, special, tiered
+from machines.right import Kind
+
+SECTIONS: Mapping[str, Sequence[Kind]] = {
+    "Memory of one kind": plain.KINDS,
+    "CXL and persistent memory": tiered.KINDS,
+    "HBM, GPUs, views and copies": special.KINDS,
+}

@@ -1,0 +1,253 @@
+"""Machines with CXL or persistent memory, and their kernels from 4.18 to 7.2."""
+
+from __future__ import annotations
+
+from machines.plain import sockets
+from machines.right import Kind, Right, ids
+from machines.trees import CXL, E820, NVDIMM, Dax, Machine, Node, Settings, cedt, cxl_region, memory_blocks
+
+_ON = Settings("true", "2")
+_OFF = Settings("false", "1")
+_CXL_DOC = "Documentation/driver-api/cxl"
+_PMEM_DOC = "Documentation/driver-api/nvdimm; drivers/dax/kmem.c"
+_MOVES = {"pgdemote_kswapd": 9_000_000, "pgdemote_direct": 0, "pgpromote_success": 4_000_000}
+_DEMOTED = {"pgdemote_kswapd": 9_000_000, "pgdemote_direct": 0}
+_SLOW_CXL = {0: "dram", 1: "cxl"}
+_SLOW_PMEM = {0: "dram", 1: "pmem"}
+
+
+def beside(gib: float, slow_gib: float) -> dict[int, Node]:
+    """One socket, and a node without processors."""
+    return {0: Node(gib, "0-63"), 1: Node(slow_gib)}
+
+
+KINDS = (
+    Kind(
+        "one CXL device as a region, tiering on, Linux 6.12",
+        _CXL_DOC,
+        Machine(
+            "6.12.9",
+            beside(256, 128),
+            {4: "0", 22: "1"},
+            settings=_ON,
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1),
+        ),
+        Right(_SLOW_CXL, 256, "on", "ready", slower=128),
+    ),
+    Kind(
+        "four CXL devices interleaved, tiering off, Linux 7.2",
+        _CXL_DOC,
+        Machine(
+            "7.2.0",
+            beside(512, 512),
+            {4: "0", 54: "1"},
+            settings=_OFF,
+            dax=(Dax(CXL, 1, 512),),
+            files=cxl_region("region0", 1024, 512, 4),
+        ),
+        Right(
+            _SLOW_CXL,
+            512,
+            "off",
+            "settings",
+            ids("demotion-off", "promotion-off"),
+            slower=512,
+            certain=ids("demotion-off", "promotion-off"),
+        ),
+    ),
+    Kind(
+        "CXL known by firmware's ratings alone, demotion without promotion, RHEL 9.4 (5.14 with tiers)",
+        "ACPI HMAT; RHEL 9 release notes, memory tiering",
+        Machine(
+            "5.14.0-427.13.1.el9_4.x86_64",
+            {0: Node(256, "0-63", 100, 200_000), 1: Node(256, latency_ns=260, mib_per_s=40_000)},
+            {4: "0", 22: "1"},
+            settings=Settings("true", "1"),
+        ),
+        Right(_SLOW_CXL, 256, "partly", "settings", ids("promotion-off"), slower=256),
+    ),
+    Kind(
+        "CXL brought online by firmware as plain memory, in the tier of DRAM, Linux 6.5",
+        "CXL specification, CEDT; mm/memory-tiers.c: nodes without a driver are of DRAM's tier",
+        Machine(
+            "6.5.0-45-generic",
+            beside(256, 128),
+            {4: "0-1"},
+            settings=_OFF,
+            files=memory_blocks(1, ((256, 128),)),
+            bytes_files={"sys/firmware/acpi/tables/CEDT": cedt(256, 128)},
+        ),
+        Right(
+            _SLOW_CXL,
+            256,
+            "not possible",
+            "misplaced",
+            ids("cpuless-node-in-top-tier", "one-tier"),
+            slower=128,
+            certain=ids("cpuless-node-in-top-tier"),
+        ),
+    ),
+    Kind(
+        "half of a CXL device online, Linux 6.12",
+        "Documentation/admin-guide/mm/memory-hotplug.rst; ndctl issue 256",
+        Machine(
+            "6.12.9",
+            beside(256, 64),
+            {4: "0", 22: "1"},
+            settings=_ON,
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1),
+        ),
+        Right(_SLOW_CXL, 256, "on", "strained", ids("memory-offline"), slower=64),
+    ),
+    Kind(
+        "a CXL node that was hot-removed, Linux 6.12",
+        "Documentation/admin-guide/mm/memory-hotplug.rst, offlining",
+        Machine(
+            "6.12.9",
+            sockets(1, 256),
+            {4: "0"},
+            settings=_OFF,
+            dax=(Dax(CXL, 1, 128, driver=""),),
+            files=cxl_region("region0", 512, 128, 1),
+        ),
+        Right({0: "dram"}, 256, "not possible", "one_tier", ids("one-tier", "device-memory-idle")),
+    ),
+    Kind(
+        "a CXL region in the node of a socket, Linux 6.2",
+        _CXL_DOC,
+        Machine(
+            "6.2.0-39-generic",
+            sockets(1, 320),
+            {4: "0"},
+            settings=_OFF,
+            files=cxl_region("region0", 512, 64, 1) | memory_blocks(0, ((0, 256), (512, 64))),
+        ),
+        Right({0: "dram"}, 256, "not possible", "one_tier", ids("mixed-node", "one-tier"), slower=64),
+    ),
+    Kind(
+        "CXL with persistent capacity alone, Linux 6.12",
+        "ndctl issue 276; Documentation/ABI/testing/sysfs-bus-cxl",
+        Machine(
+            "6.12.9",
+            sockets(1, 256),
+            {4: "0"},
+            settings=_OFF,
+            files={
+                "sys/bus/cxl/devices/mem0/ram/size": "0x0\n",
+                "sys/bus/cxl/devices/mem0/pmem/size": "0x1000000000\n",
+            },
+        ),
+        Right({0: "dram"}, 256, "not possible", "one_tier", ids("one-tier", "cxl-persistent-only")),
+    ),
+    Kind(
+        "HBM over DRAM over CXL, each in its tier, Linux 6.12",
+        "mm/memory-tiers.c, abstract distance by HMAT",
+        Machine(
+            "6.12.9",
+            {0: Node(512, "0-55", 110, 200_000), 1: Node(64, latency_ns=130, mib_per_s=500_000), 2: Node(256)},
+            {3: "1", 4: "0", 22: "2"},
+            settings=_ON,
+            dax=(Dax(CXL, 2, 256),),
+            files=cxl_region("region0", 1024, 256, 2),
+        ),
+        Right(
+            {0: "dram", 1: "hbm", 2: "cxl"},
+            512,
+            "on",
+            "ready",
+            ids("faster-memory-above-dram"),
+            slower=256,
+            faster=64,
+        ),
+    ),
+    Kind(
+        "a guest with a node without processors and no ratings, in the tier of DRAM, Linux 6.12",
+        "QEMU, -numa node,memdev=",
+        Machine("6.12.9", beside(16, 16), {4: "0-1"}, settings=_OFF),
+        Right(
+            {0: "dram", 1: "unknown"},
+            16,
+            "not possible",
+            "misplaced",
+            ids("cpuless-node-in-top-tier", "one-tier"),
+            unknown=16,
+        ),
+    ),
+    Kind(
+        "persistent memory by kmem, tiering on, Linux 6.1",
+        _PMEM_DOC,
+        Machine("6.1.0-28-amd64", beside(192, 756), {4: "0", 22: "1"}, settings=_ON, dax=(Dax(NVDIMM, 1, 756),)),
+        Right(_SLOW_PMEM, 192, "on", "ready", slower=756),
+    ),
+    Kind(
+        "persistent memory, kernel that tiers and prints no tiers, Linux 5.18",
+        "mm/migrate.c of 5.18, node_demotion; kernel.numa_balancing 2 since 5.18",
+        Machine("5.18.0-051800-generic", beside(192, 756), settings=_ON, dax=(Dax(NVDIMM, 1, 756),), vmstat=_MOVES),
+        Right(_SLOW_PMEM, 192, "on", "ready", slower=756),
+    ),
+    Kind(
+        "persistent memory, kernel that demotes and cannot promote, UEK7 (5.15)",
+        "mm/migrate.c of 5.15",
+        Machine(
+            "5.15.0-210.163.7.el8uek.x86_64",
+            beside(192, 756),
+            settings=Settings("true", "1"),
+            dax=(Dax(NVDIMM, 1, 756),),
+            vmstat=_DEMOTED,
+        ),
+        Right(_SLOW_PMEM, 192, "partly", "settings", ids("promotion-off"), slower=756, certain=ids("promotion-off")),
+    ),
+    Kind(
+        "persistent memory, RHEL 8 (4.18), which moves nothing",
+        _PMEM_DOC,
+        Machine(
+            "4.18.0-553.22.1.el8_10.x86_64", beside(192, 756), settings=Settings(None, "1"), dax=(Dax(NVDIMM, 1, 756),)
+        ),
+        Right(_SLOW_PMEM, 192, "not possible", "kernel", ids("one-tier"), slower=756),
+    ),
+    Kind(
+        "a kernel with the TPP patches, its settings not shown",
+        "TPP patches: pgdemote_anon, demote_scale_factor",
+        Machine(
+            "5.12.0-tpp",
+            beside(192, 256),
+            settings=Settings(None, "3"),
+            dax=(Dax(CXL, 1, 256),),
+            files=cxl_region("region0", 512, 256, 1),
+            vmstat={"pgdemote_anon": 10, "pgdemote_file": 5, "pgpromote_anon": 3, "pgpromote_candidate_demoted": 1},
+        ),
+        Right(_SLOW_CXL, 192, "unknown", "not_known", slower=256),
+    ),
+    Kind(
+        "persistent memory in the node of a socket, Linux 6.2",
+        "ndctl issue 171: target_node of a socket",
+        Machine(
+            "6.2.0-39-generic",
+            {0: Node(318, "0-31"), 1: Node(192, "32-63")},
+            {4: "0-1"},
+            settings=_OFF,
+            dax=(Dax(NVDIMM, 0, 126),),
+        ),
+        Right({0: "dram", 1: "dram"}, 384, "not possible", "one_tier", ids("mixed-node", "one-tier"), slower=126),
+    ),
+    Kind(
+        "four sockets' DRAM and two nodes of persistent memory, tiering on, Linux 6.8",
+        "hwloc issue 576, second host",
+        Machine(
+            "6.8.0-45-generic",
+            sockets(4, 96) | {4: Node(512), 5: Node(512)},
+            {4: "0-3", 22: "4-5"},
+            settings=Settings("true", "3"),
+            dax=(Dax(NVDIMM, 4, 512), Dax(NVDIMM.replace("region0", "region1"), 5, 512)),
+        ),
+        Right(dict.fromkeys(range(4), "dram") | {4: "pmem", 5: "pmem"}, 384, "on", "ready", slower=1024),
+    ),
+    Kind(
+        "memory that memmap= set apart, as persistent memory, Linux 6.6",
+        "Documentation/admin-guide/kernel-parameters.txt, memmap=nn!ss",
+        Machine("6.6.30", beside(48, 16), {4: "0", 22: "1"}, settings=_OFF, dax=(Dax(E820, 1, 16),)),
+        Right(_SLOW_PMEM, 48, "off", "settings", ids("demotion-off", "promotion-off"), slower=16),
+    ),
+)
