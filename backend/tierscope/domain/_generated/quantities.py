@@ -132,7 +132,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("revisit.reaccessed_ratio/1", "ratio", ("service", ), "Share of memory that is accessed again, where nothing can be said of any number of intervals.", "method/revisit.md"),
         Quantity("revisit.reaccessed_within_10_min_ratio/1", "ratio", ("service", ), "Share of memory that is accessed again within ten minutes after its last access, for comparison with papers.", "method/revisit.md"),
         Quantity("revisit.reaccessed_within_{lag}_ratio/1", "ratio", ("service", ), "Share of memory that is accessed again within so many intervals after its last access; what was not seen long enough is censored.", "method/revisit.md"),
-        Quantity("revisit.slow_access_ratio/1", "ratio", ("service", ), "Share of sampled accesses that slow memory served.", "method/revisit.md"),
+        Quantity("revisit.slow_access_ratio/1", "ratio", ("service", ), "Share of sampled accesses, or of bytes at memory, that slow memory served.", "method/revisit.md"),
         Quantity("revisit.slow_residency_ratio/1", "ratio", ("service", ), "Share of resident memory on slow tiers.", "method/revisit.md"),
         Quantity("samples.coverage/1", "ratio", ("service", ), "Share of accesses that go to pages which the samples have seen (Good-Turing).", "method/perf.md"),
         Quantity("samples.load_events/1", "events", ("service", ), "Loads that these samples stand for.", "method/perf.md"),

@@ -117,7 +117,7 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "revisit.reaccessed_ratio/1": { says: "Share of memory that is accessed again, where nothing can be said of any number of intervals.", page: "method/revisit.md" },
   "revisit.reaccessed_within_10_min_ratio/1": { says: "Share of memory that is accessed again within ten minutes after its last access, for comparison with papers.", page: "method/revisit.md" },
   "revisit.reaccessed_within_{lag}_ratio/1": { says: "Share of memory that is accessed again within so many intervals after its last access; what was not seen long enough is censored.", page: "method/revisit.md" },
-  "revisit.slow_access_ratio/1": { says: "Share of sampled accesses that slow memory served.", page: "method/revisit.md" },
+  "revisit.slow_access_ratio/1": { says: "Share of sampled accesses, or of bytes at memory, that slow memory served.", page: "method/revisit.md" },
   "revisit.slow_residency_ratio/1": { says: "Share of resident memory on slow tiers.", page: "method/revisit.md" },
   "samples.coverage/1": { says: "Share of accesses that go to pages which the samples have seen (Good-Turing).", page: "method/perf.md" },
   "samples.load_events/1": { says: "Loads that these samples stand for.", page: "method/perf.md" },
