@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from corpus.alerts import describe_alerts
 from corpus.guest import SLOW_NS, SNAPSHOT_S, GuestError, Lab, record
 from corpus.packing import pack, read_stream, unpack
 from corpus.plan import MOST_BYTES, Scenario, by_guest, choose, matrix
@@ -24,6 +25,11 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--plan", action="store_true", help="print what is there and what is missing, and end")
     parser.add_argument(
         "--score", action="store_true", help="judge what is there, print how often it is right, and end"
+    )
+    parser.add_argument(
+        "--alerts",
+        action="store_true",
+        help="put what is there before the shipped alert rules, print how often they are right, and end",
     )
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="names that begin so; repeatable")
     parser.add_argument("--limit", type=int, metavar="N", help="record at most so many")
@@ -83,6 +89,9 @@ def main(words: Sequence[str]) -> int:
     scenarios, done = list(matrix()), done_in(KEPT)
     if arguments.score:
         print(describe(KEPT))
+        return 0
+    if arguments.alerts:
+        print(describe_alerts(KEPT))
         return 0
     if arguments.plan:
         print_plan(scenarios, done, arguments.only)

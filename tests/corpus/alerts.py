@@ -1,0 +1,115 @@
+"""How often the shipped alert rules are right on the recordings, against their truth.
+
+A snapshot stands for a minute, at the rates that were recorded, so that rules have the time that they ask for; sizes
+are those of the emulated machine.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from corpus.packing import unpack
+from corpus.score import read_context, read_ledgers
+from corpus.truth import hides_armed, intervals
+from factories.kernel_lab import counters_of
+from tierscope.domain.alerts.inputs import verdict_number
+from tierscope.domain.alerts.machine import LEVEL_NAMES
+from tierscope.domain.alerts.rule_tests import judge as follow_rule
+from tierscope.domain.alerts.rules import Rule, require_rule
+from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS, Context, Ledger, judge
+from tierscope.usecases.alerts.rules import shipped_rules
+
+Floats = npt.NDArray[np.float64]
+FINE = frozenset({"good", "following", "improving"})
+"""States of the truth that call for nobody: few accesses are slow, or promotion follows or gains."""
+MINUTE_S = 60.0
+_MOST_ROWS = 60
+_FIRING = LEVEL_NAMES.index("firing")
+_GAUGES = {
+    "top_free_bytes": "node:0|meminfo|MemFree",
+    "top_capacity_bytes": "node:0|meminfo|MemTotal",
+    "memory_total_bytes": "host|meminfo|MemTotal",
+    "memory_available_bytes": "host|meminfo|MemAvailable",
+    "swap_total_bytes": "host|meminfo|SwapTotal",
+    "swap_free_bytes": "host|meminfo|SwapFree",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A rule that fired on a recording: the state of the truth that held for most of the time in which it did."""
+
+    rule: str
+    recording: str
+    state: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether somebody was needed."""
+        return self.state not in FINE
+
+
+def watch(files: Mapping[str, str], name: str, rules: Sequence[Rule]) -> Iterator[Fired]:
+    """The rules that fire on an unpacked recording while its truth has a state."""
+    hides = hides_armed(name.partition("-")[0])
+    ledger = read_ledgers(files, hides=hides)[0]
+    states = _states(ledger, files, hides=hides)
+    series = {"host": _series(ledger, files, read_context(files))}
+    for rule in rules:
+        levels = follow_rule(require_rule(rule), series)[0]
+        during = Counter(state for state, level in zip(states, levels, strict=True) if level == _FIRING and state)
+        if during:
+            yield Fired(rule.name, name, during.most_common(1)[0][0])
+
+
+def _states(ledger: Ledger, files: Mapping[str, str], *, hides: bool) -> list[str | None]:
+    found: list[str | None] = [None] * len(ledger)
+    for truth in intervals(files["workload.log"], hides_armed=hides):
+        for row in np.flatnonzero((ledger.times_s > truth.begin_s) & (ledger.times_s <= truth.end_s)).tolist():
+            found[row] = truth.state
+    return found
+
+
+def _series(ledger: Ledger, files: Mapping[str, str], context: Context) -> dict[str, Floats]:
+    """The stored series of rules that a recording has: amounts of a minute, states, and the verdict of each minute."""
+    found = {
+        column.key: ledger.column(key) * (1.0 if column.gauge else MINUTE_S / ledger.dt_seconds)
+        for key, column in zip(COLUMN_KEYS, COLUMNS, strict=True)
+    }
+    _, keys, values, present = counters_of(files)
+    for name, key in _GAUGES.items():
+        if key in keys:
+            place = keys.index(key)
+            found[name] = np.where(present[1:, place], values[1:, place].astype(np.float64), np.nan)
+    for side in ("promoted", "demoted"):
+        found[f"{side}_bytes"] = found[f"{side}_pages"] * (context.page_bytes or np.nan)
+    words = [
+        judge(ledger.rows(slice(max(end - _MOST_ROWS, 0), end)), context).word for end in range(1, len(ledger) + 1)
+    ]
+    found["verdict"] = np.array([verdict_number(word) for word in words])
+    return {name: amounts for name, amounts in found.items() if np.isfinite(amounts).any()}
+
+
+def watch_corpus(directory: Path) -> Iterator[Fired]:
+    """The same of all recordings of a directory, by the shipped rules on hosts."""
+    rules = [rule for rule in shipped_rules() if rule.scope.kind == "host"]
+    for path in sorted(directory.glob("*.tar.zst")):
+        yield from watch(unpack(path), path.name.removesuffix(".tar.zst"), rules)
+
+
+def describe_alerts(directory: Path) -> str:
+    """The table of docs/method/alerts.md: on how many recordings a rule fired, and on which states."""
+    fired = list(watch_corpus(directory))
+    lines = ["| Rule | Fired on | Right | While |", "|---|---|---|---|"]
+    for rule in shipped_rules():
+        own = [one for one in fired if one.rule == rule.name]
+        if not own:
+            continue
+        right = sum(one.is_right for one in own)
+        during = ", ".join(f"{state} {count}" for state, count in Counter(one.state for one in own).most_common())
+        lines.append(f"| `{rule.name}` | {len(own)} | {right} ({right / len(own):.0%}) | {during} |")
+    return "\n".join(lines)
