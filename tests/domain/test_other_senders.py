@@ -28,6 +28,8 @@ NODE = {**PCP, "instname": "node1", "instid": "1", "numa_node": "1", "device_typ
         ("mem_vmstat_pgdemote_kswapd", PCP, {"host|vmstat|pgdemote_kswapd": 1}),
         ("mem_vmstat_pgdemote_total", PCP, {}),
         ("mem_vmstat_pgsteal_total", PCP, {}),
+        ("mem_vmstat_pgpromote_success_total", PCP, {"host|vmstat|pgpromote_success": 1}),
+        ("mem_vmstat_pgscan_direct_total", PCP, {}),
         ("mem_physmem", PCP, {"host|meminfo|MemTotal": 1024}),
         ("mem_util_available", PCP, {"host|meminfo|MemAvailable": 1024}),
         ("mem_util_other", PCP, {}),
@@ -62,8 +64,10 @@ def test_series_are_counters(metric: str, labels: dict[str, str], counters: dict
         ("system_memory_limit_bytes", {"host_name": "db1"}, "db1"),
         ("node_vmstat_pgfault", {"host": "rack-3", "instance": "db1:9100"}, "db1"),
         ("node_vmstat_pgfault", {"host": "db1"}, "db1"),
-        # What gives no counter is stored by the usual label alone.
-        ("http_requests_total", {"host": "shop.example.org"}, ""),
+        # What gives no counter is stored beside what does.
+        ("cpu_usage_idle", {"host": "db1", "cpu": "cpu0"}, "db1"),
+        ("http_requests_total", {"host": "db1", "instance": "app1:80"}, "app1"),
+        ("http_requests_total", {"job": "app"}, ""),
         ("node_vmstat_pgfault", {}, ""),
     ],
 )

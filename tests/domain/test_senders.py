@@ -74,7 +74,7 @@ def test_a_collector_that_ran_and_saw_nothing_is_the_kernels_answer(parts: dict[
 
 
 def test_telegraf_prints_the_whole_of_vmstat() -> None:
-    sent = find_offers("telegraf", ["host|vmstat|pgfault", "host|vmstat|nr_free_pages"], {})
+    sent = find_offers("telegraf", ["host|vmstat|pgactivate", "host|vmstat|pgfault", "host|vmstat|pgfree"], {})
     assert reason(sent, MOVES) is None
     assert "by node" in (reason(sent, "node:0|meminfo|MemTotal") or "")
     without = find_offers("telegraf", ["host|meminfo|MemTotal"], {})
@@ -82,7 +82,7 @@ def test_telegraf_prints_the_whole_of_vmstat() -> None:
 
 
 def test_old_performance_co_pilot_knows_no_moves() -> None:
-    sent = find_offers("pcp", ["host|vmstat|pgfault", "host|vmstat|nr_free_pages"], {})
+    sent = find_offers("pcp", ["host|vmstat|pgactivate", "host|vmstat|pgfault", "host|vmstat|pgfree"], {})
     assert "PCP 7" in (reason(sent, MOVES) or "")
     assert reason(sent, "host|vmstat|numa_hint_faults") is None
 
@@ -91,6 +91,16 @@ def test_of_two_senders_one_is_enough() -> None:
     both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", WITH_FLAGS, {})]
     assert why_unsent(both, [MOVES]) is None
     assert why_unsent([], [MOVES]) is None, "agents send all that the kernel prints"
+
+
+def test_what_tells_of_containers_alone_is_not_to_blame() -> None:
+    lack = find_lack([Sent("cadvisor"), find_offers("node_exporter", DEFAULTS, {})], DEFAULTS)
+    assert lack is not None
+    assert lack.title == "node_exporter"
+    assert lack.fix.startswith("Start it with --collector.vmstat.fields=")
+    alone = find_lack([find_offers("pcp", ["host|vmstat|pgfault"], {})], [])
+    assert alone is not None
+    assert alone.fix == "Ask pmproxy for names=mem.vmstat of PCP 7 or later, names=mem.vmstat, names=mem.numa.util."
 
 
 def test_senders_are_kept_in_inventories() -> None:

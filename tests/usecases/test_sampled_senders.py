@@ -178,10 +178,10 @@ def test_with_the_flags_what_is_absent_is_the_kernels(database: Database, send: 
 
 
 _MOVES = ("pgpromote_success", "pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "numa_hint_faults")
-TELEGRAF = "".join(f"kernel_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault")) + (
+TELEGRAF = "".join(f"kernel_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault", "pgfree", "pgactivate")) + (
     "kernel_vmstat_nr_free_pages 1000\nmem_total 8589934592\nmem_free 4096000\nkernel_boot_time 1.7e+09\n"
 )
-PCP = "".join(f"mem_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault")) + (
+PCP = "".join(f"mem_vmstat_{name} {{i}}00\n" for name in (*_MOVES, "pgfault", "pgfree", "pgactivate")) + (
     "mem_vmstat_nr_free_pages 1000\nmem_vmstat_pgdemote_total {i}00\nmem_util_free 4000\n"
     'mem_numa_util_total{{numa_node="0",instname="node0"}} 4194304\n'
     'mem_numa_alloc_local_node{{numa_node="0",instname="node0"}} {i}\n'
@@ -227,7 +227,7 @@ def test_what_gives_no_host_is_told_with_what_it_looks_like(database: Database, 
     assert status.status().unread == ()
     send('collectd_memory{{memory="free"}} {i}\ncollectd_memory{{memory="used"}} {i}\n', n=3, instance="db1")
     send("node_vmstat_pgfault {i}\n", n=3, job="node")
-    send("kernel_vmstat_pgfault {i}\n", n=3, host="db2")
+    send("kernel_vmstat_pgfault {i}\ncpu_usage_idle {i}\n", n=3, host="db2")
     unread = StatusReads(context).status().unread
     assert status.status().unread == (), "looked for once a minute"
     assert [(one.word, one.series, one.senders, one.of_machines) for one in unread] == [

@@ -220,12 +220,9 @@ class _Series:
 
 def _is_nameless(labels: Mapping[str, str]) -> bool:
     """Whether a series is about a machine, or about nothing that its labels name, and says not which."""
-    if labels.get(INSTANCE):
+    if labels.get(INSTANCE) or find_target(labels, host_label=INSTANCE, cluster_label="").name:
         return False
-    sender = sender_of(labels)
-    if sender is None:
-        return not labels.get("job")
-    return not find_target(labels, host_label=INSTANCE, cluster_label="", sender=sender).name
+    return not labels.get("job") or sender_of(labels) is not None
 
 
 class _ResourceLabels:

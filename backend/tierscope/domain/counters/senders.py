@@ -39,13 +39,17 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A program. `verb`: how settings are added to it; `instead`: what to do for counters that it never prints."""
+    """A program. `verb`: how settings are added to it; `instead`: what to do for counters that it never prints.
+
+    `between`: what stands between two settings.
+    """
 
     name: str
     title: str
     verb: str
     offers: tuple[Offer, ...]
     instead: str = "Run our agent on the host, which reads them."
+    between: str = ", "
 
 
 def _vmstat(*names: str) -> tuple[str, ...]:
@@ -92,13 +96,14 @@ _NODE_EXPORTER = Sender(
             part="meminfo_numa",
         ),
     ),
+    between=" ",
 )
 _TELEGRAF = Sender(
     "telegraf",
     "Telegraf",
     "add to its configuration",
     (
-        Offer("vmstat", r"host\|vmstat\|", "[[inputs.kernel_vmstat]]", _vmstat("pgfault", "nr_free_pages")),
+        Offer("vmstat", r"host\|vmstat\|", "[[inputs.kernel_vmstat]]", _vmstat("pgactivate", "pgfault", "pgfree")),
         Offer(
             "pressure",
             r"host\|pressure\.",
@@ -118,7 +123,7 @@ _PCP = Sender(
         # It prints names that it knows, of all kernels: PCP 6 has none of tier moves, 7 has no pgdemote_proactive.
         Offer("proactive", r"host\|vmstat\|pgdemote_proactive$", "", ()),
         Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "names=mem.vmstat of PCP 7 or later", ()),
-        Offer("vmstat", r"host\|vmstat\|", "names=mem.vmstat", _vmstat("pgfault", "nr_free_pages")),
+        Offer("vmstat", r"host\|vmstat\|", "names=mem.vmstat", _vmstat("pgactivate", "pgfault", "pgfree")),
         Offer("pressure", r"host\|pressure\.", "names=kernel.all.pressure", ()),
         Offer("meminfo", r"host\|meminfo\|", "names=mem.physmem,mem.util", ("host|meminfo|MemTotal",)),
         Offer("nodes", r"node:\d+\|meminfo\|", "names=mem.numa.util", ()),
@@ -258,11 +263,13 @@ def find_lack(sent: Sequence[Sent], keys: Iterable[str]) -> Lack | None:
         if any(offer.setting in settings for offer in SENDERS[one.sender].offers):
             sender = SENDERS[one.sender]
             break
-    fixes = [f"{sender.verb[:1].upper()}{sender.verb[1:]} {' '.join(settings)}."] if settings else []
+    fixes = [f"{sender.verb[:1].upper()}{sender.verb[1:]} {sender.between.join(settings)}."] if settings else []
     if any(found.setting is None for found in unsent.values()):
         fixes.append(sender.instead)
     return Lack(_titles(sent), tuple(unsent), " ".join(fixes))
 
 
 def _titles(sent: Sequence[Sent]) -> str:
-    return " and ".join(dict.fromkeys(SENDERS[one.sender].title for one in sent))
+    telling = [SENDERS[one.sender] for one in sent]
+    # What tells of containers alone is not to blame for what is missing of the host.
+    return " and ".join(dict.fromkeys(one.title for one in telling if one.offers) or (one.title for one in telling))

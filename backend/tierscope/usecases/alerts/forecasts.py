@@ -10,12 +10,12 @@ from tierscope.domain.alerts.frame import MINUTE_S
 from tierscope.domain.alerts.vocabulary import DAYS_EARLY, DAYS_MEDIAN
 from tierscope.domain.base.buckets import DAY_US, bucket_start
 from tierscope.domain.base.jobs import RULE_DAYS
+from tierscope.domain.capacity.exhaustion import reached_s
 from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, newest_forecast
 from tierscope.storage.alerts.rule_sources import SubjectServiceRow
 from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us
 from tierscope.storage.capacity.rows import read_forecasts
-from tierscope.domain.capacity.exhaustion import reached_s
 from tierscope.usecases.capacity.forecasts import Outlook
 
 NAMES = (DAYS_MEDIAN, DAYS_EARLY)

@@ -63,6 +63,22 @@ _PCP_MEMORY = {
     "pageTables": "PageTables",
     "kernelStack": "KernelStack",
 }
+_PCP_SUMS = frozenset(
+    {
+        "allocstall",
+        "pgalloc",
+        "pgdemote",
+        "pgrefill",
+        "pgscan",
+        "pgscan_direct",
+        "pgscan_kswapd",
+        "pgskip",
+        "pgsteal",
+        "pgsteal_direct",
+        "pgsteal_kswapd",
+    }
+)
+"""What it sums itself, with `_total` behind it; behind all else OpenTelemetry puts that, because they are counters."""
 _PCP_NUMASTAT = {
     "hit": "numa_hit",
     "miss": "numa_miss",
@@ -126,7 +142,8 @@ def _telegraf(metric: str, labels: Mapping[str, str]) -> Found:
 def _pcp(metric: str, labels: Mapping[str, str]) -> Found:
     if metric.startswith("mem_vmstat_"):
         name = metric.removeprefix("mem_vmstat_")
-        return () if name.endswith("_total") else ((f"host|vmstat|{name}", 1.0),)
+        plain = name.removesuffix("_total")
+        return () if name != plain and plain in _PCP_SUMS else ((f"host|vmstat|{plain}", 1.0),)
     if metric == "mem_physmem":
         return (("host|meminfo|MemTotal", _KIB),)
     if metric == "kernel_all_pswitch":

@@ -39,12 +39,12 @@ def find_target(
 ) -> TargetName:
     """The target of a series: its host label without scheme and port, and its cluster label where it has one.
 
-    `sender`: the program that prints it, where it gives counters. A label that is set to name hosts goes before what a
+    `sender`: the program that prints it, where that is known. A label that is set to name hosts goes before what a
     program calls them.
     """
     own = _OWN_LABELS.get(sender or "", ())
     order = (*own, host_label) if host_label == INSTANCE else (host_label, *own)
-    name = next((labels[one] for one in (*order, *(_OTHER_LABELS if sender else ())) if labels.get(one)), "")
+    name = next((labels[one] for one in (*order, *_OTHER_LABELS) if labels.get(one)), "")
     return TargetName(labels.get(cluster_label, ""), strip_port(name))
 
 
