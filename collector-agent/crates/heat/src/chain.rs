@@ -3,6 +3,8 @@
 //! A back end that stops working gives way to the next one, and those that did not work are tried again later. Why
 //! each one does not measure is kept for the inventory.
 
+pub(crate) mod by_size;
+
 use tierscope_clock::SECOND_NS;
 use tierscope_host::collectors::{self, State};
 use tierscope_host::names::NamePolicy;

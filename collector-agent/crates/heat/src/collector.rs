@@ -14,10 +14,10 @@ use tierscope_sample::inventory::{Finding, Inventory, Service};
 use tierscope_wire::CollectorCost;
 
 use crate::backend::{HeatProcess, HeatRound, HeatSettings};
+use crate::chain::by_size::SizedChain;
 use crate::order::{HeatCost, HeatOrder, HeatScope, Order};
 use crate::plain_names::escaped_name;
 use crate::settings::Heat;
-use crate::sized_chain::SizedChain;
 use crate::targets::Targets;
 use crate::write_tracking::{self, WriteTracking};
 

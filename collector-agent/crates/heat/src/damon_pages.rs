@@ -1,5 +1,7 @@
 //! Heat of a random panel of pages by DAMON: one region for each page. Rules: docs/method/damon.md.
 
+mod panel;
+
 use std::collections::{HashMap, HashSet};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -24,10 +26,10 @@ use tierscope_sample::vma_fold::ProcessKey;
 
 use crate::backend::{HeatBackend, HeatProcess, HeatRound, HeatSettings, Refusal, Started};
 use crate::damon_guard;
-use crate::damon_panel::{Member, PANEL_PAGES, Panel};
 use crate::page_groups::{PageGroups, mapping_namer};
 use crate::resident;
 use crate::tiers::Tiers;
+use panel::{Member, PANEL_PAGES, Panel};
 
 /// The name of this back end.
 pub(crate) const NAME: &str = "damon_pages";

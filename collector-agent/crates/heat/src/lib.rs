@@ -13,7 +13,6 @@ pub mod collector;
 mod consent;
 pub mod damon_guard;
 mod damon_pages;
-mod damon_panel;
 mod damon_regions;
 #[cfg(test)]
 #[path = "../../../testing/fake_root.rs"]
@@ -29,7 +28,6 @@ mod referenced;
 mod resident;
 mod sampler;
 pub mod settings;
-mod sized_chain;
 mod targets;
 mod tiers;
 #[cfg(test)]
