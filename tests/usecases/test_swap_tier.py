@@ -133,11 +133,13 @@ def test_memory_that_stays_cold_goes_to_swap_with_its_saving_and_assumptions(dat
     assert "busy_cores" not in named
     assert (view.device, view.best.pool_bytes.value) == ("block", 0.0)
     assert view.best.wait_ratio.value == pytest.approx((view.best.loss_ratio.value or 0.0) * 64.0)
-    assert {price.item for price in view.prices} == {"dram", "ssd", "ddr4_reused", "cxl_controller"}
+    assert {price.item for price in view.prices} == {"dram", "ssd", "cxl_media", "cxl_controller"}
     beside = view.cxl
     assert beside is not None
     assert beside.swap_cost_per_year == view.best.cost_per_year
-    assert beside.media == "ddr4_reused", "nobody said a price of CXL media"
+    assert beside.media == "cxl_media"
+    per_gb = {price.item: price.value for price in view.prices}
+    assert per_gb["cxl_media"] == per_gb["dram"], "nobody said a price of CXL media: one price here and in a what-if"
     assert beside.cost_per_year.interval.lo <= beside.cost_per_year.value <= beside.cost_per_year.interval.hi
     assert (beside.loss_ratio.value or 1.0) < (view.best.loss_ratio.value or 0.0)
     assert f"{(view.best.out_bytes.value or 0.0) / GIB:,.1f} GiB on CXL" in beside.sentence

@@ -42,7 +42,7 @@ from tierscope.usecases.curve.reaccess import RevisitCurve, RevisitReads
 from tierscope.usecases.heat.services import read_heat_now, service_figures
 from tierscope.usecases.knobs.swap_hosts import SwappingHost, read_swapping_hosts, warn_of_hosts
 from tierscope.usecases.ratio.service_class import latency_of
-from tierscope.usecases.tco.prices import Price, preset_views, view_in_force
+from tierscope.usecases.tco.prices import Price, follow_dram, preset_views, view_in_force
 from tierscope.usecases.tco.scenario_documents import FinanceDocument
 
 IDLE_INTERVALS = 2
@@ -95,7 +95,9 @@ class SwapAgeView:
 class CxlBeside:
     """The memory of the best age (where none is kept, of the least harmful one) on CXL instead of on swap."""
 
-    media: Annotated[PriceItem, Described("What lies behind the controllers: the price in force, else reused DDR4.")]
+    media: Annotated[
+        PriceItem, Described("What lies behind the controllers: at the price in force, else at that of DRAM.")
+    ]
     cost_per_year: YearlyMoney
     swap_cost_per_year: Annotated[YearlyMoney, Described("Of the swap device for the same memory.")]
     saving_per_year: Annotated[YearlyMoney, Described("Of CXL, against the DRAM that it frees.")]
@@ -197,7 +199,7 @@ class SwapTierReads:
             heat = read_heat_now(session, now=now, service_id=service.id).get(service.id)
             cold = service_figures(heat, None, now=now).cold_in_dram_bytes
             prices = [_price(session, item) for item in ("dram", "ssd")]
-            behind = [_media_price(session), _price(session, "cxl_controller")]
+            behind = [_media_price(session, prices[0]), _price(session, "cxl_controller")]
             device, why_device = (device, "as asked for") if device else _drive(session, hosts, window)
         missing = None if revisit.missing is None else revisit.missing.reason
         memory, reason = _cold_memory(cold, next(iter(revisit.curves), None), revisit.interval_seconds, missing)
@@ -347,10 +349,10 @@ def _terms(prices: Sequence[Price], device: SwapDevice, cores: float, loss_targe
     )
 
 
-def _media_price(session: ReadSession) -> Price:
-    """What memory behind CXL costs where a price is in force, else the published one of reused modules."""
-    known = "cxl_media" in prices_in_force(session, PRESET_CURRENCY)
-    return _price(session, "cxl_media" if known else "ddr4_reused")
+def _media_price(session: ReadSession, dram: Price) -> Price:
+    """What memory behind CXL costs: the price in force, else that of DRAM, as a what-if of cost has it."""
+    row = prices_in_force(session, PRESET_CURRENCY).get("cxl_media")
+    return follow_dram(dram) if row is None else view_in_force(row)
 
 
 def _range(price: Price) -> Range:

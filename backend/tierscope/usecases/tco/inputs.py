@@ -38,7 +38,7 @@ from tierscope.domain.tco.scenario import (
 )
 from tierscope.usecases.tco.answers import MissingInput, TcoInput
 from tierscope.usecases.tco.modules import dram_price, module_of
-from tierscope.usecases.tco.prices import Price, preset_views
+from tierscope.usecases.tco.prices import FOLLOWS_DRAM, Price, preset_views
 from tierscope.usecases.tco.scenario_documents import (
     ExpanderDocument,
     HostDocument,
@@ -202,7 +202,7 @@ def _following(dram: TcoInput) -> TcoInput:
         dram.high,
         dram.unit,
         "follows_dram",
-        "taken to cost what DRAM costs, because it is DRAM",
+        FOLLOWS_DRAM,
         dram.date,
         "A",
     )

@@ -3,7 +3,7 @@
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar
 
@@ -139,6 +139,24 @@ class Prices:
 def view_in_force(row: "PriceRow") -> Price:
     """A confirmed price as answers show it."""
     return _view(row, in_force=True)
+
+
+FOLLOWS_DRAM = "taken to cost what DRAM costs, because it is DRAM"
+
+
+def follow_dram(dram: Price) -> Price:
+    """The price of memory behind CXL where nobody has said one."""
+    return replace(
+        dram,
+        item="cxl_media",
+        label=PRICE_LABELS["cxl_media"],
+        source=FOLLOWS_DRAM,
+        grounding="A",
+        preset=False,
+        confirmed_by=None,
+        confirmed_at=None,
+        in_force=False,
+    )
 
 
 def preset_views(item: PriceItem) -> tuple[Price, ...]:
