@@ -37,7 +37,7 @@ from tierscope.cli.ratio import command as recommend
 from tierscope.cli.recordings import assess
 from tierscope.cli.recordings import command as analyze
 from tierscope.cli.simulate import command as simulate
-from tierscope.cli.simulate import swap_device
+from tierscope.cli.simulate import swap_device, threads
 from tierscope.cli.statistics import network
 from tierscope.cli.tco import command as tco
 from tierscope.core.embedded.errors import EmbeddedError
@@ -49,7 +49,7 @@ PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Start an instance on this machine": (up, down, status, doctor),
     "Look at the fleet": (fairness, network, ("hosts", hosts.app), ("agents", agents.app), event),
     "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
-    "Plan and calculate": (capacity, capacity_plan, tco, simulate, swap_device),
+    "Plan and calculate": (capacity, capacity_plan, tco, simulate, swap_device, threads),
     "Watch and notify": (("rules", rules.app), ("silences", silences.app)),
     "Exchange data": (export, analyze, ("import", agent_data.import_app), openapi),
     "Run the service": (
