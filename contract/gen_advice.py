@@ -261,7 +261,7 @@ def rust_text(advice: Advice) -> str:
     )
     return f"""//! Charters of advice. Written by {MARK}.
 
-use crate::advice::{{Charter, Hazard, Then}};
+use crate::charter::{{Charter, Hazard, Then}};
 
 /// All rules, in the order in which to try them.
 #[rustfmt::skip]

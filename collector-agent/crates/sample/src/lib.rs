@@ -6,6 +6,7 @@
 mod _generated;
 pub mod advice;
 pub mod catalogue;
+mod charter;
 mod column;
 pub mod counters;
 pub mod fold;

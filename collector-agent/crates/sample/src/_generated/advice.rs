@@ -1,6 +1,6 @@
 //! Charters of advice. Written by `contract/gen_advice.py` from `contract/advice`.
 
-use crate::advice::{Charter, Hazard, Then};
+use crate::charter::{Charter, Hazard, Then};
 
 /// All rules, in the order in which to try them.
 #[rustfmt::skip]
