@@ -4920,7 +4920,7 @@ export interface components {
             loss_ratio: components["schemas"]["Figure"];
             /**
              * Media
-             * @description What lies behind the controllers: the price in force, else reused DDR4.
+             * @description What lies behind the controllers: at the price in force, else at that of DRAM.
              * @enum {string}
              */
             media: "dram" | "cxl_media" | "ddr4_reused" | "cxl_controller" | "ssd" | "electricity";
