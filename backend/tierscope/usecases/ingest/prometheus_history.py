@@ -19,7 +19,11 @@ from tierscope.usecases.ingest.remote_write import RemoteWrite
 CHUNK_MS = 3_600_000
 SMALLEST_MS = 60_000
 REQUEST_SAMPLES = 50_000
-DEFAULT_MATCH = '{__name__=~"node_.+|tierscope_.+"}'
+DEFAULT_MATCH = (
+    '{__name__=~"node_.+|tierscope_.+|kernel_(vmstat|all)_.+|kernel_boot_time|mem_.+|pressure_total'
+    '|system_(memory|linux_memory|paging)_.+"}'
+)
+"""What gives hosts their counters, by whichever program."""
 
 
 @dataclass(slots=True)
