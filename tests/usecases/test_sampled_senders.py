@@ -21,6 +21,7 @@ from tierscope.usecases.counters.reads import CounterReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.ledger.reads import LedgerReads
+from tierscope.usecases.operate.doctor import ServiceDoctor
 from tierscope.usecases.operate.status import StatusReads
 from tierscope.usecases.operate.unread import describe_unread, find_unread
 
@@ -221,7 +222,9 @@ def test_other_programs_feed_the_ledger(
     assert cause is None if lack is None else (cause or "").startswith(lack)
 
 
-def test_what_gives_no_host_is_told_with_what_it_looks_like(database: Database, send: Callable[..., None]) -> None:
+def test_what_gives_no_host_is_told_with_what_it_looks_like(
+    database_url: str, database: Database, send: Callable[..., None]
+) -> None:
     context = ReadContext(database, utc_now, Settings())
     status = StatusReads(context)
     assert status.status().unread == ()
@@ -237,5 +240,9 @@ def test_what_gives_no_host_is_told_with_what_it_looks_like(database: Database, 
     assert unread[0].example == 'collectd_memory{instance="db1",memory="free"}'
     assert "no label `instance`" in unread[1].reason
     assert describe_unread(unread).startswith("3 series of 1 senders came and give no host: collectd_memory{")
+    checks = ServiceDoctor(Settings(), clock=utc_now, schedule={}).examine(database_url)
+    (samples,) = (check for check in checks if check.name == "samples")
+    assert samples.result == "warning"
+    assert samples.detail == describe_unread(unread)
     with database.read() as session:
         assert find_unread(session, utc_now() + timedelta(hours=4)) == (), "what ended long ago is not told"
