@@ -12,6 +12,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.machine_accounts import other_people
 from tierscope.core.settings import Settings
+from tierscope.storage.base.facts import store_fact
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
 
 PASSWD = """root:x:0:0:root:/root:/bin/bash
@@ -62,6 +63,16 @@ def test_it_is_decided_once(database: Database, others: list[str]) -> None:
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_it_is_decided_anew_on_another_machine(database: Database) -> None:
+    assert LoopbackTrust(database, setting=None, people=list, machine=lambda: "laptop").holds()
+    moved = LoopbackTrust(database, setting=None, people=lambda: ["bob"], machine=lambda: "server").decide()
+    assert (moved.trusted, moved.is_new, moved.others) == (False, True, ("bob",))
+    with database.write() as transaction:
+        store_fact(transaction, "loopback_trust", "true")  # of a release that did not say of which machine
+    assert not LoopbackTrust(database, setting=None, people=lambda: ["bob"]).holds()
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("setting", [True, False])
 def test_a_setting_overrides_and_stores_nothing(database: Database, setting: bool) -> None:  # noqa: FBT001 - a parameter
     assert LoopbackTrust(database, setting=setting, people=lambda: ["bob"]).holds() is setting
@@ -81,9 +92,8 @@ def test_while_nobody_can_say_a_login_is_needed() -> None:
 def test_the_start_says_it_and_the_service_follows(
     database_url: str, others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "tierscope.usecases.access.loopback_trust.LoopbackTrust.__init__.__kwdefaults__", {"people": lambda: others}
-    )
+    defaults = {**(LoopbackTrust.__init__.__kwdefaults__ or {}), "people": lambda: others}
+    monkeypatch.setattr(LoopbackTrust.__init__, "__kwdefaults__", defaults)
     (said,) = say_loopback_trust(database_url, None)
     assert ("needs a login" in said) is bool(others)
     assert say_loopback_trust(database_url, None) == []

@@ -1,6 +1,7 @@
 """Local users: passwords and their links, sessions that end at once, tokens of one's own, teams that own services."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -381,3 +382,22 @@ def test_updating_a_user_that_is_not_there_is_said(service: Service) -> None:
         assert slug(answer) == "not-found"
     with pytest.raises(Exception, match="no user"):
         service.app.state.use_cases.users.update("none", change, by=ADMIN)
+
+
+def test_of_many_wrong_passwords_at_once_no_more_are_judged_than_may_be(service: Service) -> None:
+    service.set_password(service.add("ann"), GOOD)
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda number: service.log_in("ann", f"wrong {number}").status_code, range(12)))
+    assert sorted(answers) == [401] * 3 + [429] * 9
+
+
+def test_a_token_of_the_installation_does_not_sign_with_a_persons_name(service: Service) -> None:
+    service.add("ada", "admin")
+    made = service.ask("POST", "/v1/tokens", body={"role": "admin", "note": "ada"})
+    bearer = {"Authorization": f"Bearer {made.json()['token']}"}
+    mark = {"at": "2026-11-21T00:00:00Z", "kind": "deploy", "text": "x"}
+    marked = service.client.post("/v1/events", json=mark, headers=bearer)
+    assert (marked.status_code, marked.json()["author"]) == (201, "token:ada")
+    for note in ("ada\u200b", "ad\u202ea", "a\tb"):
+        answer = service.ask("POST", "/v1/tokens", body={"role": "viewer", "note": note})
+        assert (answer.status_code, "does not show" in answer.text) == (422, True)

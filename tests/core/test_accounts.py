@@ -208,3 +208,21 @@ def test_the_account_runs_a_copy_of_a_program_that_is_closed_to_it(reachable: Pa
     subprocess.run(ask, env=env, capture_output=True, check=True)
     (source,) = cache.glob("source-*")
     assert (source / "backend" / "tierscope" / "new.py").exists(), "what changed is copied anew, and the old copy goes"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+def test_what_root_makes_in_anothers_directory_is_theirs(tmp_path: Path) -> None:
+    others = tmp_path / "objects"
+    others.mkdir()
+    os.chown(others, 65_534, 65_534)
+    for parent in (tmp_path, *tmp_path.parents):
+        if "pytest" in parent.as_posix():
+            parent.chmod(parent.stat().st_mode | 0o011)
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tierscope.core.embedded.account import become_owner\n"
+        "from tierscope.core.objects.directory import DirectoryStore\n"
+        "become_owner(Path(sys.argv[1])); DirectoryStore(Path(sys.argv[1])).put('a/b', b'x')"
+    )
+    subprocess.run([sys.executable, "-c", program, str(others)], check=True)
+    assert {path.stat().st_uid for path in (others / "a", others / "a" / "b")} == {65_534}

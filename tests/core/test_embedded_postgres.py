@@ -140,6 +140,25 @@ def test_a_half_made_cluster_is_made_again(places: Places) -> None:
     made.stop()
 
 
+def test_a_cluster_whose_making_was_cut_off_is_made_again(places: Places) -> None:
+    whole = open_cluster(places, choose_account())
+    tools = Path(shutil.copytree(whole.binaries.bin_dir, places.run / "bin", symlinks=False))
+    # PG_VERSION is what initdb writes first.
+    (tools / "initdb").unlink()
+    (tools / "initdb").write_text(
+        '#!/bin/sh\nfor word; do case $word in --pgdata=*) echo 15 > "${word#--pgdata=}/PG_VERSION";; esac; done\n'
+        "kill -9 $$\n"
+    )
+    (tools / "initdb").chmod(0o755)
+    killed = PostgresCluster(places, whole.account, PostgresBinaries(tools, whole.binaries.major, "test"))
+    with pytest.raises(EmbeddedError, match="initdb failed"):
+        killed.create()
+    assert whole.create() is True
+    whole.start()
+    assert whole.answers()
+    whole.stop()
+
+
 def test_a_cluster_that_lost_its_version_file_is_never_emptied(cluster: PostgresCluster) -> None:
     cluster.stop()
     (cluster.places.database / "PG_VERSION").unlink()

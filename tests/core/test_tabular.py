@@ -23,6 +23,15 @@ def test_text_that_looks_like_a_formula_is_shown_as_it_is(text: str) -> None:
     assert body.split("\r\n", 1)[1].lstrip('"').startswith("'")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("x;=1+1", "x;'=1+1"), ("a; +1", "a; '+1"), ("a|@b", "a|'@b"), ("a;b", "a;b"), ("a-b;1", "a-b;1")],
+)
+def test_what_another_separator_would_make_a_formula_is_none(text: str, shown: str) -> None:
+    body = write_table((Column("name", "text"),), [(text,)], "csv").decode()
+    assert body == f"name\r\n{shown}\r\n"
+
+
 def test_numbers_keep_their_sign_and_absent_cells_are_empty() -> None:
     rows = [(-1.5, None, True, date(2026, 11, 21), 'a "b", c')]
     kinds: dict[str, Kind] = {"n": "number", "=x": "text", "b": "boolean", "d": "date", "t": "text"}

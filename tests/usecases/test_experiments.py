@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 
 from factories.experiments import Fleet, full_hour, make_fleet
 from fixtures.elsewhere import long
@@ -198,6 +199,25 @@ def test_what_makes_no_experiment_is_refused(
     database, fleet = quiet(histories)
     with pytest.raises(error, match=says):
         writes(database, fleet.now).create(plan(fleet, 1, **change), actor="ann")
+
+
+def test_an_experiment_follows_advice_about_its_own_service_alone(histories: Histories) -> None:
+    database, fleet = quiet(histories)
+    with database.write() as transaction:
+        statement = text(
+            "WITH other AS (INSERT INTO services (public_id, namespace, name, origin)"
+            " VALUES ('sother', 'b', 'other', 'live') RETURNING id)"
+            " INSERT INTO advice (public_id, kind, key, service_id, title, body, status, expires_at)"
+            " SELECT name, 'ratio', 'ratio', id, 't', '{}', 'open', now() + interval '1 day' FROM ("
+            " SELECT 'theirs' AS name, id FROM other UNION ALL"
+            " SELECT 'ours', id FROM services WHERE public_id = :service) AS made"
+        )
+        transaction.execute(statement, {"service": fleet.service_id})
+    starts = writes(database, fleet.now)
+    with pytest.raises(NotFound, match="no advice 'theirs' about this service"):
+        starts.create(plan(fleet, 6, advice_id="theirs"), actor="ann")
+    started = starts.create(plan(fleet, 6, advice_id="ours"), actor="ann")
+    assert started.experiment.advice_id == "ours"
 
 
 def test_the_list_is_by_state_and_newest_first(histories: Histories) -> None:

@@ -85,6 +85,16 @@ def test_what_is_saved_without_an_account_belongs_to_the_installation(people: Pe
 
 
 @native
+def test_a_token_changes_what_it_has_saved_and_no_other_tokens_views(people: People) -> None:
+    mine, other = (Caller(kind="token", name=f"token:{name}", role="viewer") for name in ("wall", "ci"))
+    made = people.views.create(SHARED, caller=mine)
+    with pytest.raises(Forbidden, match="belongs to `token:wall`"):
+        people.views.delete(made.id, caller=other)
+    people.views.change(made.id, ViewRequest("hottest", "/hosts?q=b", shared=True), caller=mine)
+    people.views.delete(made.id, caller=people.root)
+
+
+@native
 def test_each_person_has_room_for_so_many(people: People) -> None:
     for number in range(MAX_VIEWS):
         people.views.create(ViewRequest(f"view {number}", "/", shared=False), caller=people.ann)

@@ -127,3 +127,9 @@ def test_the_published_schema_knows_every_name() -> None:
     schema = ScenarioDocument.model_json_schema()
     assert set(schema["properties"]) == set(ScenarioDocument.model_fields)
     assert schema["additionalProperties"] is False
+
+
+def test_power_has_a_bound() -> None:
+    assert read_scenario(SMALL.replace("watts: 300", "watts: 1000000")).skus[0].watts == 1e6
+    with pytest.raises(UnreadableScenario, match="watts"):
+        read_scenario(SMALL.replace("watts: 300", "watts: 1.0e308"))

@@ -1,6 +1,8 @@
 """Who else can use this machine: accounts of people in /etc/passwd."""
 
+import hashlib
 import os
+import socket
 from pathlib import Path
 
 PEOPLE = range(1000, 60_000)
@@ -34,3 +36,12 @@ def _began_by() -> int:
     """The person behind `sudo`, else who this process runs as."""
     behind = os.environ.get("SUDO_UID", "")
     return int(behind) if os.geteuid() == 0 and behind.isdecimal() else os.getuid()
+
+
+def machine_name(of: Path = Path("/etc/machine-id")) -> str:
+    """What tells this machine from others, without telling what it is called: from its id and its host name."""
+    try:
+        own = of.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        own = ""
+    return hashlib.sha256(f"{own}\0{socket.gethostname()}".encode()).hexdigest()[:32]

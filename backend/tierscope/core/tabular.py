@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -21,6 +22,8 @@ MEDIA_TYPES: Mapping[FileFormat, str] = {
 SUFFIXES: Mapping[FileFormat, str] = {"csv": "csv", "parquet": "parquet", "arrow": "arrows"}
 Kind = Literal["text", "integer", "number", "boolean", "time", "date"]
 """What the cells of a column are."""
+_AFTER_SEPARATOR = re.compile(r"([;|\t][ ]*)(?=[=+\-@])")
+"""Where a program that splits cells there would see a formula."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -70,8 +73,13 @@ def write_table(
 
 
 def plain_text(text: str) -> str:
-    """Text that a spreadsheet program shows as it is: what looks like a formula gets an apostrophe in front."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """Text that a spreadsheet program shows as it is: what looks like a formula gets an apostrophe in front.
+
+    Behind a separator that another program splits cells at, too.
+    """
+    if text.startswith(_FORMULA):
+        text = f"'{text}"
+    return _AFTER_SEPARATOR.sub(r"\1'", text)
 
 
 class _Csv:

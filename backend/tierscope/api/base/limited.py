@@ -8,6 +8,7 @@ logins, probes) has threads, connections and memory left.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from weakref import WeakValueDictionary
 
 from fastapi import Request
 
@@ -18,6 +19,8 @@ from tierscope.core.errors import WrongLogin
 from tierscope.domain.access.permissions import Permission
 from tierscope.domain.promql.budget import Budget
 from tierscope.usecases.access.tokens import Caller
+
+_trying: "WeakValueDictionary[tuple[str, str], asyncio.Lock]" = WeakValueDictionary()
 
 
 async def limit_caller(request: Request, caller: Caller, permission: Permission) -> None:
@@ -52,14 +55,16 @@ async def guarded_login(request: Request, name: str) -> AsyncIterator[None]:
     limiter, address = use_cases(request).rate_limiter, client_address(request.scope, use_cases(request).settings)
     known = name.strip().lower()[:200]
     await limiter.take("logins", address)
-    await limiter.check("wrong-logins-here", address, known)
-    await limiter.check("wrong-logins", known)
-    try:
-        yield
-    except WrongLogin:
-        await limiter.note("wrong-logins-here", address, known)
-        await limiter.note("wrong-logins", known)
-        raise
+    # One after the other: of many at once each is judged after those before it have counted.
+    async with _trying.setdefault((address, known), asyncio.Lock()):
+        await limiter.check("wrong-logins-here", address, known)
+        await limiter.check("wrong-logins", known)
+        try:
+            yield
+        except WrongLogin:
+            await limiter.note("wrong-logins-here", address, known)
+            await limiter.note("wrong-logins", known)
+            raise
 
 
 async def costly(request: Request) -> AsyncIterator[None]:

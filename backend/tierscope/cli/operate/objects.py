@@ -48,6 +48,7 @@ def move(demo: Demo = False) -> None:
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
+        _become_owner(settings)
         done, left = ObjectsByNode(database, store, utc_now).move(at_most=timedelta(hours=1))
     say(f"{done.objects} objects made ({done.size_bytes} bytes), {done.deleted} deleted")
     _end(left)
@@ -63,9 +64,20 @@ def bring_back(demo: Demo = False) -> None:
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
+        _become_owner(settings)
         count, left = ObjectsByNode(database, store, utc_now).bring_back()
     say(f"{count} objects brought back")
     _end(left)
+
+
+def _become_owner(settings: Settings) -> None:
+    """As root, become the account that a directory of objects belongs to: what is made there has to be its own."""
+    from tierscope.core.embedded.account import become_owner
+    from tierscope.core.objects.open import store_directory
+
+    directory = store_directory(settings)
+    if directory is not None:
+        become_owner(directory)
 
 
 def _end(left: tuple[str, ...]) -> None:

@@ -88,6 +88,18 @@ def choose_account(name: str = DEFAULT_ACCOUNT, *, create: bool = True) -> Accou
     return Account(name=name, uid=entry.pw_uid, gid=entry.pw_gid, drops=True)
 
 
+def become_owner(directory: Path) -> None:
+    """As root, become the owner of a directory for good, so that what is made in it is theirs; nothing for others."""
+    if os.geteuid() != 0 or not directory.exists():
+        return
+    owner = directory.stat()
+    if owner.st_uid == 0:
+        return
+    os.setgroups([])
+    os.setgid(owner.st_gid)
+    os.setuid(owner.st_uid)
+
+
 def can_traverse(path: Path, account: Account) -> bool:
     """Tell whether `account` may enter `path` and each directory above it, by the permission bits alone."""
     resolved = path.resolve()

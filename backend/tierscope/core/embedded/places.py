@@ -20,7 +20,9 @@ from tierscope.core.embedded.errors import EmbeddedError
 SCHEDULER = "scheduler"
 _OTHERS = 0o077
 _OF_FILE_SYSTEMS = frozenset({"lost+found"})
-_OURS = frozenset({"postgres", "database-password", "state.json", "supervisor.lock", "logs", "agent", "demo"})
+_OURS = frozenset(
+    {"postgres", "postgres.new", "database-password", "state.json", "supervisor.lock", "logs", "agent", "demo"}
+)
 _SOCKET_PATH_LIMIT_BYTES = 100  # sun_path holds 108; servers append suffixes of their own
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import time
@@ -90,16 +91,34 @@ class PostgresCluster:
         if marker.exists():
             return False
         self._remove_partial()
+        target = self._begin_anew()
         password = secrets.token_urlsafe(32)
         write_private(self.places.password_file, password + "\n")
         # initdb runs as the servers' account and cannot read the file above when that account is another.
         handover = self.places.database_socket_dir / "initial-password"
         write_private(handover, password + "\n", account=self.account)
         try:
-            self._initdb(handover)
+            self._initdb(handover, target)
         finally:
             handover.unlink()
+        if target != self.places.database:
+            target.rename(self.places.database)
+            sync_directory(target.parent)
         return True
+
+    def _begin_anew(self) -> Path:
+        """An empty directory for initdb, which writes PG_VERSION first: what has the cluster's own name is whole.
+
+        A directory that something is mounted on cannot be renamed to: initdb works there itself.
+        """
+        own = self.places.database
+        if own.is_symlink() or own.is_mount():
+            return own
+        beside = own.with_name(f"{own.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(mode=0o700)
+        self.account.owns(beside)
+        return beside
 
     def start(self) -> None:
         """Start the server and wait until it answers, through crash recovery if need be. Raises EmbeddedError."""
@@ -150,14 +169,14 @@ class PostgresCluster:
             self._asking.close()
             self._asking = None
 
-    def _initdb(self, password_file: Path) -> None:
+    def _initdb(self, password_file: Path, target: Path) -> None:
         output = ""
         for locale in ("C.UTF-8", "C"):
             done = run_as(
                 self.account,
                 [
                     self.binaries.tool("initdb"),
-                    f"--pgdata={self.places.database}",
+                    f"--pgdata={target}",
                     f"--username={SUPERUSER}",
                     "--auth=scram-sha-256",
                     f"--pwfile={password_file}",
@@ -170,7 +189,7 @@ class PostgresCluster:
             if done.returncode == 0:
                 return
             output = done.stdout
-            self._remove_partial()
+            _empty(target)
         raise EmbeddedError(
             cause=f"initdb failed: {output.strip()[-600:]}",
             next_step=f"see that {self.places.data} is on a writable disk with free space",
@@ -190,11 +209,7 @@ class PostgresCluster:
                 cause=f"{self.places.database} holds a cluster without PG_VERSION",
                 next_step="restore that file, or move the directory away to start with an empty database",
             )
-        for path in sorted(self.places.database.rglob("*"), reverse=True):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            else:
-                path.unlink()
+        _empty(self.places.database)
 
     def _check_major(self) -> None:
         recorded = recorded_major(self.places)
@@ -275,6 +290,24 @@ class PostgresCluster:
                 cause=f"the database password file {self.places.password_file} is missing",
                 next_step="restore it from a backup of the data directory",
             ) from error
+
+
+def _empty(directory: Path) -> None:
+    """Removes what a directory holds, not itself: it belongs to the servers' account."""
+    for path in sorted(directory.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink()
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes a renaming within a directory outlast a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def recorded_major(places: Places) -> int | None:

@@ -138,9 +138,13 @@ def busy_hosts(session: ReadSession, start: datetime, end: datetime) -> dict[int
     return {int(row.host_id): str(row.name) for row in session.execute(statement, {"start": start, "end": end})}
 
 
-def find_advice(session: ReadSession, public_id: str) -> int | None:
-    """The id of an advice."""
-    found = session.execute(text("SELECT id FROM advice WHERE public_id = :id"), {"id": public_id}).scalar_one_or_none()
+def find_advice(session: ReadSession, public_id: str, service_id: int) -> int | None:
+    """The id of an advice about a service, or about one of its hosts."""
+    statement = text(
+        "SELECT id FROM advice WHERE public_id = :id AND (service_id = :service"
+        " OR host_id IN (SELECT host_id FROM host_services WHERE service_id = :service))"
+    )
+    found = session.execute(statement, {"id": public_id, "service": service_id}).scalar_one_or_none()
     return None if found is None else int(found)
 
 

@@ -1,12 +1,12 @@
-"""Whether whoever asks from this machine may read without a login: as set, else decided once for an instance."""
+"""Whether whoever asks from this machine may read without a login: as set, else decided once for a machine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tierscope.core.database import Database
 from tierscope.core.errors import TierscopeError
-from tierscope.core.machine_accounts import other_people
-from tierscope.storage.base.facts import find_fact, store_fact_once
+from tierscope.core.machine_accounts import machine_name, other_people
+from tierscope.storage.base.facts import find_fact, store_fact
 
 _NAMED = 3
 _KEY, _TRUSTED, _NOT_TRUSTED = "loopback_trust", "true", "false"
@@ -35,11 +35,20 @@ class Decision:
 
 
 class LoopbackTrust:
-    """The decision of an instance. Without a setting it follows from the accounts of the machine at the first start."""
+    """The decision for this machine. Without a setting it follows from the accounts there at the first start.
+
+    It is stored with the machine that it is of: a database that comes to another one, by a backup, is judged there.
+    """
 
     def __init__(
-        self, database: Database, *, setting: bool | None, people: Callable[[], Sequence[str]] = other_people
+        self,
+        database: Database,
+        *,
+        setting: bool | None,
+        people: Callable[[], Sequence[str]] = other_people,
+        machine: Callable[[], str] = machine_name,
     ) -> None:
+        self._machine = machine
         self._database = database
         self._people = people
         self._known = setting
@@ -54,13 +63,14 @@ class LoopbackTrust:
             return Decision(self._known, is_new=False)
         with self._database.read() as session:
             found = find_fact(session, _KEY)
-        if found is not None:
-            self._known = found == _TRUSTED
+        word, _, machine = (found or "").partition(" ")
+        if machine == self._machine():
+            self._known = word == _TRUSTED
             return Decision(self._known, is_new=False)
         others = tuple(self._people())
         with self._database.write() as transaction:
-            stands = store_fact_once(transaction, _KEY, _NOT_TRUSTED if others else _TRUSTED)
-        self._known = stands == _TRUSTED
+            store_fact(transaction, _KEY, f"{_NOT_TRUSTED if others else _TRUSTED} {self._machine()}")
+        self._known = not others
         return Decision(self._known, is_new=True, others=others)
 
     def holds(self) -> bool:

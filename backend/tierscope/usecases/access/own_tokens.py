@@ -13,7 +13,7 @@ from tierscope.storage.access import users as stored_users
 from tierscope.storage.access.credentials import TokenRow
 from tierscope.storage.access.teams import TeamRef, teams_of_user
 from tierscope.storage.access.users import UserRow
-from tierscope.usecases.access.tokens import Caller, NewToken, check_scopes, insert_secret
+from tierscope.usecases.access.tokens import Caller, NewToken, check_note, check_scopes, insert_secret
 
 __all__ = ["Account", "OwnTokens", "TeamRef", "TokenRow", "UserRow", "require_person"]
 
@@ -82,6 +82,7 @@ class OwnTokens:
             Unprocessable: a scope is none that the owner has.
         """
         user_id = require_person(caller)
+        check_note(note)
         account = self.account(caller)
         check_scopes(scopes, frozenset() if account is None else account.scopes)
         now = self._clock()

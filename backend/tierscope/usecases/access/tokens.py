@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from tierscope.core import generations
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Forbidden, NotFound, Unavailable, UnknownToken, Unprocessable
@@ -114,7 +115,7 @@ class Access:
         self._database = database
         self._clock = clock
         self.loopback_trust = LoopbackTrust(database, setting=anonymous_reads)
-        self._instance_name: str | None = None
+        self._instance_name: tuple[str, int] | None = None
 
     def instance_name(self) -> str:
         """What tells this instance from others, the same in all its processes and for good; made at its first use.
@@ -122,14 +123,14 @@ class Access:
         Raises:
             TierscopeError: the database does not answer, before this process has read the name.
         """
-        if self._instance_name is None:
+        if self._instance_name is None or self._instance_name[1] != generations.current():
             with self._database.read() as session:
-                found = find_fact(session, _INSTANCE)
+                found, generation = find_fact(session, _INSTANCE), session.generation
             if found is None:
                 with self._database.write() as transaction:
                     found = store_fact_once(transaction, _INSTANCE, secrets.token_hex(4))
-            self._instance_name = found
-        return self._instance_name
+            self._instance_name = found, generation
+        return self._instance_name[0]
 
     def caller_of_token(self, secret: str) -> Caller | None:
         """Returns who holds an API token; None where it is not valid."""
@@ -206,6 +207,7 @@ class Access:
         Raises:
             Unprocessable: a scope is no permission, or the role does not have it.
         """
+        check_note(note)
         if scopes is not None:
             check_scopes(scopes, granted(role, None))
         expires_at = None if lifetime is None else self._clock() + lifetime
@@ -265,7 +267,9 @@ class Access:
             # What it is good for is a date on a page: a request never fails for it.
             with suppress(Unavailable), self._database.write() as transaction:
                 stored.note_use(transaction, digest=digest, before=now - USE_NOTED_EVERY, now=now)
-        of_token = f"{token.user_name}/{token.note or token.id}" if token.user_name else token.note or token.id
+        note = token.note or token.id
+        # Notes are written by hand: without what stands before them one could be another's name.
+        of_token = f"{token.user_name}/{note}" if token.user_name else f"token:{note}"
         return Caller(
             kind="session" if kind == "session" else "token",
             name=(token.user_name or token.note or token.id) if kind == "session" else of_token,
@@ -289,6 +293,16 @@ class Access:
                 detail["scopes"] = list(row.scopes)
             stored.append_audit(transaction, stored.AuditRow(now, actor, "token.create", token.id, detail))
         return token
+
+
+def check_note(note: str) -> None:
+    """Checks what a token is called, which the audit trail names as the author.
+
+    Raises:
+        Unprocessable: it holds characters that do not show.
+    """
+    if not note.isprintable():
+        raise Unprocessable("a token's note holds a character that does not show")
 
 
 def check_scopes(scopes: Sequence[str], available: frozenset[Permission]) -> None:

@@ -137,9 +137,10 @@ def _check(request: ViewRequest, user_id: int | None) -> str:
 
 
 def _may_change(row: ViewRow, caller: Caller) -> bool:
-    """Whoever saved it; those without an account what belongs to the installation; administrators of people all."""
+    """Whoever saved it, by their account or, without one, by the name of their token; administrators of people all."""
     permissions = caller.permissions
-    return "write:own" in permissions and (row.user_id == caller.user_id or "write:users" in permissions)
+    own = row.user_id == caller.user_id and (row.user_id is not None or row.created_by == caller.name)
+    return "write:own" in permissions and (own or "write:users" in permissions)
 
 
 def _require(transaction: WriteTransaction, public_id: str, caller: Caller) -> ViewRow:

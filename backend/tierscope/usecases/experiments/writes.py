@@ -99,9 +99,9 @@ class ExperimentWrites:
             service = find_service(transaction, new.service_id)
             if service is None:
                 raise NotFound(f"there is no service {new.service_id[:80]!r}")
-            advice = None if new.advice_id is None else find_advice(transaction, new.advice_id)
+            advice = None if new.advice_id is None else find_advice(transaction, new.advice_id, service.id)
             if new.advice_id is not None and advice is None:
-                raise NotFound(f"there is no advice {new.advice_id[:80]!r}")
+                raise NotFound(f"there is no advice {new.advice_id[:80]!r} about this service")
             seed = None if new.canary_n is None else _seed(new.seed)
             arms, excluded = self._arms(transaction, service, new, seed)
             public_id = "e" + secrets.token_hex(8)

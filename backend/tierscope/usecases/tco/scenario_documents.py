@@ -21,7 +21,7 @@ MAX_MONEY = 1e12
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Identifier = Annotated[str, Field(min_length=1, max_length=300)]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="ISO 4217, such as USD.")]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
+Watts = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e6)]
 Money = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=MAX_MONEY)]
 Gigabytes = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=MAX_GB)]
 LossRatio = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=HIGHEST_LOSS)]
@@ -135,7 +135,7 @@ class SkuDocument(Document):
 
     name: Name
     price: Money
-    watts: Number
+    watts: Watts
     dimm_slots: Annotated[int, Field(strict=True, ge=1, le=256)] | None = Field(
         default=None, description="Slots for DRAM: with prices of modules they say which size a host needs."
     )
@@ -156,7 +156,7 @@ class SwapDocument(Document):
     used_gb: Gigabytes = Field(description="Memory that lives on the drive.")
     swap_out_mb_per_s: RangeDocument = Field(description="Mean over the year, MB (10^6 bytes) per second.")
     paid: Literal["capex", "wear"]
-    watts: Number = 0.0
+    watts: Watts = 0.0
 
 
 class ZswapDocument(Document):
