@@ -43,6 +43,7 @@ def test_memory_of_a_node_over_its_managed_pages_tells() -> None:
         ("6.4.0-150600.21-64kb", "aarch64", 65536),
         ("6.8.10-402.asahi.fc40.aarch64+16k", "aarch64", 16384),
         ("4.18.0-553.el8_10.aarch64", "aarch64", 65536),
+        ("5.4.17-2136.el8uek.aarch64", "aarch64", None),
         ("5.14.0-427.el9.ppc64le", "ppc64le", 65536),
         ("5.14.0-427.el9.x86_64", "x86_64", 4096),
         ("6.1.0", "s390x", 4096),
@@ -64,6 +65,18 @@ def test_amounts_go_before_names_and_contradictions_tell_nothing() -> None:
     assert four.bytes == 4096
     both = counters(65536) | {"host|meminfo|AnonPages": GIB, "host|vmstat|nr_anon_pages": GIB // 4096}
     assert find_page_size(both, release="6.1-64k", architecture="aarch64") is None
+
+
+def test_many_amounts_that_agree_go_before_the_architecture_and_one_does_not() -> None:
+    one = find_page_size(counters(65536), release="6.1", architecture="x86_64")
+    assert one is not None
+    assert one.bytes == 4096, "a container's meminfo beside its host's vmstat"
+    pairs = {"AnonPages": "nr_anon_pages", "Mapped": "nr_mapped"}
+    more = {f"host|meminfo|{size}": GIB for size in pairs}
+    more |= {f"host|vmstat|{pages}": GIB // 65536 for pages in pairs.values()}
+    three = find_page_size(counters(65536) | more, release="6.1", architecture="x86_64")
+    assert three is not None
+    assert three.bytes == 65536
 
 
 @pytest.mark.parametrize(

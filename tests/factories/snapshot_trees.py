@@ -10,7 +10,7 @@ from pathlib import Path
 
 import zstandard
 
-from factories.kernel_lab import RECORDINGS
+from factories.kernel_lab import HMAT_RECORDINGS, RECORDINGS
 from factories.ustar import files_of
 
 PAGE_BYTES = 4096
@@ -22,6 +22,16 @@ _COUNTERS = re.compile(
     r"^(_recorder|proc/(vmstat|zoneinfo|meminfo|swaps|pressure/.*)|sys/devices/system/node/node\d+/(vmstat|meminfo|numastat)"
     r"|sys/fs/cgroup/.*memory\.(events|numa_stat|stat))$"
 )
+_IN_PAGES = re.compile(
+    r"^(nr_(?!.*(hugepages|pmdmapped)$|kernel_stack$|shadow_call_stack$)"
+    r"|pg(?!pgin|pgout|fault|majfault|lazyfreed_)|pswp|zswp|swap_ra|workingset_(?!nodes|nodereclaim)|unevictable_pgs"
+    r"|numa_(?!huge_pte_updates)|local_node|other_node|interleave_hit)"
+)
+"""Names that count base pages in vmstat, numastat and memory.stat (mm/vmstat.c), not huge pages, KiB or faults."""
+_ZONE_PAGES = re.compile(
+    r"(?m)^(\s*(?:pages free|boost|min|low|high|promo|spanned|present|managed|cma|nr_\w+|numa_\w+)\s+)(\d+)$"
+)
+_LIST_KIB = re.compile(r"(?m)^(Node \d+ (Active|Inactive)\((anon|file)\):\s+)(\d+)")
 _MEMFREE = re.compile(r"(MemFree:\s+)(\d+)")
 
 
@@ -31,7 +41,10 @@ def unpack(name: str, to: Path, *, step: int = 1) -> Path:
     Only what a ledger and settings are read from, and settings of the newest snapshot alone, where they are looked for:
     the files of processes and of every other setting are most of a recording.
     """
-    raw = zstandard.ZstdDecompressor().stream_reader((RECORDINGS / f"{name}.tar.zst").read_bytes())
+    packed = next(
+        folder / f"{name}.tar.zst" for folder in (RECORDINGS, HMAT_RECORDINGS) if (folder / f"{name}.tar.zst").exists()
+    )
+    raw = zstandard.ZstdDecompressor().stream_reader(packed.read_bytes())
     files = [(found, body) for path, body in files_of(raw.read()) if (found := _SNAPSHOT.match(path))]
     stamps = sorted({int(found[1]) for found, _ in files})
     chosen = {str(stamp) for stamp in stamps[::-1][::step]}
@@ -179,6 +192,64 @@ class Tree:
             (snapshot / "_recorder").unlink(missing_ok=True)  # it holds the times of the reading
             snapshot.rename(self.path / str(first + (int(snapshot.name) - first) * factor))
         return self
+
+    def in_pages_of(self, page_bytes: int) -> Tree:
+        """The same physics as a kernel with pages of this size counts it, on arm64 by the name of its release.
+
+        Counts are multiples of 16 first, so that as many bytes are a whole number of pages of up to 64 KiB.
+        """
+        factor = page_bytes // PAGE_BYTES
+        tables = re.compile(
+            r"^(sys/devices/system/node/node\d+/(vmstat|numastat)|proc/vmstat|sys/fs/cgroup/.*memory\.stat)$"
+        )
+        huge = any(
+            int(found[1]) > 0
+            for snapshot in self.snapshots
+            for found in re.finditer(r"(?m)^numa_huge_pte_updates (\d+)$", (snapshot / "proc/vmstat").read_text())
+        )
+
+        def scaled(count: str) -> str:
+            return str(int(count) // 16 * 16 // factor)
+
+        def rescale(text: str) -> str:
+            """Lines of a name and a count; a fault on a huge page is one, whatever its base pages."""
+            return re.sub(
+                r"(?m)^(\w+) (\d+)$",
+                lambda found: (
+                    f"{found[1]} {scaled(found[2])}"
+                    if _IN_PAGES.match(found[1]) and not (huge and found[1].startswith("numa_hint_faults"))
+                    else found[0]
+                ),
+                text,
+            )
+
+        def rescale_zones(text: str) -> str:
+            text = _ZONE_PAGES.sub(lambda found: f"{found[1]}{scaled(found[2])}", text)
+            return re.sub(r"\d+(?=[,)])", lambda found: scaled(found[0]), text)
+
+        for snapshot in self.snapshots:
+            self._make_lists_agree(snapshot)
+            for path in snapshot.rglob("*"):
+                name = path.relative_to(snapshot).as_posix()
+                change = rescale if tables.match(name) else rescale_zones if name == "proc/zoneinfo" else None
+                if change is not None and path.is_file():
+                    text = change(path.read_text())
+                    path.unlink()
+                    path.write_text(text)
+        return self.knob("proc/sys/kernel/osrelease", "6.12.95.aarch64")
+
+    def _make_lists_agree(self, snapshot: Path) -> None:
+        """LRU lists of nodes in meminfo are whole pages of 64 KiB, and as much in vmstat: both files are read apart."""
+        for folder in snapshot.glob("sys/devices/system/node/node*"):
+            sizes, counts = folder / "meminfo", folder / "vmstat"
+            text = _LIST_KIB.sub(lambda found: f"{found[1]}{int(found[4]) // 64 * 64}", sizes.read_text())
+            kib = {f"nr_{found[2]}_{found[3]}".lower(): int(found[4]) for found in _LIST_KIB.finditer(text)}
+            table = counts.read_text()
+            for name, size in kib.items():
+                table = re.sub(rf"(?m)^{name} \d+$", f"{name} {size * KIB // PAGE_BYTES}", table)
+            for path, changed in ((sizes, text), (counts, table)):
+                path.unlink()
+                path.write_text(changed)
 
     def _keep(self, wanted: Callable[[int], bool]) -> Tree:
         for place, snapshot in enumerate(self.snapshots):

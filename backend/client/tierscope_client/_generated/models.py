@@ -1586,6 +1586,7 @@ class HostDetail(TypedDict):
     inventory_at: str | None
     knobs: list[KnobInfo]
     nodes: list[NodeInfo]
+    page_size_bytes: int | None
     pods: PodsState | None
     services: list[HostService]
     summary: HostSummary

@@ -6,7 +6,7 @@ Nothing else in the service knows a size of a page by itself (`tests/architectur
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +15,8 @@ MODEL_PAGE_BYTES: Final = 4096
 LARGEST_BASE_PAGE_BYTES: Final = 65536
 """No kernel that tiers memory has larger base pages: whatever is larger is a huge page."""
 NOT_KNOWN: Final = (
-    "The page size of the host is not known, so that pages are no bytes: /proc/meminfo and nr_free_pages of /proc/vmstat "
-    "of the same scrape, or zoneinfo, would tell."
+    "The page size of the host is not known, so that pages are no bytes: MemFree of /proc/meminfo and nr_free_pages of "
+    "/proc/vmstat together, or /proc/zoneinfo, would tell."
 )
 
 _ONE_SIZE = re.compile(r"^(x86_64|amd64|x86|i[3-6]86|s390x?|riscv(32|64)|armv\w+)$")
@@ -30,7 +30,7 @@ _ARCHITECTURE_SIZES: Final[Mapping[str, frozenset[int]]] = {
 _ANY_SIZE = frozenset({4096, 8192, 16384, 32768, 65536})
 _FLAVOUR = re.compile(r"[+-](4|16|64)kb?(?![0-9A-Za-z])", re.IGNORECASE)
 """Of releases: `5.14.0-427.el9.aarch64+64k`, `6.8.0-31-generic-64k`, `6.4.0-150600.21-64kb`."""
-_EL_ARM = re.compile(r"\.el[78](_\d+)?\.aarch64$")
+_EL_ARM = re.compile(r"\.el[78]\w*\.aarch64$")
 """Kernels of RHEL 7 and 8 for ARM have pages of 64 KiB; later releases name such a kernel."""
 _PAIRS = (
     ("MemFree", "nr_free_pages"),
@@ -43,6 +43,8 @@ _PAIRS = (
     ("Inactive(file)", "nr_inactive_file"),
 )
 """One amount in kB in /proc/meminfo and in pages in /proc/vmstat (fs/proc/meminfo.c, mm/vmstat.c)."""
+_UNANIMOUS = 3
+"""So many amounts that agree go before what the architecture could have."""
 _PAGES_MIN = 64
 """Fewer pages than these are no measure of their size."""
 _NEAR = 0.3
@@ -88,22 +90,32 @@ def find_page_size(counters: Mapping[str, int], *, release: str, architecture: s
     """The page size of a host from its counters by key (meminfo in bytes), and from the names of its kernel.
 
     Amounts that the kernel prints in both units go before names, and decide nothing where they contradict each other.
+    One alone may be a container's view beside its host's: it decides among what the architecture can have. The agent
+    has the same rule for recordings (`crates/sample/src/inventory/page_size.rs`).
     """
+    told: dict[int, list[str]] = {}
+    for size, why in _sizes(counters):
+        told.setdefault(size, []).append(why)
+    if len(told) == 1 and all(len(whys) >= _UNANIMOUS for whys in told.values()):
+        return _counted(told)
     if _ONE_SIZE.match(architecture):
         return PageSize(MODEL_PAGE_BYTES, f"{architecture} has no other")
     possible = _ARCHITECTURE_SIZES.get(architecture, _ANY_SIZE)
-    told = {size: why for size, why in _sizes(counters) if size in possible}
-    if len(told) == 1:
-        return PageSize(*next(iter(told.items())))
-    if told:
+    told = {size: whys for size, whys in told.items() if size in possible}
+    if len(told) > 1:
         return None
-    return _named(release, architecture)
+    return _counted(told) if told else _named(release, architecture)
+
+
+def _counted(told: Mapping[int, Sequence[str]]) -> PageSize:
+    size, whys = next(iter(told.items()))
+    return PageSize(size, whys[0])
 
 
 def _named(release: str, architecture: str) -> PageSize | None:
     if flavour := _FLAVOUR.search(release):
         return PageSize(int(flavour[1]) << 10, f"kernel release {release}")
-    if _EL_ARM.search(release):
+    if _EL_ARM.search(release) and "uek" not in release:
         return PageSize(64 << 10, f"kernel release {release}")
     return PageSize(64 << 10, "the default of ppc64le") if architecture == "ppc64le" else None
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tierscope.domain.base.page_size import NOT_KNOWN
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES, NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
 from tierscope.domain.counters.senders import Sent, why_unsent
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
@@ -124,7 +124,8 @@ def find_dialect(keys: Sequence[str]) -> tuple[Dialect, str]:
 def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, senders: Sequence[Sent] = ()) -> Plan:
     """Plan the ledger of the whole host over a layout's `keys`. `page_bytes`: what its kernel counts LRU lists in.
 
-    Where that is not known, and where vmstat does not have them, the lists are taken from the nodes' meminfo.
+    Where that is not known or unusual, and where vmstat does not have them, the lists are taken in bytes from the
+    nodes' meminfo: so they do not depend on what told the size.
     `senders`: who sends its counters, where no agent does.
     """
     dialect, variant = find_dialect(keys)
@@ -286,7 +287,9 @@ def _plan_host_gauge(column: Column, index: dict[str, int], tiers: Tiers, page_b
             nodes[source].add(node)
             if (int(node) in tiers.top_nodes) == top:
                 lists[source].append((place, name))
-    source = "vmstat" if page_bytes is not None and nodes["vmstat"] >= nodes["meminfo"] else "meminfo"
+    in_pages = page_bytes is not None and nodes["vmstat"] >= nodes["meminfo"]
+    in_bytes = page_bytes != MODEL_PAGE_BYTES and nodes["meminfo"] >= nodes["vmstat"]
+    source = "vmstat" if in_pages and not in_bytes else "meminfo"
     of_side = {str(node) for node in (tiers.top_nodes if top else tiers.slow_nodes - tiers.top_nodes)}
     whole = of_side <= nodes[source]
     plan = _gauge(

@@ -79,6 +79,9 @@ class HostDetail:
     architecture: str | None
     cpu_model: str | None
     cpus_online: int | None
+    page_size_bytes: Annotated[
+        int | None, Described("Of a base page, in which its kernel counts; null where nothing that it sends tells it.")
+    ]
     cgroup_version: str | None
     boot_id: str | None
     inventory_at: datetime | None
@@ -176,6 +179,7 @@ class HostReads:
             architecture=_text(body.get("architecture")),
             cpu_model=_text(body.get("cpu_model")),
             cpus_online=_number(body.get("cpus_online")),
+            page_size_bytes=host.facts.machine.page_bytes,
             cgroup_version=_text(body.get("cgroup_version")),
             boot_id=row.boot_id,
             inventory_at=host.inventory_at,

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Inventory(_message.Message):
-    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds", "pods", "kubernetes_labels_partial", "tier_order", "tree")
+    __slots__ = ("hostname", "kernel_release", "kernel_version", "architecture", "cpu_model", "cpus_online", "page_size_bytes", "dialect", "cgroup_version", "nodes", "tiers", "knobs", "collectors", "services", "swaps", "findings", "labels", "cxl_devices", "rdma_devices", "running_as_uid", "benches", "unmovable", "hypervisor", "labels_complete", "interval_seconds", "pods", "kubernetes_labels_partial", "tier_order", "tree", "huge_page_bytes")
     HOSTNAME_FIELD_NUMBER: _ClassVar[int]
     KERNEL_RELEASE_FIELD_NUMBER: _ClassVar[int]
     KERNEL_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -37,6 +37,7 @@ class Inventory(_message.Message):
     KUBERNETES_LABELS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
     TIER_ORDER_FIELD_NUMBER: _ClassVar[int]
     TREE_FIELD_NUMBER: _ClassVar[int]
+    HUGE_PAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     kernel_release: str
     kernel_version: str
@@ -66,7 +67,8 @@ class Inventory(_message.Message):
     kubernetes_labels_partial: bool
     tier_order: str
     tree: str
-    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ..., pods: _Optional[_Union[PodList, _Mapping]] = ..., kubernetes_labels_partial: _Optional[bool] = ..., tier_order: _Optional[str] = ..., tree: _Optional[str] = ...) -> None: ...
+    huge_page_bytes: int
+    def __init__(self, hostname: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., architecture: _Optional[str] = ..., cpu_model: _Optional[str] = ..., cpus_online: _Optional[int] = ..., page_size_bytes: _Optional[int] = ..., dialect: _Optional[str] = ..., cgroup_version: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[Tier, _Mapping]]] = ..., knobs: _Optional[_Iterable[_Union[Knob, _Mapping]]] = ..., collectors: _Optional[_Iterable[_Union[Collector, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[Service, _Mapping]]] = ..., swaps: _Optional[_Iterable[_Union[SwapDevice, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., cxl_devices: _Optional[_Iterable[_Union[CxlDevice, _Mapping]]] = ..., rdma_devices: _Optional[_Iterable[str]] = ..., running_as_uid: _Optional[int] = ..., benches: _Optional[_Iterable[_Union[NodeBench, _Mapping]]] = ..., unmovable: _Optional[_Iterable[_Union[Unmovable, _Mapping]]] = ..., hypervisor: _Optional[str] = ..., labels_complete: _Optional[bool] = ..., interval_seconds: _Optional[int] = ..., pods: _Optional[_Union[PodList, _Mapping]] = ..., kubernetes_labels_partial: _Optional[bool] = ..., tier_order: _Optional[str] = ..., tree: _Optional[str] = ..., huge_page_bytes: _Optional[int] = ...) -> None: ...
 
 class PodList(_message.Message):
     __slots__ = ("pods", "left_out", "unavailable")

@@ -190,12 +190,12 @@ fn attempt(reader: &mut Reader, facts: &Facts, candidates: &[Candidate]) -> (Opt
     if facts.name == "counters" {
         return (Some(true), None);
     }
-    let probe = match candidates.iter().find(|candidate| candidate.name == facts.name) {
-        Some(candidate) => candidate.probe,
-        None if facts.name == write_tracking::NAME => write_tracking::probe,
+    let tried = match candidates.iter().find(|candidate| candidate.name == facts.name) {
+        Some(candidate) => candidate.try_on(reader.root()),
+        None if facts.name == write_tracking::NAME => write_tracking::probe(reader.root()),
         None => return (missing.is_some().then_some(false), missing),
     };
-    match probe(reader.root()) {
+    match tried {
         Ok(()) => (Some(true), None),
         Err(refusal) => (Some(false), Some(refusal)),
     }

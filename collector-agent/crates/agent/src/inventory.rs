@@ -3,6 +3,7 @@
 pub(crate) mod container_view;
 mod hypervisor;
 pub(crate) mod memory_order;
+pub(crate) mod page_size;
 pub(crate) mod probe;
 mod tier_order;
 mod tree;
@@ -38,9 +39,11 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
     let release = host::kernel_release(reader).unwrap_or_default();
     let facts = read_facts(reader);
     let tree = Tree::of(reader, &release);
+    let architecture = page_size::architecture(reader, &release);
+    let page_size = page_size::read(reader, &release, architecture).map_or(0, |size| size.bytes);
     let mut inventory = Inventory {
         hostname: host::hostname(reader).unwrap_or_default(),
-        architecture: architecture(reader, &release).to_owned(),
+        architecture: architecture.to_owned(),
         kernel_version: host::kernel_version(reader).unwrap_or_default(),
         kernel_release: release,
         cpu_model: cpus.model,
@@ -49,7 +52,8 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
         } else {
             count_cpus(&facts.nodes)
         },
-        page_size_bytes: page_size_bytes(reader),
+        page_size_bytes: page_size,
+        huge_page_bytes: page_size::huge_page_bytes(reader),
         dialect: dialect(reader).to_owned(),
         cgroup_version: cgroup::detect(reader).name().to_owned(),
         nodes: facts
@@ -69,7 +73,7 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
         unmovable: facts
             .nodes
             .iter()
-            .map(|node| unmovable::describe(reader, node.id))
+            .map(|node| unmovable::describe(reader, node.id, page_size))
             .collect(),
         hypervisor: hypervisor::describe(reader, discovered),
         tree: tree.name.clone(),
@@ -196,35 +200,6 @@ fn dialect(reader: &mut Reader) -> &'static str {
         "mainline"
     } else {
         "unknown"
-    }
-}
-
-/// The running program's own on a live host; in a recording the suffix of the kernel's release, where it has one.
-fn architecture(reader: &Reader, release: &str) -> &'static str {
-    const SUFFIXES: [(&str, &str); 6] = [
-        ("-amd64", "x86_64"),
-        (".x86_64", "x86_64"),
-        ("-arm64", "aarch64"),
-        (".aarch64", "aarch64"),
-        ("-ppc64el", "powerpc64"),
-        ("-s390x", "s390x"),
-    ];
-    if reader.root().is_live() {
-        return std::env::consts::ARCH;
-    }
-    SUFFIXES
-        .iter()
-        .find(|(suffix, _)| release.ends_with(suffix))
-        .map_or("", |(_, architecture)| architecture)
-}
-
-/// Of the running host; a recording is taken to have the usual 4 KiB.
-fn page_size_bytes(reader: &Reader) -> u32 {
-    const USUAL: u32 = 4096;
-    if reader.root().is_live() {
-        u32::try_from(rustix::param::page_size()).unwrap_or(USUAL)
-    } else {
-        USUAL
     }
 }
 

@@ -326,7 +326,7 @@ fn add_frame(runs: &mut Vec<Run>, frame: u64, stretch: usize) {
 
 /// A name for unnamed memory that says nothing of its address: a hash of it.
 fn unnamed(start: u64) -> Arc<str> {
-    let mixed = (start >> 12).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (start / PAGE_BYTES).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     Arc::from(format!("anon-{:04x}x", mixed >> 48))
 }
 

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tierscope_sample::page_size;
 
 use tierscope_pagetable::process::process_key;
 use tierscope_rootfs::Root;
 
 use super::backend::HeatProcess;
 
-const PAGE_BYTES: usize = 4096;
+const PAGE_BYTES: usize = page_size::MODEL_BYTES as usize;
 /// 128 MiB. A quarter of it is more than the processor caches translations of: touches through those would set no bit.
 const PAGES: usize = 32_768;
 pub(crate) const MEMORY_BYTES: usize = PAGES * PAGE_BYTES;

@@ -19,7 +19,7 @@ use tierscope_sample::heat::{Granularity, HeatRow, PageKind, WINDOWS};
 use tierscope_sample::page_group::{PageMapping, PageSize};
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::backend::{HeatProcess, Refusal, is_one_interval};
+use crate::backend::{HeatProcess, Refusal, is_one_interval, usual_pages};
 use crate::programs::is_named;
 
 /// The name of this collector.
@@ -295,6 +295,7 @@ pub fn probe(root: &Root) -> Result<(), Refusal> {
 
 /// Finds out by doing how writes are seen here.
 fn find_means(root: &Root) -> Result<Means, String> {
+    usual_pages(rustix::param::page_size() as u64).map_err(|refusal| refusal.reason)?;
     let Err(no_userfault) = probe_written(root) else {
         return Ok(Means::Userfault);
     };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Beside, Granularity, PageKind};
+use tierscope_sample::page_size;
 use tierscope_sample::tiles::TileEpoch;
 use tierscope_sample::vma_fold::{ProcessKey, VmaFolder, VmaReading};
 
@@ -211,7 +212,7 @@ impl Strips {
                     offset_bytes: strip.start.cast_signed(),
                     mapping: Arc::clone(&self.mapping),
                     kind: PageKind::Anon,
-                    page_size_bytes: 4096,
+                    page_size_bytes: page_size::MODEL_BYTES as u32,
                     resident_bytes: resident.cast_signed(),
                     referenced_bytes: overlap(&accessed, &strip).min(resident).cast_signed(),
                     beside: Beside::default(),

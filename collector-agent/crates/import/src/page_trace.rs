@@ -13,6 +13,7 @@ use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use tierscope_sample::heat::PageKind;
+use tierscope_sample::page_size;
 
 use crate::trace_columns::Columns;
 use crate::trace_error::{TraceError, TraceProblem};
@@ -21,8 +22,8 @@ use crate::trace_pages::join_ranges;
 pub use crate::trace_pages::{Access, PageRange, TraceInterval, TraceLimits};
 
 /// Page size of a trace without `page_size` metadata.
-const DEFAULT_PAGE_SIZE_BYTES: u32 = 4096;
-const PAGE_SIZES_BYTES: std::ops::RangeInclusive<u32> = 4096..=1 << 30;
+const DEFAULT_PAGE_SIZE_BYTES: u32 = page_size::MODEL_BYTES as u32;
+const PAGE_SIZES_BYTES: std::ops::RangeInclusive<u32> = DEFAULT_PAGE_SIZE_BYTES..=1 << 30;
 /// Most bytes of one column of one row group after inflating.
 const MAX_CHUNK_BYTES: i64 = 1 << 30;
 

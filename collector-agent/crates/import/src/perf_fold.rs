@@ -11,6 +11,7 @@ use tierscope_perf::ServedLoads;
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity, PageKind};
 use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, PageSize, PageState};
+use tierscope_sample::page_size;
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::ProcessKey;
 
@@ -20,7 +21,7 @@ use crate::perf_space::AddressSpace;
 const SECOND_NS: i64 = 1_000_000_000;
 /// Recordings from this length on are folded by the minute, shorter ones by the second.
 const LONG_NS: i64 = 30 * 60 * SECOND_NS;
-const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = page_size::MODEL_BYTES;
 
 /// What a recording stands for when it is folded.
 #[derive(Debug, Clone)]

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::mapping::mapping_kind;
 use tierscope_sample::page_group::PageMapping;
+use tierscope_sample::page_size;
 
 use crate::trace_fold::MAPPING_GAP_BYTES;
 
-const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = page_size::MODEL_BYTES;
 
 /// What lies at some addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! What a page trace consists of: accesses, intervals and ranges of pages, and how much of them it may have.
 
 use tierscope_sample::heat::PageKind;
+use tierscope_sample::page_size;
 
 /// Pages of a trace are folded as pages of this size, and their bytes scaled: a trace may have pages of any size.
-pub(crate) const UNIT_BYTES: u64 = 4096;
+pub(crate) const UNIT_BYTES: u64 = page_size::MODEL_BYTES;
 
 /// Page-free gaps longer than this part two mappings of a trace.
 pub const MAPPING_GAP_BYTES: u64 = 2 << 20;

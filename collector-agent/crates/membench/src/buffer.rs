@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
+use tierscope_sample::page_size;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -9,7 +10,8 @@ use crate::MembenchError;
 
 /// Buffers begin and end at a multiple of this: the usual size of a huge page.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
-const SMALL_PAGE_BYTES: usize = 4096;
+/// The smallest of any kernel: a step of as much touches each page.
+const SMALL_PAGE_BYTES: usize = page_size::MODEL_BYTES as usize;
 /// `MPOL_BIND` of linux/mempolicy.h: memory of these nodes or none.
 const MPOL_BIND: libc::c_int = 2;
 /// Bits of the node mask; the kernel knows at most 1,024 nodes.

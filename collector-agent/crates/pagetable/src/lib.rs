@@ -23,5 +23,6 @@ mod walk_error;
 pub mod walk_probe;
 pub mod walker;
 
-/// Bytes of a base page, and of the addresses that one entry of a page table of the lowest level maps.
-pub const PAGE_BYTES: u64 = 4096;
+/// Bytes of a base page, and of the addresses that one entry of a page table of the lowest level maps. Kernels with other
+/// pages are refused before any page table is read (`usual_pages` of crate `heat`).
+pub const PAGE_BYTES: u64 = tierscope_sample::page_size::MODEL_BYTES;

@@ -9,7 +9,7 @@ use tierscope_sample::vma_fold::{ProcessKey, VmaReading};
 use crate::process::process_key;
 use crate::referenced::{ReferencedReader, Unmeasured};
 
-const PAGE_BYTES: usize = 4096;
+const PAGE_BYTES: usize = crate::PAGE_BYTES as usize;
 /// Half of the memory that is touched. Large enough for a mapping of its own.
 const HALF_BYTES: usize = 4 << 20;
 /// What other threads and cached address translations may add to or hide from a half.

@@ -9,7 +9,7 @@ use tierscope_rootfs::Reader;
 const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 /// Parts of the kernel that use DAMON on their own, with settings that do not say how many pages they sample.
 const MODULES: [&str; 3] = ["damon_stat", "damon_reclaim", "damon_lru_sort"];
-const PAGE_BYTES: f64 = 4096.0;
+const PAGE_BYTES: f64 = crate::PAGE_BYTES as f64;
 /// Largest share of pages touched once in an interval that may be missed: up to it the share is stated, and which pages
 /// were touched is worth more than exact sums of whole mappings.
 pub const MAX_MISSED_RATIO: f64 = 0.2;

@@ -15,7 +15,7 @@ use crate::maps::{MapsLine, shown_name};
 /// All that 57 bits of address reach.
 const MAX_KIB: i64 = 1 << 47;
 const KIB: i64 = 1024;
-const BASE_PAGE_BYTES: u32 = 4096;
+const BASE_PAGE_BYTES: u32 = crate::PAGE_BYTES as u32;
 
 /// The mapping whose lines are being read; sizes in KiB as the kernel prints them.
 #[derive(Debug)]

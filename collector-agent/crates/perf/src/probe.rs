@@ -11,7 +11,6 @@ use crate::sampler::{Sampler, SamplerOptions, Scope};
 
 /// Memory that is walked through: larger than the last-level cache of most processors.
 const MEMORY_BYTES: usize = 64 << 20;
-const PAGE_BYTES: usize = 4096;
 const CACHE_LINE_BYTES: usize = 64;
 /// How long samples are waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -46,10 +45,10 @@ pub fn probe(root: &Root, events: &EventSet) -> Result<(), PerfError> {
 /// Stores to each page, in steps that no prefetcher follows, then loads each cache line so.
 fn walk(memory: &mut [u8]) -> usize {
     // Odd multipliers go through all places of a power of two.
-    let pages = memory.len() / PAGE_BYTES;
+    let pages = memory.len() / rustix::param::page_size();
     for place in 0..pages {
         let page = place.wrapping_mul(0x9e3b) % pages;
-        memory[page * PAGE_BYTES] = black_box(1);
+        memory[page * rustix::param::page_size()] = black_box(1);
     }
     let lines = memory.len() / CACHE_LINE_BYTES;
     let mut sum = 0_u64;

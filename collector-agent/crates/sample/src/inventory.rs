@@ -1,5 +1,7 @@
 //! What a host is: the agent-side twin of `Inventory` in the contract. Absent is `None`.
 
+pub mod page_size;
+
 use serde::{Deserialize, Serialize};
 
 /// Description of a host, sent on change.
@@ -16,7 +18,9 @@ pub struct Inventory {
     pub architecture: String,
     pub cpu_model: String,
     pub cpus_online: u32,
+    /// 0 where a recording does not tell.
     pub page_size_bytes: u32,
+    pub huge_page_bytes: Option<i64>,
     pub dialect: String,
     pub cgroup_version: String,
     pub nodes: Vec<Node>,

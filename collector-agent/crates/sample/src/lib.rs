@@ -15,6 +15,7 @@ pub mod gaps;
 pub mod heat;
 pub mod history;
 pub mod inventory;
+pub use inventory::page_size;
 pub mod mapping;
 mod marks;
 mod metric;

@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use crate::fold::{Folded, IntervalEnd, Measured};
 use crate::heat::{HeatRow, PageKind};
+use crate::page_size;
 use crate::vma::Vma;
 pub use crate::vma::{ProcessKey, VmaReading};
 use crate::vma_history::{VmaHistory, VmaSums};
 use crate::vma_tiles::VmaTiles;
-
-/// Page size whose activity accessed bits in page tables show; those of hugetlb mappings are not summed by the kernel.
-const BASE_PAGE_BYTES: u32 = 4096;
 
 /// Mappings of the processes of one (service, group), and the statistics over them.
 #[derive(Debug)]
@@ -47,7 +45,8 @@ impl VmaFolder {
         let now = carry_over(&mut past, readings);
         self.read.insert(process, now);
         for vma in self.read.get_mut(&process).into_iter().flatten() {
-            let shown = observed && vma.reading.page_size_bytes == BASE_PAGE_BYTES;
+            // Accessed bits of hugetlb mappings are not summed by the kernel.
+            let shown = observed && u64::from(vma.reading.page_size_bytes) <= page_size::LARGEST_BYTES;
             vma.history.push(shown.then_some(vma.reading.referenced_bytes));
         }
     }

@@ -17,6 +17,7 @@ pub(crate) fn encode(from: &sample::Inventory) -> proto::Inventory {
         cpu_model: from.cpu_model,
         cpus_online: from.cpus_online,
         page_size_bytes: from.page_size_bytes,
+        huge_page_bytes: from.huge_page_bytes,
         dialect: from.dialect,
         cgroup_version: from.cgroup_version,
         nodes: from.nodes.into_iter().map(node_to).collect(),

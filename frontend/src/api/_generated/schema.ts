@@ -6453,6 +6453,11 @@ export interface components {
             knobs: components["schemas"]["KnobInfo"][];
             /** Nodes */
             nodes: components["schemas"]["NodeInfo"][];
+            /**
+             * Page Size Bytes
+             * @description Of a base page, in which its kernel counts; null where nothing that it sends tells it.
+             */
+            page_size_bytes: number | null;
             /** @description Null for a host without pods of a Kubernetes cluster. */
             pods: components["schemas"]["PodsState"] | null;
             /** Services */

@@ -104,6 +104,7 @@ export function hostDetail(id: string): HostDetail | undefined {
     architecture: 'x86_64',
     cpu_model: 'Example Xeon 6 6980P',
     cpus_online: 128,
+    page_size_bytes: 4096,
     cgroup_version: '2',
     boot_id: '4c1b7a52-0b5e-4a53-9f30-0d5a6d1e7c11',
     inventory_at: new Date((mockNow - 4000) * 1000).toISOString(),

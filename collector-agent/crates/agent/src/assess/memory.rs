@@ -238,6 +238,11 @@ fn pace(host: &Host, movable_bytes: i64) -> Pace {
             "generations of multi-generational LRU clear accessed bits without counting it",
         );
     }
-    let pages = movable_bytes as f64 / f64::from(inventory.page_size_bytes.max(1));
+    if inventory.page_size_bytes == 0 {
+        return Pace::Unknown(
+            "the page size is not known, so that pages that reclaim looked at are no bytes",
+        );
+    }
+    let pages = movable_bytes as f64 / f64::from(inventory.page_size_bytes);
     Pace::Every(pages / looks.per_s())
 }

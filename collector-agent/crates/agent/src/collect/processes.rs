@@ -14,10 +14,9 @@ use tierscope_sample::placement::{NodeClasses, Placement, has_several_classes};
 use super::cadence::Timer;
 use super::config::ProcessFiles;
 use super::frame::Frame;
+use crate::inventory::page_size;
 
 const SOURCES: [&str; 3] = ["smaps_rollup", "numa_maps", "placement"];
-/// Resident size is only used to choose, so the usual page size will do.
-const PAGE_BYTES: i64 = 4096;
 /// Resident bytes that the first collection of a round may walk: some milliseconds.
 const FIRST_BYTES: i64 = 128 << 20;
 /// Names that say how much of a service is in its sums.
@@ -211,7 +210,9 @@ pub fn largest<'d>(
         .collect();
     by_size.sort_by_key(|(pages, process)| (std::cmp::Reverse(*pages), process.pid));
     let mut total_bytes = 0_i64;
-    let in_bytes = |(pages, process): (i64, &'d Process)| (process, pages.saturating_mul(PAGE_BYTES));
+    // Where a recording does not tell, the largest: the limits hold.
+    let page_bytes = page_size::of_host(reader).map_or(page_size::LARGEST, |size| i64::from(size.bytes));
+    let in_bytes = |(pages, process): (i64, &'d Process)| (process, pages.saturating_mul(page_bytes));
     let fits = |(_, resident_bytes): &(&Process, i64)| {
         // A process that is too large for itself is told of, and leaves room for others.
         if *resident_bytes <= limits.max_process_bytes {

@@ -9,14 +9,19 @@ use tierscope_sysfs::{huge_pages, nodes};
 
 /// Figures are multiples of this.
 const STEP_BYTES: i64 = 16 << 20;
-const STEP_PAGES: i64 = STEP_BYTES / 4096;
+/// Of pages whose size is not known.
+const STEP_PAGES: i64 = 4096;
 
 fn floor(value: i64, step: i64) -> i64 {
     value - value.rem_euclid(step)
 }
 
 /// What a node holds that cannot move.
-pub(super) fn describe(reader: &mut Reader, node: u32) -> Unmovable {
+pub(super) fn describe(reader: &mut Reader, node: u32, page_size_bytes: u32) -> Unmovable {
+    let step_pages = match page_size_bytes {
+        0 => STEP_PAGES,
+        bytes => STEP_BYTES / i64::from(bytes),
+    };
     let mut unmovable = Unmovable {
         node,
         hugetlb_bytes: hugetlb_bytes(reader, node),
@@ -39,7 +44,7 @@ pub(super) fn describe(reader: &mut Reader, node: u32) -> Unmovable {
     // Both are summed over CPUs without a lock, so that the difference may be a little below zero.
     unmovable.pinned_pages = acquired
         .zip(released)
-        .map(|(acquired, released)| floor(acquired.saturating_sub(released).max(0), STEP_PAGES));
+        .map(|(acquired, released)| floor(acquired.saturating_sub(released).max(0), step_pages));
     unmovable
 }
 
@@ -90,11 +95,13 @@ mod tests {
             mlocked_bytes: Some(32 << 20),
             pinned_pages: Some(8192),
         };
-        assert_eq!(describe(&mut reader, 0), expected);
+        assert_eq!(describe(&mut reader, 0, 4096), expected);
         let nothing = Unmovable {
             node: 1,
             ..Unmovable::default()
         };
-        assert_eq!(describe(&mut reader, 1), nothing);
+        assert_eq!(describe(&mut reader, 1, 4096), nothing);
+        let of_large_pages = describe(&mut reader, 0, 65536).pinned_pages;
+        assert_eq!(of_large_pages, Some(10009 / 256 * 256), "steps of as many bytes");
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::heat::PageKind;
+use crate::page_size;
 
 /// Pages of 4 KiB are the unit in which places are counted.
-pub(super) const UNIT_SHIFT: u32 = 12;
+pub(super) const UNIT_SHIFT: u32 = page_size::MODEL_BYTES.trailing_zeros();
 /// A mapping of a process, or a stretch of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageMapping {
@@ -44,7 +45,7 @@ impl PageSize {
     /// Its bytes.
     pub const fn bytes(self) -> u32 {
         match self {
-            Self::Small4K => 1 << 12,
+            Self::Small4K => page_size::MODEL_BYTES as u32,
             Self::Huge2M => 1 << 21,
             Self::Giant1G => 1 << 30,
         }

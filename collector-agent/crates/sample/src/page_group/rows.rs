@@ -8,12 +8,13 @@ use super::process::KINDS;
 use crate::fold::{IntervalEnd, PageClass};
 use crate::heat::{AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, PageKind, WINDOWS};
 use crate::history::{age_bucket, mask};
+use crate::page_size;
 use crate::page_tally::PageTally;
 
 /// Page size of memory whose pages were never seen.
-const UNSEEN_PAGE_BYTES: u32 = 4096;
+const UNSEEN_PAGE_BYTES: u32 = page_size::MODEL_BYTES as u32;
 /// Bytes of a sub-page of a huge page.
-const SUBPAGE_BYTES: i64 = 4096;
+const SUBPAGE_BYTES: i64 = page_size::MODEL_BYTES as i64;
 const ALL_KINDS: [PageKind; KINDS] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
 
 impl PageGroup {

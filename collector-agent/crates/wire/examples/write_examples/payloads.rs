@@ -247,6 +247,7 @@ fn inventory() -> Content {
         cpu_model: "QEMU Virtual CPU".to_owned(),
         cpus_online: 2,
         page_size_bytes: 4096,
+        huge_page_bytes: Some(2 << 20),
         dialect: "mainline".to_owned(),
         cgroup_version: "v2".to_owned(),
         nodes: nodes(),

@@ -254,6 +254,7 @@ fn inventory(inventory: &Inventory) -> Value {
     });
     body["tier_order"] = json!(inventory.tier_order);
     body["tree"] = json!(inventory.tree);
+    body["huge_page_bytes"] = json!(inventory.huge_page_bytes);
     body
 }
 

@@ -317,6 +317,7 @@ pub struct Inventory {
     pub cpu_model: ::prost::alloc::string::String,
     #[prost(uint32, tag = "6")]
     pub cpus_online: u32,
+    /// of a base page; 0 = a recording does not tell
     #[prost(uint32, tag = "7")]
     pub page_size_bytes: u32,
     /// mainline | tpp | unknown, found by counter names, never by version
@@ -374,6 +375,9 @@ pub struct Inventory {
     /// "" = the running host | tree: files of one | what made them, such as sos 4.12.1
     #[prost(string, tag = "29")]
     pub tree: ::prost::alloc::string::String,
+    /// of a transparent huge page; absent = the kernel does not say
+    #[prost(int64, optional, tag = "30")]
+    pub huge_page_bytes: ::core::option::Option<i64>,
 }
 /// Pods of this node whose processes run.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -20,7 +20,6 @@ import classes from './SelectionPanel.module.css'
 const route = getRouteApi('/services/$serviceId')
 /** The most that the API gives: a selection within it is read interval by interval, row by row. */
 const finest = { maxRows: 1024, maxColumns: 2000 }
-const smallestPageBytes = 4096
 
 function bucketsOf(parts: IntervalBytes[] | undefined): AgeBucket[] | undefined {
   return parts?.map((part) => ({
@@ -36,6 +35,12 @@ function tierWords(tiers: string[] | undefined, bytes: number): string {
   if (tiers === undefined) return '…'
   if (tiers.length === 1) return `${formatBytes(bytes)} in ${tiers[0]}, the host’s only tier`
   return 'not collected'
+}
+
+/** Pages of the host: null where nothing tells their size, undefined while it is loaded. */
+function pageWords(bytes: number | undefined, pageBytes: number | null | undefined): string {
+  if (pageBytes === null) return 'not known: the host does not tell its page size'
+  return bytes === undefined || pageBytes === undefined ? '…' : formatCount(Math.ceil(bytes / pageBytes))
 }
 
 interface SelectionAgesPanelsProps {
@@ -66,6 +71,7 @@ export function SelectionAgesPanels({ serviceId, grid, box }: SelectionAgesPanel
   )
   const [ages, gaps] = useMemo(() => [bucketsOf(told?.ages), bucketsOf(told?.gaps)], [told])
   const load = loadStateOf(tiles)
+  const pageBytes = host.data?.page_size_bytes
   const tiers = host.data === undefined ? undefined : [...new Set(host.data.nodes.map(({ tier_class: tier }) => tier))]
   const method =
     fine === undefined || told === undefined || told === null
@@ -81,8 +87,8 @@ export function SelectionAgesPanels({ serviceId, grid, box }: SelectionAgesPanel
         <dl className={classes.list}>
           <dt>Resident, at most</dt>
           <dd>{told ? formatBytes(told.residentBytes) : '…'}</dd>
-          <dt>Pages of 4 KiB, at most</dt>
-          <dd>{told ? formatCount(Math.ceil(told.residentBytes / smallestPageBytes)) : '…'}</dd>
+          <dt>{pageBytes ? `Pages of ${formatBytes(pageBytes)}, at most` : 'Pages, at most'}</dt>
+          <dd data-testid="selection-pages">{pageWords(told?.residentBytes, pageBytes)}</dd>
           <dt>Not observed at the end</dt>
           <dd>{told ? formatBytes(told.unknownBytes) : '…'}</dd>
           <dt>Tier</dt>

@@ -14,7 +14,6 @@ const UNMOVABLE_WARNING_PERCENT: i64 = 50;
 /// A device's memory that is online is less than its size by what the kernel keeps for its own descriptions, 1.6 %, and by
 /// the alignment of blocks.
 const ONLINE_PERCENT: i64 = 90;
-const PAGE_BYTES: i64 = 4096;
 
 /// What the two ends of a link can do together.
 fn best(device: &Memory) -> Option<(Link, Link)> {
@@ -272,13 +271,14 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
         let Some(memory_bytes) = node.and_then(|node| node.memory_bytes).filter(|bytes| *bytes > 0) else {
             continue;
         };
-        let percent = unmovable_bytes(unmovable).saturating_mul(100) / memory_bytes;
+        let percent =
+            unmovable_bytes(unmovable, facts.inventory.page_size_bytes).saturating_mul(100) / memory_bytes;
         if percent >= UNMOVABLE_PERCENT {
             worst_percent = worst_percent.max(percent);
             nodes.push(format!(
                 "{percent} % of node {} ({})",
                 unmovable.node,
-                parts(unmovable)
+                parts(unmovable, facts.inventory.page_size_bytes)
             ));
         }
     }
@@ -296,24 +296,28 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 /// A page that is locked and pinned, or pinned twice, is counted twice: an upper bound.
-fn unmovable_bytes(unmovable: &Unmovable) -> i64 {
-    let pinned_bytes = unmovable.pinned_pages.unwrap_or(0).saturating_mul(PAGE_BYTES);
-    let known = [unmovable.hugetlb_bytes, unmovable.mlocked_bytes];
-    known
-        .into_iter()
-        .flatten()
-        .fold(pinned_bytes, i64::saturating_add)
+fn unmovable_bytes(unmovable: &Unmovable, page_size_bytes: u32) -> i64 {
+    let known = [
+        unmovable.hugetlb_bytes,
+        unmovable.mlocked_bytes,
+        pinned_bytes(unmovable, page_size_bytes),
+    ];
+    known.into_iter().flatten().fold(0, i64::saturating_add)
 }
 
-fn parts(unmovable: &Unmovable) -> String {
+/// `None` where the pages are not counted, or their size is not known.
+fn pinned_bytes(unmovable: &Unmovable, page_size_bytes: u32) -> Option<i64> {
+    let pages = unmovable.pinned_pages.filter(|_| page_size_bytes > 0)?;
+    Some(pages.saturating_mul(i64::from(page_size_bytes)))
+}
+
+fn parts(unmovable: &Unmovable, page_size_bytes: u32) -> String {
     let mib = |bytes: Option<i64>| bytes.map_or_else(|| "?".to_owned(), |bytes| (bytes >> 20).to_string());
     format!(
         "huge pages {} MiB, locked {} MiB, pinned at most {} MiB",
         mib(unmovable.hugetlb_bytes),
         mib(unmovable.mlocked_bytes),
-        mib(unmovable
-            .pinned_pages
-            .map(|pages| pages.saturating_mul(PAGE_BYTES)))
+        mib(pinned_bytes(unmovable, page_size_bytes))
     )
 }
 

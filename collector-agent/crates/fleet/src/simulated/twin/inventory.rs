@@ -4,6 +4,7 @@ use tierscope_sample::inventory::{
     BenchFigure, Collector, Inventory, Knob, LoadedPoint, Node, NodeBench, Service, SwapDevice, Tier,
 };
 use tierscope_twin::host::Host;
+use tierscope_twin::laws::PAGE_BYTES;
 use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
 use tierscope_twin::service::HostService;
 
@@ -22,7 +23,7 @@ pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
         architecture: "x86_64".to_owned(),
         cpu_model: "simulated processor".to_owned(),
         cpus_online: law.cpus,
-        page_size_bytes: 4096,
+        page_size_bytes: PAGE_BYTES as u32,
         dialect: "mainline".to_owned(),
         cgroup_version: "v2".to_owned(),
         nodes,

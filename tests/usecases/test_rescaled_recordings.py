@@ -1,0 +1,73 @@
+"""Recorded hosts as kernels with pages of 16 and 64 KiB would have counted them: the same words, bytes and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from factories.kernel_lab import HMAT_RECORDINGS, RECORDINGS
+from factories.snapshot_trees import PAGE_BYTES, Tree, unpack
+from fixtures.elsewhere import long
+from tierscope.cli.base.source_tree import find_agent
+from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis, Total, analyze_snapshots
+
+AGENT = find_agent()
+pytestmark = pytest.mark.skipif(AGENT is None, reason="the agent's program is not built: run `make agent`")
+
+ALL = [path.name.partition(".tar")[0] for folder in (RECORDINGS, HMAT_RECORDINGS) for path in sorted(folder.glob("*"))]
+SHORT = ("04-pingpong", "05-ratelimited", "23-huge-pages-exchange")
+"""A full top tier, a limit, and huge pages."""
+FAULTS_ON_HUGE_PAGES = ("23-huge-pages-exchange",)
+"""The recording does not say which of its faults were on huge pages: those would be as many, the others fewer."""
+
+
+def in_bytes(totals: Iterable[Total], page: int) -> dict[str, tuple[float | None, ...]]:
+    """Totals of columns in bytes and in pages."""
+    return {
+        total.key: tuple(
+            None if value is None else value * (page if total.unit == "pages" else 1)
+            for value in (total.value, total.steady)
+        )
+        for total in totals
+        if total.unit in ("pages", "bytes")
+    }
+
+
+def answered(found: MovesAnalysis, page: int) -> dict[str, object]:
+    """What must not depend on the page size."""
+    # Of no promotion at all there is no ratio: that sign counts candidates.
+    counts = {"candidates_per_promotion"} if not sum(total.value or 0 for total in found.totals[:1]) else set()
+    signs = {
+        sign.name: round(sign.value, 9)
+        for sign in found.verdict.evidence
+        if sign.unit in ("ratio", "MiB/s") and sign.name not in counts
+    }
+    churn = found.churn
+    return {
+        "verdict": (found.verdict.word, found.verdict.confidence, found.verdict.runner_up),
+        "states": [(held.state, held.seconds) for held in found.states],
+        "signs": signs,
+        "totals": in_bytes(found.totals, page),
+        "churn": churn and churn.round_trip_pages_hi * page,
+        "top_bytes": found.facts.machine.top_bytes,
+        "advice": [(piece.rule, piece.changes) for piece in found.settings.advice],
+        "subtracted": found.subtracted,
+    }
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SHORT else long) for name in ALL])
+def test_pages_of_another_size_change_no_answer(name: str, tmp_path: Path) -> None:
+    assert AGENT is not None
+    original = unpack(name, tmp_path, step=3)
+    found = {}
+    for page in (PAGE_BYTES, 16384, 65536):
+        tree = Tree(original, tmp_path / str(page)).in_pages_of(page)
+        read = analyze_snapshots(AGENT, tree.path)
+        assert read.facts.machine.page_bytes == page
+        found[page] = answered(read, page)
+        if name in FAULTS_ON_HUGE_PAGES:
+            del found[page]["signs"]
+    assert found[16384] == found[PAGE_BYTES]
+    assert found[65536] == found[PAGE_BYTES]
