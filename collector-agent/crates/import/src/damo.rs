@@ -1,4 +1,5 @@
-//! Records of DAMON as `damo record` writes them: JSON, the same compressed with zlib, and the text of `perf script`.
+//! Records of DAMON as `damo record` writes them: JSON, the same compressed with zlib, and the text of `perf script` or
+//! `trace-cmd report`.
 //!
 //! All forms give the same types. The form is told by the content, never by the name. Numbers in the JSON forms are
 //! text with thousands separators. Rules: docs/method/damon.md, "Records".
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use flate2::read::ZlibDecoder;
 
-use crate::damo_record::TRACEPOINT;
+use crate::damo_record::TRACEPOINTS;
 pub use crate::damo_record::{
     DamoError, DamoIntervals, DamoLimits, DamoOverlaps, DamoRecord, DamoRegion, DamoSnapshot,
 };
@@ -90,7 +91,7 @@ fn form_of(bytes: &[u8]) -> Option<Form> {
     match head {
         [0x78, flags, ..] if (0x7800 | u16::from(*flags)).is_multiple_of(31) => Some(Form::Zlib),
         _ if head.trim_ascii_start().starts_with(b"[") => Some(Form::Json),
-        _ if contains(head, TRACEPOINT) => Some(Form::Text),
+        _ if TRACEPOINTS.iter().any(|name| contains(head, name)) => Some(Form::Text),
         _ => None,
     }
 }

@@ -8,8 +8,18 @@ mod region;
 use overlap::{as_damo_counts, clip};
 pub use region::DamoRegion;
 
-/// The name that every line of the text form bears.
-pub(crate) const TRACEPOINT: &str = "damon:damon_aggregated:";
+/// Names of the events that lines of the text form bear: that of each region of a snapshot, and the one with more fields
+/// that later kernels have. `perf script` puts `damon:` before them, `trace-cmd report` and the kernel's own `trace` do not.
+pub(crate) const TRACEPOINTS: [&str; 2] = ["damon_region_aggregated:", "damon_aggregated:"];
+
+/// What stands before and after the name of the event in a line; `None` for lines of other events.
+pub(crate) fn split_at_event(line: &str) -> Option<(&str, &str)> {
+    TRACEPOINTS.iter().find_map(|name| {
+        let (before, after) = line.split_once(name)?;
+        let before = before.strip_suffix("damon:").unwrap_or(before);
+        before.ends_with([' ', '\t']).then_some((before, after))
+    })
+}
 /// Units of sizes and times, with the number of bytes or nanoseconds in each.
 const UNITS: [(&str, u64); 14] = [
     ("B", 1),
@@ -158,7 +168,7 @@ impl DamoSnapshot {
 #[derive(Debug, thiserror::Error)]
 pub enum DamoError {
     /// It has none of the known forms.
-    #[error("is no record of damo: expected its JSON, that compressed with zlib, or lines with {TRACEPOINT}")]
+    #[error("is no record of damo: expected its JSON, that compressed with zlib, or lines of `perf script` or `trace-cmd report` with {}", TRACEPOINTS[1])]
     Unknown,
     /// The zlib stream is damaged.
     #[error("is not readable as zlib: {0}; record it again")]

@@ -1,11 +1,12 @@
-//! The text form of a record of damo: lines of `perf script` on the tracepoint `damon_aggregated`.
+//! The text form of a record of damo: lines of `perf script` or `trace-cmd report` on the tracepoints `damon_aggregated`
+//! and `damon_region_aggregated`.
 //!
-//! A line is `... SECONDS.FRACTION: damon:damon_aggregated: target_id=T nr_regions=N START-END: ACCESSES AGE`; the N
-//! regions of a snapshot are N lines. The end of each snapshot is recorded and its start is not: it starts at the end
+//! A line is `... SECONDS.FRACTION: damon:damon_aggregated: target_id=T nr_regions=N START-END: ACCESSES AGE`, with
+//! further `name=value` words from later kernels; the N regions of a snapshot are N lines. The end of each snapshot is recorded and its start is not: it starts at the end
 //! of the one before, the first one an average interval before its end.
 
 use crate::damo_record::{
-    DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, TRACEPOINT, parse_number,
+    DamoError, DamoLimits, DamoRecord, DamoRegion, DamoSnapshot, parse_number, split_at_event,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -46,7 +47,7 @@ pub(crate) fn read(bytes: &[u8], limits: DamoLimits) -> Result<Vec<DamoRecord>, 
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(fail("is not text"));
         };
-        let Some((before, after)) = text.split_once(TRACEPOINT) else {
+        let Some((before, after)) = split_at_event(text) else {
             continue;
         };
         regions += 1;
@@ -151,6 +152,7 @@ fn parse_line(before: &str, after: &str) -> Result<Line, &'static str> {
     let mut count = || {
         words
             .next()
+            .filter(|word| !word.contains('='))
             .map(|word| parse_number(word, 1).and_then(|n| u32::try_from(n).ok()))
     };
     let (accesses, age) = (count().flatten(), count());

@@ -217,6 +217,50 @@ fn what_is_cut_damaged_or_too_large_is_refused_with_the_cause() {
     assert!(fails(&deflate(b"[{\"snapshots\": 7}]"), limits).contains("JSON"));
 }
 
+/// The lines of `perf script` in another shape.
+fn reshaped(name: &str, shape: impl Fn(&str, &str, &str) -> String) -> Vec<u8> {
+    let text = String::from_utf8(bytes_of(name, "perf_script")).unwrap();
+    let lines = text.lines().filter_map(|line| {
+        let (before, after) = line.split_once(" damon:damon_aggregated: ")?;
+        let (task, time) = before.rsplit_once(' ')?;
+        Some(shape(task.trim(), time, after) + "\n")
+    });
+    lines.collect::<String>().into_bytes()
+}
+
+#[test]
+fn other_tools_and_later_kernels_give_the_same_record() {
+    const NAME: &str = "r4-redis-1gib";
+    let expected = record_of(NAME, "perf_script");
+    let trace_cmd = |time: &str, flags: &str, after: &str| {
+        format!("       kdamond.0-4452  [005]{flags} {time} damon_aggregated:     {after}")
+    };
+    let shapes = [
+        reshaped(NAME, |_, time, after| trace_cmd(time, "", after)),
+        reshaped(NAME, |_, time, after| trace_cmd(time, " .....", after)),
+        reshaped(NAME, |_, time, after| trace_cmd(time, " d..2.", after) + "\r"),
+        reshaped(NAME, |task, time, after| {
+            format!("{task} {time} damon:damon_region_aggregated: {after} probe_hits=14 00")
+        }),
+    ];
+    for (number, lines) in shapes.iter().enumerate() {
+        let bytes = [b"cpus=8\n", &lines[..]].concat();
+        assert!(looks_like_damo(&bytes[..4096]), "{number}");
+        let records = read(&bytes, DamoLimits::default()).unwrap();
+        assert_eq!(records, [expected.clone()], "{number}");
+    }
+    let without_age = reshaped(NAME, |_, time, after| {
+        let (after, _age) = after.rsplit_once(' ').unwrap();
+        trace_cmd(time, "", &format!("{after} probe_hits=1 00"))
+    });
+    let records = read(&without_age, DamoLimits::default()).unwrap();
+    let ages = |record: &DamoRecord| {
+        let regions = record.snapshots.iter().flat_map(|snapshot| &snapshot.regions);
+        regions.filter(|region| region.age.is_some()).count()
+    };
+    assert_eq!((ages(&records[0]), records[0].snapshots.len()), (0, 57));
+}
+
 #[test]
 fn a_wrong_line_of_the_text_form_is_named() {
     let good = "kdamond.0 7 [1] 10.1: damon:damon_aggregated: target_id=0 nr_regions=1 4096-8192: 3 4\n\
