@@ -55,6 +55,13 @@ class HeatFold:
         None where rows are not in ascending order or not packed as this reads them.
         """
 
+def recognise_file(path: str | os.PathLike[str]) -> tuple[str, str, str | None] | None:
+    """What a file is, what to do with it, and how `analyze` calls it where it takes it. None where nothing tells.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+
 def looks_like_damo(head: bytes) -> bool:
     """Whether a file that begins so is a record of damo."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +152,56 @@ def test_a_damaged_trace_fails_with_cause_and_next_step(tmp_path: Path) -> None:
     assert out == ""
     assert "damaged.parquet: is not readable as Parquet" in err
     assert "next:" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "command"),
+    [
+        (b"PERFILE2" + bytes(100), "a perf.data file", "import perf-data"),
+        (
+            b"redis 77 [000] 10.500000: mem-loads: 7f00 401000 main (/usr/bin/redis)\n",
+            "text of `perf script`",
+            "import perf-script",
+        ),
+        (b"time,addr\n1,4096\n2,8192\n", "a table of comma-separated values", "Parquet"),
+        (bytes([0x96, 0xD5, 0x75, 0x21, 12, 7, 5, 0]), "a data file of sysstat 12.7.5", "sadf"),
+        (bytes([0, 0, 3, 0x28, 0x50, 5, 0x26, 3]), "a part of a PCP archive", "pmrep"),
+    ],
+)
+def test_a_file_for_another_command_is_named_with_that_command(
+    content: bytes, what: str, command: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    path = tmp_path / "thing"
+    path.write_bytes(content)
+    out, err = analyze(path, expect=2)
+    assert out == ""
+    assert err.count(what) == 1
+    assert command in err
+    assert "--kind" not in err
+
+
+def test_events_of_damon_are_a_record_whoever_printed_them(tmp_path: Path) -> None:
+    pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
+    lines = [
+        f"       kdamond.0-4452  [005] ..... {snapshot}.{region:06d}: damon_aggregated:     target_id=0 nr_regions=2"
+        f" {region * 8192}-{(region + 1) * 8192}: {region} 3\n"
+        for snapshot in range(100, 130)
+        for region in range(2)
+    ]
+    path = tmp_path / "report.txt"
+    path.write_text("cpus=8\n" + "".join(lines))
+    found = document(path)
+    assert found["kind"] == "damo-record"
+    assert (found["targets"][0]["snapshots"], found["targets"][0]["regions"]) == (30, 60)
+
+
+@needs_agent
+@pytest.mark.parametrize("form", ["xz", "gz", ""])
+def test_an_archive_of_one_root_is_one_snapshot(form: str, tmp_path: Path) -> None:
+    root = next(path for path in unpack("04-pingpong", tmp_path, step=40).iterdir() if path.is_dir())
+    archive = tmp_path / f"report.tar.{form}".rstrip(".")
+    with tarfile.open(archive, f"w:{form}") as tar:  # type: ignore[call-overload]
+        tar.add(root, "sosreport-db1")
+    out, _ = analyze(archive, expect=3)
+    assert out.startswith("1 snapshot;")

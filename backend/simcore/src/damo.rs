@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tierscope_import::damo::{self, DamoLimits, DamoSnapshot};
 use tierscope_import::damo_wss::WorkingSet;
+use tierscope_import::recognise;
 
 type Column<'py> = Bound<'py, PyArray1<i64>>;
 /// Snapshots, average, percentiles by size and by time.
@@ -86,6 +87,20 @@ impl DamoRecord {
             set.by_time(&percents),
         ))
     }
+}
+
+/// What a file is by its content, what to do with it, and how `analyze` calls what it takes; None where nothing tells.
+/// Raises `OSError`.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn recognise_file(
+    path: PathBuf,
+) -> PyResult<Option<(String, String, Option<&'static str>)>> {
+    let told = recognise::recognise(&path).map_err(PyErr::from)?;
+    Ok(told.map(|told| (told.what, told.next_step, told.analyzed_as)))
 }
 
 /// Whether a file that begins with `head` is a record of damo.

@@ -18,6 +18,7 @@ fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<damo::DamoRecord>()?;
     module.add_function(wrap_pyfunction!(damo::looks_like_damo, module)?)?;
+    module.add_function(wrap_pyfunction!(damo::recognise_file, module)?)?;
     module.add_function(wrap_pyfunction!(damo::read_damo, module)?)?;
     module.add_class::<heat_packs::HeatFold>()?;
     module.add_function(wrap_pyfunction!(live_rows::grouped_rows, module)?)?;

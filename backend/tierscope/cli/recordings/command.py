@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["page-trace", "vmstat-dir", "damo-record"]
 
-_PARQUET = b"PAR1"
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -28,7 +26,10 @@ def register(app: typer.Typer) -> None:
 def analyze(
     path: Annotated[
         Path,
-        typer.Argument(help="A page trace (Parquet), a record of damo, or a snapshot tree: directory or .tar.zst."),
+        typer.Argument(
+            help="A page trace (Parquet), a record of damo, or a snapshot tree: directory, .tar, .tar.gz, .tar.xz, "
+            ".tar.zst or .zip."
+        ),
     ],
     kind: Annotated[Kind | None, typer.Option(help="What PATH is; told by its content unless given.")] = None,
     sample: Annotated[
@@ -140,24 +141,21 @@ def _export_tiles(
 
 
 def _tell_kind(path: Path) -> Kind:
-    if path.is_dir() or path.name.endswith(".tar.zst"):
+    if path.is_dir():
         return "vmstat-dir"
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_PARQUET))
-    except OSError as error:
-        fail(f"{path} cannot be read: {error.strerror}", next_step="check its permissions")
-    if start == _PARQUET:
-        return "page-trace"
-    from tierscope.usecases.recordings.damo_records import tells_damo
+    from tierscope.usecases.recordings.damo_records import tell_file
 
-    if not tells_damo(path):
+    told = tell_file(path)
+    kinds: dict[str | None, Kind] = {kind: kind for kind in get_args(Kind)}
+    kind = None if told is None else kinds.get(told.analyzed_as)
+    if kind is None:
+        what = "no page trace, no record of damo, no archive, and no other file that is known here"
         fail(
-            f"{path} is no Parquet file, no record of damo and no snapshot tree",
-            next_step="say what it is with --kind page-trace, --kind damo-record or --kind vmstat-dir",
+            f"{path} is {what if told is None else told.what}",
+            next_step="name a recording, or a directory with proc or sys in it" if told is None else told.next_step,
             status=BAD_USAGE,
         )
-    return "damo-record"
+    return kind
 
 
 def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) -> None:

@@ -204,11 +204,17 @@ def describe_trace(found: TraceAnalysis) -> str:
     return "\n".join(lines)
 
 
+def _snapshots(found: MovesAnalysis) -> str:
+    if found.snapshots == 1:
+        return "1 snapshot"
+    return f"{found.snapshots} snapshots, one every {found.interval_seconds:g} s"
+
+
 def describe_moves(found: MovesAnalysis) -> str:
     """The answer on a snapshot tree for people."""
     kernel = f"kernel {found.kernel_release or 'unknown'}, {found.variant}"
     lines = [
-        f"{found.snapshots} snapshots, one every {found.interval_seconds:g} s; {kernel}",
+        f"{_snapshots(found)}; {kernel}",
         "",
         f"Verdict: {found.verdict.word} ({found.verdict.confidence})",
         f"  {found.verdict.explanation}",

@@ -35,7 +35,7 @@ class Snapshots:
 
 
 def read_snapshots(agent: Path, path: Path) -> Snapshots:
-    """Read a snapshot tree, or a `.tar.zst` of one, with the agent's program.
+    """Read a snapshot tree, or an archive of one, with the agent's program.
 
     Raises:
         ValueError: the path is no snapshot tree; the message names the cause.

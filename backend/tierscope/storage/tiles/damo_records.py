@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
@@ -33,6 +34,27 @@ def is_damo_record(path: Path) -> bool:
     """
     with path.open("rb") as file:
         return bool(_core().looks_like_damo(file.read(HEAD_BYTES)))
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a file is, by its content. `analyzed_as` is how `analyze` calls what it takes."""
+
+    what: str
+    next_step: str
+    analyzed_as: str | None
+
+
+def recognise(path: Path) -> Recognised | None:
+    """What a file is; None where nothing tells.
+
+    Raises:
+        OSError: it cannot be read.
+        RuntimeError: the compiled core is not built, or is older than this program.
+    """
+    core = compiled_core("recognise_file", "files are told by")
+    told = core.recognise_file(path)
+    return None if told is None else Recognised(*told)
 
 
 class ReadRecord:

@@ -10,7 +10,7 @@ from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.tiles.damo_records import PageRows, Record, records_of_pages
 from tierscope.storage.curve.page_traces import read_page_trace
-from tierscope.storage.tiles.damo_records import ReadRecord, is_damo_record, read_damo_records
+from tierscope.storage.tiles.damo_records import ReadRecord, Recognised, is_damo_record, read_damo_records, recognise
 from tierscope.usecases.tiles.damo_records import write_records
 
 PERCENTS = tuple(range(0, 101, 5))
@@ -69,6 +69,19 @@ def tells_damo(path: Path) -> bool:
     """
     try:
         return is_damo_record(path)
+    except (OSError, RuntimeError) as error:
+        _refuse(path, error)
+
+
+def tell_file(path: Path) -> Recognised | None:
+    """What a file is, by its content; None where nothing tells.
+
+    Raises:
+        ConfigurationError: the compiled core is missing or old.
+        Unprocessable: the file cannot be read.
+    """
+    try:
+        return recognise(path)
     except (OSError, RuntimeError) as error:
         _refuse(path, error)
 

@@ -95,7 +95,7 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
     except ValueError as error:
         raise Unprocessable(
             str(error),
-            next_step="Give a directory with one directory per snapshot, named by its Unix time, or a .tar.zst of it.",
+            next_step="Give a directory or an archive with proc or sys in it, or of several named by their Unix time.",
         ) from error
     except RuntimeError as error:
         raise ConfigurationError(str(error), next_step="Run `make agent`, or install a release.") from error

@@ -3,6 +3,7 @@
 //! A function returns when the parser has dealt with the bytes, well or with an error; a panic is a defect. Text parsers
 //! see the bytes as readers of kernel files do: what is not UTF-8 is replaced.
 
+mod archive;
 mod memory_disk;
 mod remote_write;
 mod spool;
@@ -22,7 +23,7 @@ use tierscope_rootfs::text;
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target; the names are those of `fuzz/fuzz_targets` and `fuzz/seeds`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("vmstat", vmstat),
     ("zoneinfo", zoneinfo),
     ("maps", maps),
@@ -33,6 +34,8 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("spool", spool::spool),
     ("config", config),
     ("remote_write", remote_write::remote_write),
+    ("archive", archive::archive),
+    ("recognise", archive::recognise),
 ];
 
 /// The target of that name.

@@ -1,21 +1,34 @@
-//! Snapshot trees: a directory per sample that mirrors the real paths, named by its time, as a directory or `.tar.zst`.
+//! Snapshot trees: a directory per sample that mirrors the real paths, named by its time, or one such directory of any
+//! name, as a directory or an archive.
 
 pub mod field_kit;
+pub(crate) mod form;
+mod members;
+mod supportconfig;
+mod unpack;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 pub use crate::tree_error::{TreeError, TreeProblem};
-pub use crate::unpack::Limits;
-use crate::unpack::unpack;
+pub use members::Limits;
+use unpack::unpack;
 
 /// A file system in memory, where there is one.
 const MEMORY_DIRECTORY: &str = "/dev/shm";
 /// Most bytes that are unpacked in memory.
 const MEMORY_BYTES: u64 = 256 << 20;
+/// Most files that are unpacked in memory: each takes a page and more, however small it is.
+const MEMORY_FILES: u64 = 50_000;
+/// Levels of directories above a root that are looked through.
+const ROOT_DEPTH: usize = 6;
+/// Files whose times say when a root was collected.
+const TIMED: [&str; 4] = ["proc/vmstat", "proc/meminfo", "proc", "sys"];
+const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 /// `_recorder` and the directory's name may differ by this much before the name is believed.
@@ -50,7 +63,8 @@ pub fn open(path: &Path) -> Result<SnapshotTree, TreeError> {
     open_with(path, Limits::default())
 }
 
-/// Opens a directory (of snapshots, of one recording, or one snapshot) or a `.tar.zst` of such.
+/// Opens a directory (of snapshots, of one recording, or one snapshot) or an archive of such: `.tar`, plain or compressed by
+/// gzip, xz or zstd, or `.zip`.
 pub fn open_with(path: &Path, limits: Limits) -> Result<SnapshotTree, TreeError> {
     let fail = |problem| TreeError {
         path: path.to_owned(),
@@ -60,21 +74,29 @@ pub fn open_with(path: &Path, limits: Limits) -> Result<SnapshotTree, TreeError>
     if metadata.is_dir() {
         return read_directory(path, path, None).map_err(fail);
     }
-    let unpacked = unpack_somewhere(path, limits).map_err(fail)?;
+    let unpacked = unpack_to(path, limits).map_err(fail)?;
     let directory = unpacked.path().to_owned();
     read_directory(path, &directory, Some(unpacked)).map_err(fail)
 }
 
+/// Unpacks an archive with the default [`Limits`], whatever it holds.
+pub fn unpacked(path: &Path) -> Result<TempDir, TreeError> {
+    unpack_to(path, Limits::default()).map_err(|problem| TreeError {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
 /// Unpacks in memory where the host offers it, because making thousands of small files on a disk takes seconds; what
 /// is too large for that goes to the directory for temporary files.
-fn unpack_somewhere(archive: &Path, limits: Limits) -> Result<TempDir, TreeProblem> {
+fn unpack_to(archive: &Path, limits: Limits) -> Result<TempDir, TreeProblem> {
     if let Ok(in_memory) = TempDir::new_in(MEMORY_DIRECTORY) {
-        let total_bytes = limits.total_bytes.min(MEMORY_BYTES);
         let unpacked = unpack(
             archive,
             in_memory.path(),
             Limits {
-                total_bytes,
+                total_bytes: limits.total_bytes.min(MEMORY_BYTES),
+                files: limits.files.min(MEMORY_FILES),
                 ..limits
             },
         );
@@ -95,7 +117,13 @@ fn read_directory(
     directory: &Path,
     unpacked: Option<TempDir>,
 ) -> Result<SnapshotTree, TreeProblem> {
-    let (base, mut snapshots) = find_snapshots(directory)?;
+    let (base, mut snapshots, unpacked) = match find_snapshots(directory, unpacked.is_some()) {
+        Err(TreeProblem::Empty) => read_report(directory)?,
+        found => {
+            let (base, snapshots) = found?;
+            (base, snapshots, unpacked)
+        }
+    };
     snapshots.sort_by_key(|snapshot| snapshot.wall_ns);
     if snapshots.is_empty() {
         return Err(TreeProblem::Empty);
@@ -105,7 +133,10 @@ fn read_directory(
         .or_else(|| path.file_name())
         .unwrap_or_default()
         .to_string_lossy();
-    let name = name.trim_end_matches(".tar.zst").to_owned();
+    let mut name = name.into_owned();
+    for end in [".zst", ".xz", ".gz", ".tar", ".tgz", ".txz", ".zip"] {
+        name.truncate(name.trim_end_matches(end).len());
+    }
     fill_boot_ids(&name, &mut snapshots);
     Ok(SnapshotTree {
         name,
@@ -114,23 +145,87 @@ fn read_directory(
     })
 }
 
-/// The snapshots of `directory`, or of the only recording in it; with the directory that holds them.
-fn find_snapshots(directory: &Path) -> Result<(PathBuf, Vec<Snapshot>), TreeProblem> {
+/// The host of a report of supportconfig, whose text files hold those of the kernel; with the directory of the report.
+fn read_report(directory: &Path) -> Result<(PathBuf, Vec<Snapshot>, Option<TempDir>), TreeProblem> {
+    let report = supportconfig::report_in(directory).ok_or(TreeProblem::Empty)?;
+    let root = TempDir::new().map_err(TreeProblem::Unpack)?;
+    if supportconfig::write_root(&report, root.path()).map_err(TreeProblem::Unpack)? == 0 {
+        return Err(TreeProblem::Empty);
+    }
+    let snapshot = snapshot_of_root(root.path());
+    Ok((report, vec![snapshot], Some(root)))
+}
+
+/// The snapshots of `directory`, or of the only recording in it, or the only root in it; with the directory that holds them.
+/// A root beside other things is one of an archive alone: in a directory they are somebody's other files.
+fn find_snapshots(directory: &Path, is_archive: bool) -> Result<(PathBuf, Vec<Snapshot>), TreeProblem> {
     if let Some(only) = read_snapshot(directory) {
         return Ok((directory.to_owned(), vec![only]));
     }
     let children = subdirectories(directory)?;
     let snapshots: Vec<_> = children.iter().filter_map(|child| read_snapshot(child)).collect();
-    match children.as_slice() {
-        [recording] if snapshots.is_empty() => {
-            let inner = subdirectories(recording)?;
-            Ok((
-                recording.clone(),
-                inner.iter().filter_map(|child| read_snapshot(child)).collect(),
-            ))
-        }
-        _ => Ok((directory.to_owned(), snapshots)),
+    if !snapshots.is_empty() {
+        return Ok((directory.to_owned(), snapshots));
     }
+    if let [recording] = children.as_slice() {
+        let inner = subdirectories(recording)?;
+        let snapshots: Vec<_> = inner.iter().filter_map(|child| read_snapshot(child)).collect();
+        if !snapshots.is_empty() {
+            return Ok((recording.clone(), snapshots));
+        }
+    }
+    if !is_archive && fs::read_dir(directory).map_err(TreeProblem::Open)?.count() != 1 {
+        return Err(TreeProblem::Empty);
+    }
+    match roots(directory, ROOT_DEPTH)?.as_slice() {
+        [] => Err(TreeProblem::Empty),
+        [root] => Ok((root.clone(), vec![snapshot_of_root(root)])),
+        several => Err(TreeProblem::SeveralRoots(several.len())),
+    }
+}
+
+/// Directories with `proc` or `sys` in them; none below another.
+fn roots(directory: &Path, depth: usize) -> Result<Vec<PathBuf>, TreeProblem> {
+    if holds_a_root(directory) {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let mut found = Vec::new();
+    if depth > 0 {
+        for child in subdirectories(directory)? {
+            found.extend(roots(&child, depth - 1)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a directory itself stands for `/`.
+pub fn holds_a_root(path: &Path) -> bool {
+    path.join("proc").is_dir() || path.join("sys").is_dir()
+}
+
+/// A directory that stands for `/` and is not named by its time: it was collected when its files were written.
+pub fn snapshot_of_root(root: &Path) -> Snapshot {
+    let modified = |file: &&str| {
+        fs::metadata(root.join(file))
+            .and_then(|data| data.modified())
+            .ok()
+    };
+    let since_epoch = TIMED
+        .iter()
+        .find_map(modified)
+        .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let text = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
+    let uptime = text("proc/uptime");
+    Snapshot {
+        root: root.to_owned(),
+        wall_ns: since_epoch.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0)),
+        boottime_ns: uptime.split_ascii_whitespace().next().and_then(seconds_as_ns),
+        boot_id: without_padding(&text(BOOT_ID)).to_owned(),
+    }
+}
+
+fn without_padding(text: &str) -> &str {
+    text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace())
 }
 
 /// Real subdirectories; links are passed over.
@@ -148,20 +243,19 @@ fn subdirectories(directory: &Path) -> Result<Vec<PathBuf>, TreeProblem> {
 /// A directory whose name is a Unix time and that holds `proc` or `sys`.
 fn read_snapshot(directory: &Path) -> Option<Snapshot> {
     let seconds: f64 = directory.file_name()?.to_str()?.parse().ok()?;
-    let holds_kernel_files = directory.join("proc").is_dir() || directory.join("sys").is_dir();
-    if !holds_kernel_files || !seconds.is_finite() || !(0.0..4e9).contains(&seconds) {
+    if !holds_a_root(directory) || !seconds.is_finite() || !(0.0..4e9).contains(&seconds) {
         return None;
     }
     let named_ns = (seconds * SECOND_NS) as i64;
     let recorder = fs::read_to_string(directory.join("_recorder")).unwrap_or_default();
     let recorded_ns = recorder_time(&recorder, "realtime_end")
         .filter(|recorded| (recorded - named_ns).abs() < MAX_CLOCK_DIFFERENCE_NS);
-    let boot_id = fs::read_to_string(directory.join("proc/sys/kernel/random/boot_id")).unwrap_or_default();
+    let boot_id = fs::read_to_string(directory.join(BOOT_ID)).unwrap_or_default();
     Some(Snapshot {
         root: directory.to_owned(),
         wall_ns: recorded_ns.unwrap_or(named_ns),
         boottime_ns: recorder_time(&recorder, "monotonic_end"),
-        boot_id: boot_id.trim().to_owned(),
+        boot_id: without_padding(&boot_id).to_owned(),
     })
 }
 
@@ -170,7 +264,11 @@ fn recorder_time(text: &str, name: &str) -> Option<i64> {
     let value = text
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-    let (seconds, fraction) = value.trim().split_once('.').unwrap_or((value.trim(), ""));
+    seconds_as_ns(value.trim())
+}
+
+fn seconds_as_ns(text: &str) -> Option<i64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
     seconds
         .parse::<i64>()

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 /// A recording that cannot be read, and why.
 #[derive(Debug, thiserror::Error)]
-#[error("recording {}: {problem}", path.display())]
+#[error("{} {problem}", path.display())]
 pub struct TreeError {
     /// File or directory.
     pub path: PathBuf,
-    /// What is wrong.
-    #[source]
+    /// What is wrong. It stands in the text, so it is no source of the error as well.
     pub problem: TreeProblem,
 }
 
@@ -20,9 +19,12 @@ pub enum TreeProblem {
     /// It cannot be opened.
     #[error("cannot be opened: {0}")]
     Open(io::Error),
-    /// It is no `.tar.zst`, or a damaged one.
-    #[error("is not readable as .tar.zst: {0}")]
+    /// It is a damaged archive.
+    #[error("is a damaged archive: {0}")]
     Archive(io::Error),
+    /// It is something else; what, and which command takes it.
+    #[error("{0}")]
+    NoArchive(String),
     /// The disk refuses.
     #[error("cannot be unpacked: {0}; set TMPDIR to a place with space")]
     Unpack(io::Error),
@@ -40,6 +42,13 @@ pub enum TreeProblem {
         limit: u64,
     },
     /// No snapshot is in it.
-    #[error("holds no snapshot: expected directories named by their Unix time, each with proc or sys in it")]
+    #[error(
+        "holds no snapshot: expected one directory with proc or sys in it, or several that are named by their Unix time"
+    )]
     Empty,
+    /// Roots of hosts are in it that are not named by their time.
+    #[error(
+        "holds {0} directories with proc or sys in them, which may be of several hosts: name one of them"
+    )]
+    SeveralRoots(usize),
 }

@@ -1,6 +1,7 @@
 //! Snapshot trees as directories and archives, from friends and from others.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -184,12 +185,263 @@ fn what_is_no_recording_is_said() {
     ));
     let text = directory.path().join("notes.txt");
     write(&text, "hello");
-    assert!(matches!(
-        open(&text).expect_err("refused").problem,
-        TreeProblem::Archive(_)
-    ));
+    let error = open(&text).expect_err("refused");
+    assert!(matches!(error.problem, TreeProblem::NoArchive(_)));
+    let chain = format!("{:#}", std::io::Error::other(error));
+    assert_eq!(chain.matches("is no archive").count(), 1, "{chain}");
+    assert_eq!(chain.matches("notes.txt").count(), 1, "{chain}");
+    let table = directory.path().join("t.csv");
+    write(&table, "time,addr\n1,4096\n2,8192\n");
+    let message = open(&table).expect_err("refused").to_string();
+    assert!(
+        message.contains("t.csv is a table") && message.contains("Parquet"),
+        "{message}"
+    );
     assert!(matches!(
         open(Path::new("/does/not/exist")).expect_err("refused").problem,
         TreeProblem::Open(_)
     ));
+}
+
+/// A plain tar with these members: kind, name, bytes.
+fn tar_of(members: &[(tar::EntryType, &str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (kind, path, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(1_795_000_000);
+        header.set_path(path).expect("a path");
+        header.set_cksum();
+        builder.append(&header, *bytes).expect("appended");
+    }
+    builder.into_inner().expect("finished")
+}
+
+fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let options =
+            zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+        zip.start_file(*name, options).expect("started");
+        zip.write_all(bytes).expect("written");
+    }
+    zip.finish().expect("finished").into_inner()
+}
+
+fn xz_of(bytes: &[u8]) -> Vec<u8> {
+    let mut xz =
+        lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).expect("options");
+    xz.write_all(bytes).expect("written");
+    xz.finish().expect("finished")
+}
+
+fn gzip_of(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).expect("written");
+    gzip.finish().expect("finished")
+}
+
+#[test]
+fn a_single_root_is_read_from_an_archive_of_any_form() {
+    let directory = TempDir::new().expect("a directory");
+    let members: [(tar::EntryType, &str, &[u8]); 3] = [
+        (FILE, "sosreport-db1/version.txt", b"sosreport: 4.9.1\n"),
+        (FILE, "sosreport-db1/proc/vmstat", b"pgfault 7\n"),
+        (FILE, "sosreport-db1/proc/uptime", b"12.50 20.00\n"),
+    ];
+    let tar = tar_of(&members);
+    let zipped: Vec<(&str, &[u8])> = members.iter().map(|(_, name, bytes)| (*name, *bytes)).collect();
+    let forms = [
+        ("db1.tar", tar.clone()),
+        ("db1.tar.gz", gzip_of(&tar)),
+        ("db1.tar.xz", xz_of(&tar)),
+        ("db1.tar.zst", zstd::bulk::compress(&tar, 3).expect("compressed")),
+        ("db1.zip", zip_of(&zipped)),
+        ("without-an-end", xz_of(&tar)),
+    ];
+    for (name, bytes) in forms {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let tree = open(&path).expect(name);
+        let [snapshot] = tree.snapshots.as_slice() else {
+            panic!("{name}: {:?}", tree.snapshots);
+        };
+        let vmstat = fs::read_to_string(snapshot.root.join("proc/vmstat")).expect("there");
+        assert_eq!(vmstat, "pgfault 7\n", "{name}");
+        assert_eq!(snapshot.boottime_ns, Some(12_500_000_000), "{name}");
+        assert_eq!(tree.name, "sosreport-db1");
+        if name != "db1.zip" {
+            assert_eq!(
+                snapshot.wall_ns, 1_795_000_000_000_000_000,
+                "{name}: when it was collected"
+            );
+        }
+    }
+}
+
+#[test]
+fn several_roots_are_not_taken_for_one_host() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("two.tar");
+    let members: [(tar::EntryType, &str, &[u8]); 2] = [
+        (FILE, "db1/proc/vmstat", b"a 1\n"),
+        (FILE, "db2/proc/vmstat", b"a 2\n"),
+    ];
+    fs::write(&path, tar_of(&members)).expect("written");
+    let problem = open(&path).expect_err("refused").problem;
+    assert!(matches!(problem, TreeProblem::SeveralRoots(2)), "{problem}");
+}
+
+#[test]
+fn names_are_bounded_before_they_are_read() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("names.tar");
+    let refused = |members: &[(tar::EntryType, &str, &[u8])]| {
+        fs::write(&path, tar_of(members)).expect("written");
+        open(&path).expect_err("refused").problem
+    };
+    let long = vec![b'a'; 1 << 20];
+    for kind in [
+        tar::EntryType::GNULongName,
+        tar::EntryType::GNULongLink,
+        tar::EntryType::XHeader,
+        tar::EntryType::XGlobalHeader,
+    ] {
+        let problem = refused(&[
+            (kind, "././@LongLink", &long),
+            (FILE, "1000/proc/vmstat", b"a 1\n"),
+        ]);
+        assert!(
+            matches!(
+                problem,
+                TreeProblem::TooLarge {
+                    what: "bytes in one name",
+                    ..
+                }
+            ),
+            "{kind:?}: {problem}"
+        );
+    }
+    let deep = format!("1000/proc/{}x", "d/".repeat(100));
+    let problem = refused(&[
+        (tar::EntryType::GNULongName, "././@LongLink", deep.as_bytes()),
+        (FILE, "x", b""),
+    ]);
+    assert!(
+        matches!(
+            problem,
+            TreeProblem::TooLarge {
+                what: "levels of directories",
+                ..
+            }
+        ),
+        "{problem}"
+    );
+    // What is long and allowed keeps its name, in either form.
+    let name = format!("1000/proc/{}", "n".repeat(150));
+    let pax = format!("{} path={name}\n", name.len() + 10);
+    for record in [
+        (tar::EntryType::GNULongName, name.as_bytes()),
+        (tar::EntryType::XHeader, pax.as_bytes()),
+    ] {
+        let members = [
+            (record.0, "././@LongLink", record.1),
+            (FILE, "short", &b"a 1\n"[..]),
+        ];
+        fs::write(&path, tar_of(&members)).expect("written");
+        let tree = open(&path).expect("readable");
+        assert!(
+            tree.snapshots[0].root.join(&name["1000/".len()..]).is_file(),
+            "{record:?}"
+        );
+    }
+}
+
+#[test]
+fn every_member_counts() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("many.tar");
+    let limits = Limits {
+        files: 100,
+        ..Limits::default()
+    };
+    for kind in [
+        tar::EntryType::Directory,
+        tar::EntryType::Symlink,
+        tar::EntryType::XGlobalHeader,
+    ] {
+        let members: Vec<(tar::EntryType, &str, &[u8])> =
+            (0..101).map(|_| (kind, "1000", &b""[..])).collect();
+        fs::write(&path, tar_of(&members)).expect("written");
+        let problem = open_with(&path, limits).expect_err("refused").problem;
+        assert!(
+            matches!(problem, TreeProblem::TooLarge { what: "files", .. }),
+            "{kind:?}: {problem}"
+        );
+    }
+    let names: Vec<String> = (0..10)
+        .map(|number| format!("1000/{number}/{}x", "d/".repeat(30)))
+        .collect();
+    let members: Vec<(tar::EntryType, &str, &[u8])> =
+        names.iter().map(|name| (FILE, name.as_str(), &b""[..])).collect();
+    fs::write(&path, tar_of(&members)).expect("written");
+    let problem = open_with(&path, limits).expect_err("refused").problem;
+    assert!(
+        matches!(
+            problem,
+            TreeProblem::TooLarge {
+                what: "directories",
+                ..
+            }
+        ),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_member_that_inflates_beyond_what_it_announces_is_bounded() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("bomb.zip");
+    let zeros = vec![0; 4 << 20];
+    fs::write(&path, zip_of(&[("1000/proc/vmstat", &zeros)])).expect("written");
+    let limits = Limits {
+        file_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let problem = open_with(&path, limits).expect_err("refused").problem;
+    assert!(matches!(problem, TreeProblem::TooLarge { .. }), "{problem}");
+    fs::write(&path, zip_of(&[("../evil", b"x")])).expect("written");
+    let problem = open(&path).expect_err("refused").problem;
+    assert!(matches!(problem, TreeProblem::Escapes(_)), "{problem}");
+}
+
+#[test]
+fn a_report_of_supportconfig_is_a_root() {
+    let directory = TempDir::new().expect("a directory");
+    let text: &[u8] = b"#==[ Command ]=====#\n# /bin/uname -a\nLinux node7 6.4.0 #1 SMP\n\n#==[ Command ]====#\n# /bin/cat /proc/vmstat\npgfault 7\n\n";
+    let members: [(tar::EntryType, &str, &[u8]); 2] = [
+        (FILE, "scc_node7_261128/basic-environment.txt", text),
+        (
+            FILE,
+            "scc_node7_261128/memory.txt",
+            b"#==[ Configuration File ]===#\n# /proc/meminfo\nMemTotal: 4 kB\n",
+        ),
+    ];
+    let path = directory.path().join("scc_node7_261128.txz");
+    fs::write(&path, xz_of(&tar_of(&members))).expect("written");
+    let unpacked = directory.path().join("scc");
+    for (_, name, bytes) in members {
+        write(&unpacked.join(name), std::str::from_utf8(bytes).expect("text"));
+    }
+    for path in [path, unpacked] {
+        let tree = open(&path).expect("readable");
+        let root = &tree.snapshots[0].root;
+        let read = |name: &str| fs::read_to_string(root.join(name)).expect(name);
+        assert_eq!(read("proc/sys/kernel/hostname"), "node7\n");
+        assert_eq!(read("proc/vmstat"), "pgfault 7\n");
+        assert_eq!(read("proc/meminfo"), "MemTotal: 4 kB\n");
+        assert_eq!(tree.name, "scc_node7_261128");
+    }
 }

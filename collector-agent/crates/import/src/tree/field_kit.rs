@@ -1,14 +1,13 @@
 //! Field kits: one recording of one host in a `.tar.zst`, of which the batches are read here. Its snapshots are those of
 //! [`crate::tree`].
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::members::{Limits, check, each};
 use crate::tree_error::{TreeError, TreeProblem};
-use crate::unpack::{check, inflated};
 
 /// What the manifest of a kit begins with.
 const SCHEMA_FAMILY: &str = "tierscope.field-kit/";
@@ -65,32 +64,35 @@ pub fn open(path: &Path) -> Result<Option<FieldKit>, TreeError> {
 }
 
 fn read(path: &Path) -> Result<Option<FieldKit>, TreeProblem> {
-    let capped = inflated(File::open(path).map_err(TreeProblem::Open)?)?.take(MAX_INFLATED_BYTES);
-    let mut tar = tar::Archive::new(capped);
     let (mut batches, mut manifest) = (Vec::new(), None);
-    let (mut members, mut total_bytes) = (0, 0);
-    for entry in tar.entries().map_err(TreeProblem::Archive)? {
-        let mut entry = entry.map_err(TreeProblem::Archive)?;
-        let name = entry.path().map_err(TreeProblem::Archive)?.display().to_string();
-        members += 1;
-        check("files", members, MAX_MEMBERS)?;
+    let mut total_bytes = 0;
+    let limits = Limits {
+        files: MAX_MEMBERS,
+        total_bytes: MAX_INFLATED_BYTES,
+        ..Limits::default()
+    };
+    each(path, limits, |member| {
+        let name = member.path.display().to_string();
         if name == "manifest.json" {
-            check("bytes in its manifest", entry.size(), MAX_MANIFEST_BYTES)?;
+            check("bytes in its manifest", member.size_bytes, MAX_MANIFEST_BYTES)?;
             let mut text = String::new();
-            entry.read_to_string(&mut text).map_err(TreeProblem::Archive)?;
+            let mut content = member.content.take(MAX_MANIFEST_BYTES);
+            content.read_to_string(&mut text).map_err(TreeProblem::Archive)?;
             let parsed: Result<KitManifest, _> = serde_json::from_str(&text);
             manifest = parsed
                 .ok()
-                .filter(|known| known.schema.starts_with(SCHEMA_FAMILY));
+                .filter(|manifest| manifest.schema.starts_with(SCHEMA_FAMILY));
         } else if name.starts_with("batches/") && name.ends_with(".pb.zst") {
-            check("bytes in one batch", entry.size(), MAX_BATCH_BYTES)?;
-            total_bytes += entry.size();
+            check("bytes in one batch", member.size_bytes, MAX_BATCH_BYTES)?;
+            total_bytes += member.size_bytes;
             check("bytes of batches", total_bytes, MAX_TOTAL_BYTES)?;
             let mut body = Vec::new();
-            entry.read_to_end(&mut body).map_err(TreeProblem::Archive)?;
+            let mut content = member.content.take(MAX_BATCH_BYTES);
+            content.read_to_end(&mut body).map_err(TreeProblem::Archive)?;
             batches.push((name, body));
         }
-    }
+        Ok(())
+    })?;
     batches.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let batches = batches.into_iter().map(|(_, body)| body).collect();
     Ok(manifest.map(|manifest| FieldKit { batches, manifest }))

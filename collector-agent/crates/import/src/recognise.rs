@@ -1,0 +1,248 @@
+//! What a file is, by its content, and which command takes it: what people have lies about in many forms.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::damo::looks_like_damo;
+use crate::tree::form::form_of;
+
+/// Bytes that are looked at.
+const HEAD_BYTES: u64 = 4096;
+
+/// A file that is something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recognised {
+    /// In words: `a perf.data file`.
+    pub what: String,
+    /// What to do with it: a command that takes it, or that makes something of it that one takes.
+    pub next_step: String,
+    /// How `tierscope analyze` calls what it takes; `None` for what it does not.
+    pub analyzed_as: Option<&'static str>,
+}
+
+/// Tells what a file is. `None` where nothing tells.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn recognise(path: &Path) -> std::io::Result<Option<Recognised>> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(recognise_head(&head))
+}
+
+/// What stands after the name of a file that is no archive.
+pub(crate) fn words(path: &Path) -> String {
+    match recognise(path) {
+        Ok(Some(Recognised { what, next_step, .. })) => format!("is {what}: {next_step}"),
+        _ => {
+            "is no archive (.tar, .tar.gz, .tar.xz, .tar.zst, .zip) and no file that is known here".to_owned()
+        }
+    }
+}
+
+const ANALYZE: &str = "`tierscope analyze FILE` takes it";
+const PERF_DATA: &str = "`tierscope import perf-data FILE --service S --host H` takes it";
+const PERF_SCRIPT: &str = "`tierscope import perf-script FILE --service S --host H` takes it";
+const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
+
+const PARQUET: &[u8] = b"PAR1";
+
+/// Files whose first bytes tell: where, which bytes, what that is, and what to do.
+const MAGIC: [(usize, &[u8], &str, &str); 10] = [
+    (
+        0,
+        PARQUET,
+        "a Parquet file",
+        "`tierscope analyze FILE` takes page traces of this form, `tierscope import page-trace FILE --service S --host H` stores them",
+    ),
+    (0, b"PERFILE2", "a perf.data file", PERF_DATA),
+    (0, b"2ELIFREP", "a perf.data file of a big-endian host", PERF_DATA),
+    (
+        0,
+        b"\x17\x08\x44tracing",
+        "a recording of trace-cmd",
+        "`trace-cmd report FILE > FILE.txt` makes text of it that `tierscope analyze` takes, where it has events of DAMON",
+    ),
+    (
+        4,
+        b"\x50\x05\x26",
+        "a part of a PCP archive",
+        "`pmrep -a ARCHIVE -o csv` prints it; no command takes PCP archives",
+    ),
+    (
+        0,
+        b"\xef\xbe\xed\xfe",
+        "a log of atop",
+        "`atop -r FILE -P PAG,SWP,MEM` prints it; it counts no tier moves by node, and no command takes it",
+    ),
+    (0, b"KDUMP   ", "a crash dump", FIELDKIT),
+    (0, b"\x7fELF", "a program, a library or a core dump", FIELDKIT),
+    (
+        0,
+        b"BZh",
+        "compressed by bzip2",
+        "unpack it (`bunzip2 FILE`), and give the .tar that it makes",
+    ),
+    (
+        0,
+        b"SQLite format 3",
+        "an SQLite database",
+        "export what you need of it; no command takes it",
+    ),
+];
+
+fn recognise_head(head: &[u8]) -> Option<Recognised> {
+    if form_of(head).is_some() {
+        let next_step = "`tierscope assess FILE` and `tierscope analyze FILE` take it";
+        return Some(taken("an archive", next_step, "vmstat-dir"));
+    }
+    let told = MAGIC
+        .iter()
+        .find(|(at, magic, ..)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic)));
+    if let Some((_, magic, what, next_step)) = told {
+        let is_parquet = *magic == PARQUET;
+        return Some(if is_parquet {
+            taken(what, next_step, "page-trace")
+        } else {
+            other(what, next_step)
+        });
+    }
+    if let Some(version) = sysstat_version(head) {
+        let what = format!("a data file of sysstat {version} (sa)");
+        return Some(other(
+            &what,
+            "`sadf -r FILE -- -A` prints its counters; no command takes it",
+        ));
+    }
+    if looks_like_damo(head) {
+        return Some(taken("a record of damo", ANALYZE, "damo-record"));
+    }
+    let text = std::str::from_utf8(head).or_else(|error| std::str::from_utf8(&head[..error.valid_up_to()]));
+    recognise_text(text.ok()?.trim_start_matches('\u{feff}').trim_start())
+}
+
+fn recognise_text(start: &str) -> Option<Recognised> {
+    if start.starts_with(['{', '[']) {
+        return recognise_json(start);
+    }
+    let mut lines = start
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    if lines.clone().take(20).any(is_event) {
+        return Some(other("text of `perf script`", PERF_SCRIPT));
+    }
+    let commas = |line: &str| line.matches(',').count();
+    let (first, second) = (lines.next()?, lines.next()?);
+    (commas(first) > 0 && commas(first) == commas(second)).then(|| {
+        other(
+            "a table of comma-separated values",
+            "page traces are taken as Parquet, with the columns interval, page, loads, stores and kind",
+        )
+    })
+}
+
+fn other(what: &str, next_step: &str) -> Recognised {
+    Recognised {
+        what: what.to_owned(),
+        next_step: next_step.to_owned(),
+        analyzed_as: None,
+    }
+}
+
+fn taken(what: &str, next_step: &str, analyzed_as: &'static str) -> Recognised {
+    Recognised {
+        analyzed_as: Some(analyzed_as),
+        ..other(what, next_step)
+    }
+}
+
+fn recognise_json(start: &str) -> Option<Recognised> {
+    let compact: String = start
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .take(200)
+        .collect();
+    if compact.starts_with("{\"sysstat\":") {
+        return Some(other(
+            "output of `sadf -j`",
+            "it has rates of sysstat; no command takes it",
+        ));
+    }
+    compact.contains("\"schema\":\"tierscope.once/").then(|| {
+        other(
+            "a reading of `tierscope-agent once --json`",
+            "`tierscope assess FILE` takes it",
+        )
+    })
+}
+
+/// `sa` files begin with two magic numbers of 16 bits and the version of sysstat (`sa.h`, `struct file_magic`).
+fn sysstat_version(head: &[u8]) -> Option<String> {
+    let [a, b, _, _, major, minor, patch, ..] = *head else {
+        return None;
+    };
+    let is_sysstat = [a, b] == 0xd596_u16.to_le_bytes() || [a, b] == 0xd596_u16.to_be_bytes();
+    is_sysstat.then(|| format!("{major}.{minor}.{patch}"))
+}
+
+/// A line of an event: a time in seconds with a colon, then the name of the event with another.
+fn is_event(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let is_time = |word: &str| {
+        let time = word.strip_suffix(':').and_then(|time| time.split_once('.'));
+        time.is_some_and(|(seconds, fraction)| {
+            let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits(seconds) && digits(fraction)
+        })
+    };
+    words.any(is_time) && words.any(|word| word.ends_with(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_content_with_what_takes_them() {
+        let cases: [(&[u8], &str, &str); 11] = [
+            (b"PAR1xxxx", "Parquet", "analyze"),
+            (b"PERFILE2h", "perf.data", "import perf-data"),
+            (
+                &[0x96, 0xd5, 0x75, 0x21, 12, 7, 5, 0, 1],
+                "sysstat 12.7.5",
+                "sadf",
+            ),
+            (
+                &[0xd5, 0x96, 0x21, 0x75, 11, 0, 1, 0, 1],
+                "sysstat 11.0.1",
+                "sadf",
+            ),
+            (b"{\"sysstat\": {\n\t\"hosts\": [", "sadf -j", "sysstat"),
+            (&[0, 0, 3, 0x28, 0x50, 5, 0x26, 3, 0, 0], "PCP", "pmrep"),
+            (&[0xef, 0xbe, 0xed, 0xfe, 0, 0], "atop", "atop -r"),
+            (b"time,addr\n1,4096\n", "comma-separated", "Parquet"),
+            (
+                b"redis 77 [000] 10.500000: mem-loads: 7f00 401000 main (/usr/bin/redis)\n",
+                "perf script",
+                "import perf-script",
+            ),
+            (
+                b"# comment\nk 1 [0] 10.5: damon:damon_aggregated: target_id=0 nr_regions=1 0-4096: 1 1\n",
+                "record of damo",
+                "analyze",
+            ),
+            (b"{\"schema\": \"tierscope.once/1\"", "once --json", "assess"),
+        ];
+        for (head, what, next_step) in cases {
+            let told = recognise_head(head);
+            let told = told
+                .as_ref()
+                .map(|one| (one.what.contains(what), one.next_step.contains(next_step)));
+            assert_eq!(told, Some((true, true)), "{what}");
+        }
+        for head in [&b""[..], b"hello", b"{\"a\": 1}", &[0; 64]] {
+            assert_eq!(recognise_head(head), None, "{head:?}");
+        }
+    }
+}
