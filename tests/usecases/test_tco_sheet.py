@@ -19,6 +19,19 @@ DRAWS = 300
 SEEDS = (0, 3, 5, 11)
 """Between them: all kinds of memory, drives bought and worn, linked prices, both methods, credit for memory."""
 
+PER_HOST = (
+    "capex",
+    "annual",
+    "watts",
+    "kwh_per_year",
+    "memory_gb",
+    "dram_price_per_gb",
+    "loss",
+    "work",
+    "annual_per_work",
+)
+"""Figures of a host that the workbook has."""
+
 
 def view_of(scenario: Scenario) -> TcoAnswer:
     """What the pages show beside numbers."""
@@ -56,7 +69,7 @@ class Comparison:
         for part in host.parts:
             for what in ("capex", "annual", "watts"):
                 self.number(f"host{n}_{part.name}_{what}", getattr(part, what))
-        for what in ("capex", "annual", "watts", "kwh_per_year", "memory_gb", "loss", "work", "annual_per_work"):
+        for what in PER_HOST:
             self.number(f"host{n}_{what}", getattr(host, what))
         if host.endurance:
             for what in ("written_tb_per_year", "drive_writes_per_day", "drive_life_years"):

@@ -22933,6 +22933,8 @@ export interface operations {
                      *         "chosen_beside": "1:1",
                      *         "made_at": "2026-11-26T02:40:49.152789Z",
                      *         "n_hosts": 3,
+                     *         "policy": "TPP",
+                     *         "policy_from": "configured",
                      *         "source": "simulated:tpp",
                      *         "why": "sampled pages replayed under TPP; 2 of 3 hosts run Hot-page selection, automatic threshold: numa_balancing is 2 and demotion is on; accessed bits do not tell how soon a page is accessed again, which Hot-page selection, automatic threshold goes by"
                      *       },

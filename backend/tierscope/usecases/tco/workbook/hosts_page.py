@@ -80,6 +80,7 @@ def _write_design(column: _Column, design: Design) -> None:
     if swap:
         column.cell("Swapped out, low end, MB/s", "swap_out_mb_per_s_low", float(swap.swap_out_mb_per_s.low))
         column.cell("Swapped out, high end, MB/s", "swap_out_mb_per_s_high", float(swap.swap_out_mb_per_s.high))
+    column.cell("Its DRAM, per GB", "dram_price_per_gb", "in_dram*{h}dram_price_ratio", "number")
     column.cell("Memory that it holds, GB", "memory_gb", _MEMORY, "number")
     credited = design.credit == "more" and column.place > 0
     column.cell("Work by memory", "capacity_factor", "{h}memory_gb/host0_memory_gb" if credited else 1.0, "number")
