@@ -76,3 +76,38 @@ def test_there_is_room_for_the_days_ahead(database: Database) -> None:
     for table in VALUES:
         insert(database, table, later + timedelta(days=1))
     assert KeepPartitions(database, lambda: later).run().made == 0
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_targets_whose_samples_have_all_gone_go_with_their_series(database: Database) -> None:
+    now = utc_now()
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "INSERT INTO sample_targets (cluster, name, host_id, first_seen_at) VALUES ('', 'silent', NULL, :old),"
+                " ('', 'speaks', NULL, :old), ('', 'host', 7, :old), ('', 'new', NULL, :now)"
+            ),
+            {"old": now - timedelta(days=40), "now": now},
+        )
+        transaction.execute(
+            text(
+                "INSERT INTO sample_series (target_id, hash, metric, labels)"
+                " SELECT id, convert_to(name, 'UTF8'), 'm', '{}' FROM sample_targets"
+            )
+        )
+        transaction.execute(
+            text(
+                "INSERT INTO samples_live (target_id, ts, hour, first_ms, last_ms, n, body)"
+                " SELECT id, :now, :now, 0, 1, 1, '' FROM sample_targets WHERE name = 'speaks'"
+            ),
+            {"now": now},
+        )
+    before = database.generation()
+    assert KeepPartitions(database, utc_now).run().dropped["sample_targets"] == 1
+    assert database.generation() != before
+    with database.read() as session:
+        left = "SELECT t.name FROM sample_targets t JOIN sample_series s ON s.target_id = t.id ORDER BY t.name"
+        assert list(session.execute(text(left)).scalars()) == ["host", "new", "speaks"]
+    before = database.generation()
+    assert "sample_targets" not in KeepPartitions(database, utc_now).run().dropped
+    assert database.generation() == before

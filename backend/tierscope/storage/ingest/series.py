@@ -70,6 +70,20 @@ def may_end_targets(transaction: WriteTransaction) -> None:
     transaction.renew_generation()
 
 
+def forget_silent(transaction: WriteTransaction, before: datetime) -> int:
+    """Delete targets that were first seen before a moment, are no host and have no samples left, and their series."""
+    silent = (
+        "SELECT t.id FROM sample_targets t WHERE t.host_id IS NULL AND t.first_seen_at < :before"
+        " AND NOT EXISTS (SELECT FROM samples_live l WHERE l.target_id = t.id)"
+        " AND NOT EXISTS (SELECT FROM samples_packed p WHERE p.target_id = t.id)"
+    )
+    if transaction.execute(text(f"{silent} LIMIT 1"), {"before": before}).first() is None:
+        return 0
+    may_end_targets(transaction)  # who writes to one of them meanwhile has done so by then
+    statement = text(f"DELETE FROM sample_targets WHERE id IN ({silent})")  # noqa: S608 - our own words
+    return transaction.execute(statement, {"before": before}).rowcount
+
+
 def digest_labels(labels: Labels) -> bytes:
     """What tells a series from all others."""
     parts = "".join(f"{len(name)}:{name}{len(value)}:{value}" for name, value in labels)

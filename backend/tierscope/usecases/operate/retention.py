@@ -10,11 +10,13 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.storage.base.live_rows import PACKED_TABLES, drop_packed_chunk, leaving_chunks
 from tierscope.storage.base.partitions import drop_old, ensure_usual_partitions
+from tierscope.storage.base.retention import kept
+from tierscope.storage.ingest.series import forget_silent
 from tierscope.storage.objects.rows import KINDS as OBJECT_KINDS
 from tierscope.storage.objects.rows import forget_before
 from tierscope.storage.simulate.sweeps import purge_sweeps
 from tierscope.storage.simulate.trace_uploads import purge_uploads
-from tierscope.storage.tables import TIME_TABLES, TimeTable
+from tierscope.storage.tables import TIME_TABLES, TimeTable, sample_targets
 
 SWEEPS_KEPT = timedelta(days=90)
 """Sweeps, and uploaded traces that no sweep replays."""
@@ -59,6 +61,8 @@ class KeepPartitions:
         with self._database.write() as transaction:
             sweeps = purge_sweeps(transaction, now - SWEEPS_KEPT)
             uploads = purge_uploads(transaction, now - SWEEPS_KEPT)
+        with self._database.write() as transaction:
+            dropped[sample_targets.name] = forget_silent(transaction, now - kept("samples_packed"))
         return Kept(made, {table: count for table, count in dropped.items() if count}, sweeps, uploads)
 
     def _drop_packed(self, entry: TimeTable, now: datetime) -> int:
