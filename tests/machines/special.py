@@ -254,6 +254,19 @@ _VIEWS = (
         Right({}, 64, "unknown", "not_known", ids("not-in-tree")),
     ),
     Kind(
+        "a copy with masks of processors instead of lists, Linux 6.6",
+        "Documentation/ABI/stable/sysfs-devices-node: cpumap, cpulist",
+        Machine(
+            "6.6.30",
+            sockets(2, 64),
+            {4: "0-1"},
+            settings=_OFF,
+            files={f"{NODES}/node0/cpumap": "00000000,ffffffff\n", f"{NODES}/node1/cpumap": "ffffffff,00000000\n"},
+            without=(f"{NODES}/node0/cpulist", f"{NODES}/node1/cpulist"),
+        ),
+        Right(dram_on(0, 1), 128, "not possible", "one_tier", ids("one-tier")),
+    ),
+    Kind(
         "most of the memory is cache of ZFS, Linux 5.15",
         "OpenZFS issue 10255; module parameters, zfs_arc_min",
         Machine(

@@ -138,11 +138,16 @@ pub fn classify(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
                 evidence::of_nothing(facts, node),
             )
         });
+    let others = parts::of_devices(facts, node, ranges).into_iter();
     Memory {
+        parts: if certainty == Certainty::Certain {
+            others.filter(|part| part.class != class).collect()
+        } else {
+            Vec::new()
+        },
         class,
         certainty,
         evidence,
-        parts: Vec::new(),
     }
 }
 

@@ -88,10 +88,8 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
             memory_bytes = Some(value);
         }
     });
-    let cpulist = reader
-        .value(&format!("{NODES}/node{node}/cpulist"))
-        .map(str::to_owned)
-        .unwrap_or_default();
+    let online = online_cpus(reader, node);
+    let linked = linked_cpus(reader, node);
     let distances = reader
         .value(&format!("{NODES}/node{node}/distance"))
         .map(|line| {
@@ -102,20 +100,63 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
         .unwrap_or_default();
     Node {
         id: node,
-        has_offline_cpus: cpulist.is_empty() && has_cpu_links(reader, node),
-        cpulist,
+        has_offline_cpus: online.as_deref() == Some("") && !linked.is_empty(),
+        cpulist: online.unwrap_or_else(|| text_of_list(&linked)),
         memory_bytes,
         distances,
         ratings: ratings(reader, node),
     }
 }
 
-/// Whether the node's directory links to CPUs, which it does for those that are offline, too (`drivers/base/node.c`,
-/// `register_cpu_under_node`).
-fn has_cpu_links(reader: &Reader, node: u32) -> bool {
+/// CPUs of a node that are online, as a kernel list; `None` where neither its list nor its mask is shown.
+fn online_cpus(reader: &mut Reader, node: u32) -> Option<String> {
+    if let Ok(list) = reader.value(&format!("{NODES}/node{node}/cpulist")) {
+        return Some(list.to_owned());
+    }
+    let mask = reader.value(&format!("{NODES}/node{node}/cpumap")).ok()?;
+    cpus_of_mask(mask).map(|cpus| text_of_list(&cpus))
+}
+
+/// CPUs that a node's directory links to, those that are offline too (`drivers/base/node.c`,
+/// `register_cpu_under_node`), ascending.
+fn linked_cpus(reader: &Reader, node: u32) -> Vec<u32> {
     let names = reader.list(&format!("{NODES}/node{node}")).unwrap_or_default();
-    let mut numbers = names.iter().filter_map(|name| name.strip_prefix("cpu"));
-    numbers.any(|number| number.parse::<u32>().is_ok())
+    let numbers = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
+    let mut cpus: Vec<u32> = numbers.collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+/// CPUs of a mask as the kernel prints it: words of 32 bits in hexadecimal, the highest first (`lib/vsprintf.c`, `%*pb`).
+fn cpus_of_mask(mask: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for (index, word) in (0_u32..).zip(mask.split(',').rev()) {
+        let bits = u32::from_str_radix(word, 16).ok()?;
+        let set = (0..32).filter(|bit| bits >> bit & 1 == 1);
+        cpus.extend(set.map(|bit| index.saturating_mul(32).saturating_add(bit)));
+    }
+    Some(cpus)
+}
+
+/// Ascending numbers as a kernel list: `0-3,8`.
+fn text_of_list(numbers: &[u32]) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if last.saturating_add(1) == *number => *last = *number,
+            _ => spans.push((*number, *number)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    };
+    spans.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 fn ratings(reader: &mut Reader, node: u32) -> Ratings {
@@ -204,6 +245,26 @@ mod tests {
         assert_eq!(node.distances, [20, 10]);
         assert_eq!(node.ratings.read_latency_ns, Some(270));
         assert_eq!(node.ratings.write_latency_ns, None);
+    }
+
+    #[test]
+    fn a_mask_or_links_stand_for_a_list_that_is_not_there() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/system/node/node0/cpumap", "00000001,0000000f\n"),
+            ("sys/devices/system/node/node1/cpumap", "00000000,00000000\n"),
+            ("sys/devices/system/node/node2/cpu9/online", "1\n"),
+            ("sys/devices/system/node/node2/cpu10/online", "1\n"),
+            ("sys/devices/system/node/node3/cpulist", "\n"),
+            ("sys/devices/system/node/node3/cpu11/online", "0\n"),
+        ]);
+        let mut cpus = |node: u32| {
+            let node = describe(&mut reader, node);
+            (node.cpulist, node.has_offline_cpus)
+        };
+        assert_eq!(cpus(0), ("0-3,32".to_owned(), false));
+        assert_eq!(cpus(1), (String::new(), false));
+        assert_eq!(cpus(2), ("9-10".to_owned(), false));
+        assert_eq!(cpus(3), (String::new(), true));
     }
 
     #[test]

@@ -33,7 +33,12 @@ impl Found {
         self.add_path(path)
             .with_context(|| format!("{} cannot be assessed", path.display()))?;
         if self.count() == before {
-            let why = self.passed_over.last().cloned().unwrap_or_default();
+            // Of SUSE's supportconfig, which prints what commands say and keeps no file of the kernel.
+            let why = if path.join("basic-environment.txt").exists() {
+                "This is a supportconfig: texts of commands, without the kernel's files. Run `once --json` on the host.".into()
+            } else {
+                self.passed_over.last().cloned().unwrap_or_default()
+            };
             bail!(
                 "{} holds no reading: give `/`, a snapshot (a directory with proc or sys), a recording of snapshots, \
                  `.json` files or a `.tar` of what `tierscope-agent once --json` printed, or a directory of such. {why}",

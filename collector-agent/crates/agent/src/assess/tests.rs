@@ -332,6 +332,17 @@ fn what_is_no_reading_is_refused_with_what_would_do() {
         broken.contains("broken.json") && broken.contains("once --json"),
         "{broken}"
     );
+    std::fs::write(directory.path().join("basic-environment.txt"), "# uname -a\n").unwrap();
+    let args = AssessArgs {
+        paths: vec![directory.path().to_owned()],
+        root: "/".into(),
+        json: true,
+        require_ready: false,
+    };
+    std::fs::remove_file(directory.path().join("other.json")).unwrap();
+    std::fs::remove_file(directory.path().join("broken.json")).unwrap();
+    let texts = format!("{:#}", run(&args, &mut Vec::new()).unwrap_err());
+    assert!(texts.contains("supportconfig"), "{texts}");
     let empty = refused("empty.jsonl", "");
     assert!(
         empty.contains("holds no reading") && empty.contains("recording of snapshots"),

@@ -235,6 +235,32 @@ fn memory_of_devices_within_a_node_of_cpus_is_a_part_of_it() {
 }
 
 #[test]
+fn two_kinds_of_devices_in_one_node_are_told_apart() {
+    let mut slow = node(1, "", None, None);
+    slow.memory_bytes = Some(192 * GIB);
+    let mut facts = facts(&slow);
+    let feeding = |path: &str, gib: u64| Dax {
+        driver: Some("kmem".to_owned()),
+        size_bytes: Some(gib << 30),
+        resource: None,
+        ..dax(Some(path))
+    };
+    facts.dax = vec![
+        feeding(
+            "../../../devices/platform/ACPI0017:00/root0/decoder0.0/region0/dax_region0/dax0.0",
+            64,
+        ),
+        feeding("../../../devices/ACPI0012:00/ndbus0/region0/dax1.0", 128),
+    ];
+    let memory = classify(&facts, &slow, &[]);
+    let parts: Vec<(Class, u64)> = memory.parts.iter().map(|part| (part.class, part.bytes)).collect();
+    assert_eq!(
+        (memory.class, parts),
+        (Class::Cxl, vec![(Class::Pmem, 128 << 30)])
+    );
+}
+
+#[test]
 fn processors_that_are_offline_or_not_started_are_no_sign_of_slow_memory() {
     let mut offline = bare(1, GIB, &[20, 10]);
     offline.has_offline_cpus = true;
