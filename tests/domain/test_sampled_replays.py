@@ -245,6 +245,7 @@ def test_series_join_intervals_and_agree_with_totals() -> None:
     assert {len(values) for values in series.values()} == {500}
     assert sum(value or 0.0 for value in series["promoted_pages"]) == outcome.totals.promoted_pages
     free = [value or 0.0 for value in series["dram_free_bytes"]]
+    assert outcome.totals.mean_free_dram_pages is not None
     assert np.mean(free) == pytest.approx(outcome.totals.mean_free_dram_pages * 4096, rel=1e-6)
     moved = np.mean([value or 0.0 for value in series["tier_move_mb_per_s"]])
     assert moved == pytest.approx(outcome.totals.tier_move_mb_per_s, rel=1e-3)

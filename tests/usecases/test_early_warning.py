@@ -1,11 +1,14 @@
 """What an early warning says of itself."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tierscope.domain.capacity.forecast import forecast_days
-from tierscope.usecases.capacity.forecasts import Outlook, exhaustion_view, outline
+from tierscope.usecases.capacity.forecasts import Dated, Outlook, exhaustion_view, outline
 
 GIB = float(1 << 30)
+DAY = datetime(2026, 11, 28, tzinfo=UTC)
 
 
 def test_an_early_warning_states_its_share_of_false_alarms() -> None:
@@ -14,10 +17,11 @@ def test_an_early_warning_states_its_share_of_false_alarms() -> None:
     sure, unsure = (outline(found, factor * days[-1], 30) for factor in (1.1, 1.4))
     assert sure.false_alarm_ratio == pytest.approx(0.0, abs=0.01)
     assert (unsure.early_days, unsure.false_alarm_ratio) == (None, None)
-    early = exhaustion_view(sure, None, "").early
+    early = exhaustion_view(Dated(sure, DAY, DAY), None, "").early
     assert early.grounding == (
         "A threshold of 90 % of the capacity; of such warnings 0% are false: the threshold is not reached in 30 days"
     )
     # What was stored before the share was known says nothing of it.
     older = {name: getattr(sure, name) for name in sure.__slots__ if name != "false_alarm_ratio"}
-    assert exhaustion_view(Outlook.from_body(older), None, "").early.grounding == "A threshold of 90 % of the capacity"
+    stored = exhaustion_view(Dated(Outlook.from_body(older), DAY, DAY), None, "")
+    assert stored.early.grounding == "A threshold of 90 % of the capacity"

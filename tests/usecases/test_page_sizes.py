@@ -1,6 +1,6 @@
 """Hosts that Prometheus reports and that differ in nothing but their pages: the same bytes and the same words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 
@@ -59,7 +59,9 @@ def scrape(at_ms: int, minute: int, name: str, page: int, *, in_both_units: bool
     values["node_boot_time_seconds"] = 1_700_000_000
     values["node_sysctl_kernel_numa_balancing"] = 2
     values["node_sysctl_kernel_numa_balancing_promote_rate_limit_MBps"] = 256
-    made = [(named(metric, f"{name}:9100"), [(at_ms, float(value))]) for metric, value in values.items()]
+    made: list[tuple[Mapping[str, str], Sequence[tuple[int, float]]]] = [
+        (named(metric, f"{name}:9100"), [(at_ms, float(value))]) for metric, value in values.items()
+    ]
     made.append((named("node_uname_info", f"{name}:9100", release="6.6.0", machine="aarch64"), [(at_ms, 1.0)]))
     for node, local in (("0", 1000 + minute), ("1", 0)):
         of_node = {"MemTotal": 256 * GIB, "MemFree": 32 * GIB, "local_node_total": local}

@@ -16859,6 +16859,7 @@ export interface operations {
                      *                 "start": "2026-11-25T00:00:00Z"
                      *               }
                      *             },
+                     *             "early_at": null,
                      *             "horizon_days": 1,
                      *             "median": {
                      *               "coverage": null,
@@ -16880,6 +16881,7 @@ export interface operations {
                      *                 "start": "2026-11-25T00:00:00Z"
                      *               }
                      *             },
+                     *             "median_at": null,
                      *             "none_within_horizon": false,
                      *             "threshold_bytes": 1958906920304.6401,
                      *             "threshold_ratio": 0.9
