@@ -1,6 +1,6 @@
 //! The kinds of evidence, each of which tells a class or nothing.
 
-use super::{Certainty, Class, Facts, Told, extent, overlap};
+use super::facts::{Certainty, Class, Facts, Told, extent, overlap};
 use crate::devices::Dax;
 use crate::nodes::Node;
 

@@ -1,6 +1,7 @@
 //! Memory of devices within a node that has CPUs of its own.
 
-use super::{Class, Facts, Part, evidence, extent, overlap};
+use super::evidence;
+use super::facts::{Class, Facts, Part, extent, overlap};
 use crate::nodes::Node;
 
 /// The region in which all of `ranges` lies.

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use super::*;
+use crate::cxl::Region;
+use crate::devices::Dax;
 use crate::nodes::Ratings;
 
 const GIB: i64 = 1 << 30;
