@@ -15,6 +15,15 @@ impl FakeRoot {
 
     /// Writes a file at its kernel path.
     pub(crate) fn write(&self, kernel_path: &str, content: &str) {
+        self.write_bytes(kernel_path, content.as_bytes());
+    }
+
+    /// Writes a file that need not be text.
+    #[allow(
+        dead_code,
+        reason = "some of the crates that share this file write text alone"
+    )]
+    pub(crate) fn write_bytes(&self, kernel_path: &str, content: &[u8]) {
         let path = self.root().join(kernel_path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();

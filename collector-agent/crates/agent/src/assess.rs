@@ -27,7 +27,8 @@ const NOT_READY: u8 = 4;
 /// Says whether this host, or each host of an export, is ready for memory tiering, and what it would gain.
 #[derive(Debug, Clone, Args)]
 pub struct AssessArgs {
-    /// What to assess: a root, a snapshot, a recording, files or a `.tar` of what `once --json` printed, or a directory of such.
+    /// What to assess: a root, a snapshot, a recording, files of what `once --json` printed, or a directory or an archive
+    /// (`.tar`, `.tar.gz`, `.tar.xz`, `.tar.zst`, `.zip`) of such.
     #[arg(value_name = "PATH", conflicts_with = "root")]
     pub paths: Vec<PathBuf>,
     /// Directory that stands for `/`: the running host, or a snapshot of one.

@@ -194,7 +194,7 @@ impl Collector {
         Collected {
             sample,
             gone: notes.gone,
-            problems: notes.problems,
+            problems: self.reader.take_problems(),
             dropped,
         }
     }
@@ -202,7 +202,7 @@ impl Collector {
     /// Looks for nodes, groups and services; whether any came or went.
     fn look_again(&mut self) -> bool {
         let nodes = tierscope_sysfs::nodes::ids(&mut self.reader).unwrap_or_default();
-        let version = tierscope_sysfs::cgroup::detect(&self.reader);
+        let version = tierscope_sysfs::cgroup::detect(&mut self.reader);
         let groups = tierscope_sysfs::cgroup::groups(&mut self.reader, version, self.config.max_cgroups);
         let same_services = self.services.iter().map(|service| &service.id).eq(self
             .discovered

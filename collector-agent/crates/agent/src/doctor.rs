@@ -2,6 +2,7 @@
 
 mod command;
 mod facts;
+mod file_problems;
 pub(crate) mod leftovers;
 mod link_errors;
 mod rules;
@@ -11,22 +12,24 @@ mod tiering;
 pub(crate) use command::Examined;
 pub use command::{DoctorArgs, run};
 pub(crate) use facts::Facts;
+pub(crate) use file_problems::file_problems;
 pub(crate) use link_errors::LinkErrors;
 pub(crate) use tiering::{Moves, Tiering, judge};
 
 use tierscope_rootfs::Reader;
-use tierscope_sample::inventory::{Finding, Inventory};
+use tierscope_sample::inventory::{FileProblem, Finding, Inventory};
 
 use tierscope_host::services::Discovered;
 
-/// Findings of a host, worst first. `errors` remembers errors of links between examinations.
+/// Findings of a host, worst first, and what was wrong with the files that they stand on. `errors` remembers errors of
+/// links between examinations.
 pub(crate) fn examine(
     reader: &mut Reader,
     inventory: &Inventory,
     discovered: &Discovered,
     errors: &mut LinkErrors,
-) -> Vec<Finding> {
+) -> (Vec<Finding>, Vec<FileProblem>) {
     let mut facts = Facts::read(reader, inventory, discovered);
     facts.devices.risen = errors.look(&facts.devices.cxl);
-    rules::all(&facts)
+    (rules::all(&facts), facts.problems)
 }

@@ -17,7 +17,7 @@ use tierscope_sysfs::node_classes::read_facts;
 use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes};
 
 use crate::collect::Collector;
-use crate::doctor::{self, LinkErrors};
+use crate::doctor::{self, LinkErrors, file_problems};
 
 pub(crate) use tree::{Tree, noun};
 
@@ -35,6 +35,8 @@ pub fn describe_root(reader: &mut Reader, discovered: &Discovered) -> Inventory 
 }
 
 fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut LinkErrors) -> Inventory {
+    // What was read before this belongs to somebody else's figures.
+    let _others = reader.take_problems();
     let cpus = host::cpus(reader).unwrap_or_default();
     let release = host::kernel_release(reader).unwrap_or_default();
     let facts = read_facts(reader);
@@ -81,7 +83,9 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
     };
     tier_order::describe(reader, &mut inventory, &tree);
     inventory.collectors = probe::collectors(reader);
-    inventory.findings = doctor::examine(reader, &inventory, discovered, errors);
+    inventory.problems = file_problems(reader);
+    let examined = doctor::examine(reader, &inventory, discovered, errors);
+    (inventory.findings, inventory.problems) = examined;
     inventory
 }
 

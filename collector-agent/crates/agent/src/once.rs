@@ -3,6 +3,8 @@
 //! The shape of the JSON is stable and described in docs/agent-json.md. Its output stays on the host, so executables
 //! appear by their base name.
 
+#[cfg(test)]
+mod damaged_files;
 mod report;
 
 use std::io::Write;
@@ -13,7 +15,7 @@ use anyhow::Context;
 use clap::Args;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::Rules;
-use tierscope_import::tree::{self, Snapshot};
+use tierscope_import::tree::{self, Snapshot, SnapshotTree, TreeProblem, holds_a_root};
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
@@ -22,7 +24,7 @@ use crate::collect::{Collected, Collector, CollectorConfig, Stamp};
 /// Reads every counter once and prints it.
 #[derive(Debug, Clone, Args)]
 pub struct OnceArgs {
-    /// What stands for `/`: the running host, a snapshot, a recording of many, or one as `.tar.zst`.
+    /// What stands for `/`: the running host, a snapshot, a recording of many, or an archive of either.
     #[arg(long, value_name = "TREE", default_value = "/")]
     pub root: PathBuf,
     /// Prints one JSON object per snapshot, each on a line of its own, instead of a summary.
@@ -36,23 +38,33 @@ pub fn run(args: &OnceArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let snapshot = snapshot_of(&args.root)?;
         return print(&snapshot, args.json, out);
     }
-    let recording = tree::open(&args.root).map_err(|error| {
-        anyhow::anyhow!(
-            "{error}; give a directory that stands for the root of a host, or a recording of such"
-        )
-    })?;
+    let recording = tree::open(&args.root)?;
     for snapshot in &recording.snapshots {
         print(snapshot, args.json, out)?;
     }
     Ok(())
 }
 
-/// Whether a directory itself stands for `/`.
-pub(crate) fn holds_a_root(path: &Path) -> bool {
-    path.join("proc").is_dir() || path.join("sys").is_dir()
+/// What stands for `/` at a path: the directory itself, or the newest snapshot of a recording or an archive, which is
+/// unpacked as long as the second value lives.
+pub(crate) fn newest_root(path: &Path) -> anyhow::Result<(Root, Option<SnapshotTree>)> {
+    if holds_a_root(path) {
+        return Ok((Root::new(path), None));
+    }
+    match tree::open(path) {
+        Ok(recording) => {
+            let newest = &recording.snapshots[recording.snapshots.len() - 1];
+            Ok((Root::new(&newest.root), Some(recording)))
+        }
+        Err(error) if path.is_dir() && matches!(error.problem, TreeProblem::Empty) => Root::named(path)
+            .map(|root| (root, None))
+            .map_err(anyhow::Error::msg),
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// A directory that stands for `/` and need not be named by its time: it was taken now, if nothing says otherwise.
+/// A directory that stands for `/` and need not be named by its time: the running host is taken now, another one when its
+/// files were written.
 pub(crate) fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
     let named_by_time = path
         .file_name()
@@ -64,7 +76,10 @@ pub(crate) fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
             return Ok(only.clone());
         }
     }
-    let mut reader = Reader::new(Root::new(path));
+    if path != Path::new("/") {
+        return Ok(tree::snapshot_of_root(path));
+    }
+    let mut reader = Reader::new(Root::live());
     let wall = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .context("the clock stands before 1970")?;

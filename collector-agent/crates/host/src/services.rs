@@ -179,10 +179,11 @@ fn look_at(
             .map(|pod| (pod.namespace.as_str(), pod.name.as_str())),
     };
     let (service, rule) = identify(&rules.own, &facts);
+    let version = cgroup::detect(reader);
     let process = Process {
         pid: stat.pid,
         start_time: stat.start_time_ticks,
-        cgroup: cgroup::memory_group(reader, cgroup::detect(reader), cgroups.memory_path()),
+        cgroup: cgroup::memory_group(reader, version, cgroups.memory_path()),
         exe,
         comm: stat.comm.clone(),
         service,

@@ -2,6 +2,8 @@
 
 use tierscope_rootfs::{Missing, Outcome, ParseError, Reader};
 
+use crate::process;
+
 /// The kernel's random id of this boot.
 pub fn boot_id(reader: &mut Reader) -> Result<String, Missing> {
     reader.value("/proc/sys/kernel/random/boot_id").map(str::to_owned)
@@ -17,6 +19,9 @@ pub fn uptime_ns(reader: &mut Reader) -> Outcome<i64> {
 
 fn parse_uptime_ns(text: &str) -> Option<i64> {
     let (seconds, hundredths) = text.split_ascii_whitespace().next()?.split_once('.')?;
+    if hundredths.len() != 2 {
+        return None;
+    }
     let whole_ns = seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?;
     whole_ns.checked_add(hundredths.parse::<i64>().ok()?.checked_mul(10_000_000)?)
 }
@@ -31,9 +36,17 @@ pub fn kernel_version(reader: &mut Reader) -> Result<String, Missing> {
     reader.value("/proc/version").map(str::to_owned)
 }
 
-/// The host's name.
+/// The host's name. Reports of support tools leave the kernel's out and have it elsewhere.
 pub fn hostname(reader: &mut Reader) -> Result<String, Missing> {
-    reader.value("/proc/sys/kernel/hostname").map(str::to_owned)
+    const REPORTED: [&str; 2] = ["/etc/hostname", "/sos_commands/host/hostname"];
+    let own = reader.value("/proc/sys/kernel/hostname").map(str::to_owned);
+    if own != Err(Missing::Absent) || reader.root().is_live() {
+        return own;
+    }
+    let mut names = REPORTED
+        .iter()
+        .filter_map(|path| reader.value(path).ok().map(str::to_owned));
+    names.find(|name| !name.is_empty()).ok_or(Missing::Absent)
 }
 
 /// What `/proc/cpuinfo` says of the processors.
@@ -64,21 +77,33 @@ pub fn cpus(reader: &mut Reader) -> Result<Cpus, Missing> {
 
 /// Effective user id of a process, from its `status`.
 pub fn effective_uid(reader: &mut Reader, pid: &str) -> Option<u64> {
-    let text = reader.read(&format!("/proc/{pid}/status")).ok()?;
-    let uids = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    uids.split_ascii_whitespace().nth(1)?.parse().ok()
+    process::status_line(reader, pid, "Uid:", |uids| {
+        uids.split_ascii_whitespace().nth(1)?.parse().ok()
+    })
 }
 
 /// Effective capabilities of a process as a bit mask, from its `status`.
 pub fn effective_capabilities(reader: &mut Reader, pid: &str) -> Option<u64> {
-    let text = reader.read(&format!("/proc/{pid}/status")).ok()?;
-    let mask = text.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
+    process::status_line(reader, pid, "CapEff:", |mask| {
+        u64::from_str_radix(mask.trim(), 16).ok()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tierscope_rootfs::Root;
+
+    #[test]
+    fn a_report_names_its_host_where_the_kernels_own_name_is_left_out() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(hostname(&mut reader), Err(Missing::Absent));
+        let place = directory.path().join("sos_commands/host");
+        std::fs::create_dir_all(&place).expect("made");
+        std::fs::write(place.join("hostname"), "db1.example\n").expect("written");
+        assert_eq!(hostname(&mut reader).as_deref(), Ok("db1.example"));
+    }
 
     #[test]
     fn uptime_has_hundredths() {

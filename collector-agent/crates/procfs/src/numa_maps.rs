@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use tierscope_rootfs::{Missing, Reader, text};
+use tierscope_rootfs::text::FirstProblem;
+use tierscope_rootfs::{Missing, ParseError, Reader, text};
+
+use crate::counters;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::mapping::mapping_kind;
 pub use tierscope_sample::placement::PlacedKind as Kind;
@@ -21,49 +24,119 @@ pub struct NumaMaps {
     pub cut: bool,
 }
 
-/// Reads at most `limit_bytes` of the file.
+/// Reads at most `limit_bytes` of the file. A line that cannot be understood is left out, and a problem.
+///
+/// Kernels before 3.14 print no size of pages. Mappings marked `huge` have pages of the size that `/proc/meminfo` calls
+/// `Hugepagesize` there; with pools of several sizes theirs cannot be told, and they are left out, a problem as well.
 pub fn read(reader: &mut Reader, pid: u32, limit_bytes: u64) -> Result<NumaMaps, Missing> {
     let mut maps = NumaMaps::default();
-    let path = reader.root().join(&format!("/proc/{pid}/numa_maps"));
-    let counted = reader.each_line(&path, limit_bytes, |line| add_line(&mut maps, line))?;
+    let mut problem = FirstProblem::default();
+    let mut unsized_huge: Vec<Line> = Vec::new();
+    let mut index = 0;
+    let kernel_path = format!("/proc/{pid}/numa_maps");
+    let path = reader.root().join(&kernel_path);
+    let counted = reader.each_line(&path, limit_bytes, |text| {
+        match parse_line(text) {
+            Some(line) if line.huge && line.page_bytes.is_none() => unsized_huge.push(line),
+            Some(line) => maps.add(&line, line.page_bytes.unwrap_or(BASE_PAGE_BYTES)),
+            None => problem.note(
+                index,
+                text,
+                "not `address policy [name=value ...]` with whole numbers",
+            ),
+        }
+        index += 1;
+    })?;
+    if let Err(problem) = problem.finish() {
+        reader.note(&kernel_path, problem);
+    }
+    if !unsized_huge.is_empty() {
+        match huge_page_bytes(reader) {
+            Some(bytes) => unsized_huge.iter().for_each(|line| maps.add(line, bytes)),
+            None => reader.note(
+                &kernel_path,
+                ParseError::of_file("has huge mappings whose size of pages cannot be told: left out"),
+            ),
+        }
+    }
     maps.cut = counted.cut;
     maps.file_bytes = counted.bytes;
     Ok(maps)
 }
 
-/// One mapping: `address policy [words] [name=value ...]`.
-fn add_line(maps: &mut NumaMaps, line: &str) {
-    let mut file = None;
-    let (mut anon_pages, mut total_pages) = (0_i64, 0_i64);
-    let mut huge = false;
-    let mut page_bytes = 4096;
-    for word in line.split(' ').skip(2) {
-        match word.split_once('=') {
-            Some(("file", name)) => file = Some(name),
-            Some(("anon", pages)) => anon_pages = text::number(pages).unwrap_or(0),
-            Some(("kernelpagesize_kB", kib)) => {
-                page_bytes = text::number(kib).unwrap_or(4).saturating_mul(1024);
-            }
-            Some((name, pages)) if node_of(name).is_some() => {
-                total_pages = total_pages.saturating_add(text::number(pages).unwrap_or(0));
-            }
-            None if word == "huge" => huge = true,
-            _ => {}
-        }
+const BASE_PAGE_BYTES: i64 = 4096;
+const HUGE_POOLS: &str = "/sys/kernel/mm/hugepages";
+
+/// The size of huge pages of a host that has one size of them in use.
+fn huge_page_bytes(reader: &mut Reader) -> Option<i64> {
+    let pools = reader.list(HUGE_POOLS).unwrap_or_default();
+    let mut used = |pool: &String| {
+        let pages = reader.number(&format!("{HUGE_POOLS}/{pool}/nr_hugepages"));
+        pages.is_some_and(|pages| pages > 0)
+    };
+    if pools.iter().filter(|pool| used(pool)).count() > 1 {
+        return None;
     }
-    let kind = kind_of(file, huge, anon_pages == total_pages);
-    for word in line.split(' ').skip(2) {
-        let Some((node, Some(pages))) = word
-            .split_once('=')
-            .map(|(name, pages)| (node_of(name), text::number(pages)))
-        else {
-            continue;
-        };
-        if let Some(node) = node {
-            let sum = maps.resident_bytes.entry((kind, node)).or_default();
+    let mut bytes = None;
+    let _absent = counters::meminfo(reader, |name, value| {
+        if name == "Hugepagesize" && value > 0 {
+            bytes = Some(value);
+        }
+    });
+    bytes
+}
+
+/// What a line says of a mapping.
+struct Line {
+    kind: Kind,
+    huge: bool,
+    page_bytes: Option<i64>,
+    /// Pages by node.
+    nodes: Vec<(u32, i64)>,
+}
+
+impl NumaMaps {
+    fn add(&mut self, line: &Line, page_bytes: i64) {
+        for (node, pages) in &line.nodes {
+            let sum = self.resident_bytes.entry((line.kind, *node)).or_default();
             *sum = sum.saturating_add(pages.saturating_mul(page_bytes));
         }
     }
+}
+
+/// One mapping: `address policy [words] [name=value ...]`; `None` where a number is none.
+fn parse_line(line: &str) -> Option<Line> {
+    let mut words = line.split(' ');
+    u64::from_str_radix(words.next()?, 16).ok()?;
+    let _policy = words.next()?;
+    let mut file = None;
+    let (mut anon_pages, mut total_pages) = (0_i64, 0_i64);
+    let (mut huge, mut page_bytes, mut nodes) = (false, None, Vec::new());
+    for word in words {
+        match word.split_once('=') {
+            Some(("file", name)) => file = Some(name),
+            Some(("anon", pages)) => anon_pages = text::number(pages)?,
+            Some(("kernelpagesize_kB", kib)) => {
+                let kib = text::number(kib).filter(|kib| *kib > 0)?;
+                page_bytes = Some(kib.checked_mul(1024)?);
+            }
+            // The only names with a capital are those of nodes.
+            Some((name, pages)) if name.starts_with('N') => {
+                let node = name.strip_prefix('N')?.parse().ok()?;
+                let pages = text::number(pages).filter(|pages| *pages >= 0)?;
+                total_pages = total_pages.saturating_add(pages);
+                nodes.push((node, pages));
+            }
+            Some(_) => {}
+            None => huge |= word == "huge",
+        }
+    }
+    Some(Line {
+        kind: kind_of(file, huge, anon_pages == total_pages),
+        huge,
+        page_bytes,
+        nodes,
+    })
 }
 
 /// The kind of a mapping. `File` also holds the copied pages of a private file mapping that has both sorts, because the
@@ -79,10 +152,6 @@ fn kind_of(file: Option<&str>, huge: bool, all_anon: bool) -> Kind {
         Some(PageKind::File) if !all_anon => Kind::File,
         Some(PageKind::File | PageKind::Anon) | None => Kind::Anon,
     }
-}
-
-fn node_of(name: &str) -> Option<u32> {
-    name.strip_prefix('N')?.parse().ok()
 }
 
 #[cfg(test)]
@@ -130,5 +199,55 @@ mod tests {
         let maps = read_text(&line.repeat(5000), 1000);
         assert!(maps.cut);
         assert!(maps.resident_bytes[&(Kind::Anon, 0)] < 5000 * 4096);
+    }
+
+    #[test]
+    fn huge_mappings_of_old_kernels_have_pages_of_the_size_that_meminfo_names() {
+        let line = "7f0000000000 interleave:0-1 file=/mnt/huge/db\\040(deleted) huge dirty=24 N0=16 N1=8\n\
+                    7f8000000000 default heap anon=3 N0=3\n";
+        let meminfo = "MemTotal: 1000 kB\nHugepagesize: 2048 kB\n";
+        let read_with = |files: &[(&str, &str)]| {
+            let directory = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                let path = directory.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            let mut reader = Reader::new(Root::new(directory.path()));
+            let maps = read(&mut reader, 9, u64::MAX).unwrap();
+            (maps.resident_bytes, reader.take_problems().len())
+        };
+        let small = ((Kind::Anon, 0), 3 * 4096);
+        let (bytes, problems) = read_with(&[("proc/9/numa_maps", line), ("proc/meminfo", meminfo)]);
+        let huge = [((Kind::Hugetlb, 0), 32 << 20), ((Kind::Hugetlb, 1), 16 << 20)];
+        assert_eq!(bytes, huge.into_iter().chain([small]).collect());
+        assert_eq!(problems, 0);
+        let pools = [
+            ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16\n"),
+            ("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "4\n"),
+        ];
+        let two_sizes = [
+            &[("proc/9/numa_maps", line), ("proc/meminfo", meminfo)],
+            &pools[..],
+        ]
+        .concat();
+        for files in [two_sizes, vec![("proc/9/numa_maps", line)]] {
+            assert_eq!(read_with(&files), ([small].into_iter().collect(), 1), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_with_a_broken_number_is_left_out_and_told() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("proc/9")).unwrap();
+        let text = "7f00 default anon=1 N0=1 kernelpagesize_kB=x\r\n7f10 default anon=2 N0=2 kernelpagesize_kB=64\r\n";
+        std::fs::write(directory.path().join("proc/9/numa_maps"), text).unwrap();
+        let mut reader = Reader::new(Root::new(directory.path()));
+        let maps = read(&mut reader, 9, u64::MAX).unwrap();
+        assert_eq!(
+            maps.resident_bytes,
+            [((Kind::Anon, 0), 2 << 16)].into_iter().collect()
+        );
+        assert_eq!(reader.take_problems()[0].cause.line, 1);
     }
 }

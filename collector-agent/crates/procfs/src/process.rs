@@ -91,11 +91,30 @@ fn parse_stat(text: &str) -> Option<Stat> {
 
 /// Nodes from which a process may get memory, as its cpuset allows; `None` where the kernel does not say.
 pub fn allowed_nodes(reader: &mut Reader, pid: u32) -> Option<Vec<u32>> {
-    let status = reader.read(&format!("/proc/{pid}/status")).ok()?;
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Mems_allowed_list:"))?;
-    text::list(list).ok()
+    status_line(reader, &pid.to_string(), "Mems_allowed_list:", |list| {
+        text::list(list).ok()
+    })
+}
+
+/// What follows `name` in the `status` of a process; `None` where there is none, and a problem where `parser` does not
+/// understand it.
+pub(crate) fn status_line<T>(
+    reader: &mut Reader,
+    pid: &str,
+    name: &str,
+    parser: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    let parsed = reader.parse(&format!("/proc/{pid}/status"), |status| {
+        let mut lines = status.lines().enumerate();
+        let found = lines.find_map(|(index, line)| Some((index, line.strip_prefix(name)?)));
+        match found {
+            Some((index, value)) => parser(value)
+                .map(Some)
+                .ok_or_else(|| ParseError::new(index + 1, name, "not what the kernel prints here")),
+            None => Ok(None),
+        }
+    });
+    parsed.ok()?.ok()?
 }
 
 /// The command line with its words separated by single spaces; "" for kernel threads. For rules on the host only.
@@ -123,7 +142,8 @@ pub fn executable(reader: &mut Reader, pid: u32, cmdline: &str) -> Option<String
 
 /// Reads `/proc/<pid>/cgroup`.
 pub fn cgroups(reader: &mut Reader, pid: u32) -> Result<Cgroups, Missing> {
-    reader.read(&format!("/proc/{pid}/cgroup")).map(parse_cgroups)
+    let cgroups = reader.parse(&format!("/proc/{pid}/cgroup"), |text| Ok(parse_cgroups(text)))?;
+    Ok(cgroups.unwrap_or_default())
 }
 
 fn parse_cgroups(text: &str) -> Cgroups {
@@ -149,8 +169,11 @@ fn parse_cgroups(text: &str) -> Cgroups {
 
 /// Resident pages of a process from its `statm`; cheap, so it can order processes by size.
 pub fn resident_pages(reader: &mut Reader, pid: u32) -> Option<i64> {
-    let text = reader.read(&format!("/proc/{pid}/statm")).ok()?;
-    text.split_ascii_whitespace().nth(1).and_then(text::number)
+    let pages = reader.parse(&format!("/proc/{pid}/statm"), |text| {
+        let pages = text.split_ascii_whitespace().nth(1).and_then(text::number);
+        pages.ok_or_else(|| ParseError::new(1, text.trim(), "not whole numbers"))
+    });
+    pages.ok()?.ok()
 }
 
 #[cfg(test)]

@@ -35,6 +35,15 @@ pub fn read(reader: &mut Reader) -> Outcome<Vec<Swap>> {
 
 /// Parses the text of `/proc/swaps`, whose first line is a heading and whose sizes are in KiB.
 pub fn parse(text: &str) -> Result<Vec<Swap>, ParseError> {
+    // The kernel prints the heading of a host without swap, too.
+    let heading = text.lines().next().unwrap_or_default();
+    if !heading.starts_with("Filename") {
+        return Err(ParseError::new(
+            1,
+            heading,
+            "not the heading `Filename Type Size Used Priority`",
+        ));
+    }
     let mut swaps = Vec::new();
     for (index, line) in text.lines().enumerate().skip(1) {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -75,6 +84,7 @@ mod tests {
 
     #[test]
     fn no_swap_is_an_empty_list() {
+        assert!(parse("").is_err(), "an empty file says nothing");
         assert_eq!(parse("Filename\t\t\t\tType\t\tSize\n"), Ok(Vec::new()));
     }
 }

@@ -47,7 +47,12 @@ pub fn parse(text: &str, mut emit: impl FnMut(Place<'_>, &str, i64)) -> Result<(
             }
             continue;
         }
-        let Some((node, name)) = zone else { continue };
+        let Some((node, name)) = zone else {
+            if index == 0 && !line.trim().is_empty() {
+                problem.note(index, line, "not `Node <number>, zone <name>`");
+            }
+            continue;
+        };
         let line = line.trim();
         match line {
             "per-node stats" => section = Section::NodeStats,
@@ -56,9 +61,13 @@ pub fn parse(text: &str, mut emit: impl FnMut(Place<'_>, &str, i64)) -> Result<(
                 let (item, value) = split_item(line);
                 section = section_after(section, item, line);
                 if let Some(list) = value.strip_prefix('(') {
-                    emit_protection((node, name), list, &mut emit);
+                    if !emit_protection((node, name), list, &mut emit) {
+                        problem.note(index, line, "not a list of whole numbers in brackets");
+                    }
                 } else if section == Section::PerCpu {
-                    per_cpu.add(item, value);
+                    if !per_cpu.add(item, value) {
+                        problem.note(index, line, "not a name and a whole number");
+                    }
                 } else if let Some(number) = text::number(value) {
                     let place = if section == Section::NodeStats {
                         Place::Node(node)
@@ -105,12 +114,23 @@ fn section_after(section: Section, item: &str, line: &str) -> Section {
     }
 }
 
-fn emit_protection((node, zone): (u32, &str), list: &str, emit: &mut impl FnMut(Place<'_>, &str, i64)) {
-    for (index, value) in list.trim_end_matches(')').split(',').enumerate() {
-        if let Some(pages) = text::number(value.trim()) {
-            emit(Place::Zone(node, zone), &format!("protection[{index}]"), pages);
+/// Hands out the reserves; whether all of them are numbers.
+fn emit_protection(
+    (node, zone): (u32, &str),
+    list: &str,
+    emit: &mut impl FnMut(Place<'_>, &str, i64),
+) -> bool {
+    let Some(list) = list.strip_suffix(')') else {
+        return false;
+    };
+    let mut all_are_numbers = true;
+    for (index, value) in list.split(',').enumerate() {
+        match text::number(value.trim()) {
+            Some(pages) => emit(Place::Zone(node, zone), &format!("protection[{index}]"), pages),
+            None => all_are_numbers = false,
         }
     }
+    all_are_numbers
 }
 
 /// Sums over the per-CPU page lists of a zone.
@@ -119,21 +139,29 @@ struct PerCpu {
     count_pages: i64,
     high_pages: i64,
     seen: bool,
+    /// A line could not be understood, so that a sum would be too small.
+    broken: bool,
 }
 
 impl PerCpu {
-    fn add(&mut self, item: &str, value: &str) {
-        let Some(pages) = text::number(value) else { return };
-        match item {
-            "count" => self.count_pages = self.count_pages.saturating_add(pages),
-            "high" => self.high_pages = self.high_pages.saturating_add(pages),
-            _ => return,
-        }
+    /// Adds a line of a CPU; whether it can be understood.
+    fn add(&mut self, item: &str, value: &str) -> bool {
+        let sum = match item {
+            "count" => &mut self.count_pages,
+            "high" => &mut self.high_pages,
+            _ => return true,
+        };
+        let Some(pages) = text::number(value) else {
+            self.broken = true;
+            return false;
+        };
+        *sum = sum.saturating_add(pages);
         self.seen = true;
+        true
     }
 
     fn flush(&mut self, zone: Option<(u32, &str)>, emit: &mut impl FnMut(Place<'_>, &str, i64)) {
-        if let (true, Some((node, name))) = (self.seen, zone) {
+        if let (true, Some((node, name))) = (self.seen && !self.broken, zone) {
             emit(Place::Zone(node, name), "pagesets_count", self.count_pages);
             emit(Place::Zone(node, name), "pagesets_high", self.high_pages);
         }

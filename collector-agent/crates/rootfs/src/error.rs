@@ -48,11 +48,13 @@ impl fmt::Display for Missing {
     }
 }
 
-/// The first line of a text that could not be understood. All other lines were delivered.
+const CUT: &str = "ends within a line: it may be cut off, so its last value may be another one";
+
+/// What is wrong with a file: the first line that could not be understood, or the file as a whole. Whatever could be
+/// understood was delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("line {line}, `{item}`: {reason}")]
 pub struct ParseError {
-    /// Counted from 1.
+    /// Counted from 1; 0 where the file as a whole is meant.
     pub line: usize,
     /// The name on that line, or its beginning.
     pub item: String,
@@ -70,6 +72,21 @@ impl ParseError {
         }
     }
 
+    /// An error of the whole file.
+    pub fn of_file(reason: &'static str) -> Self {
+        Self::new(0, "", reason)
+    }
+
+    /// An error of a file that ends within a line: its last value was handed out, and may have been cut off.
+    pub(crate) fn cut_off() -> Self {
+        Self::of_file(CUT)
+    }
+
+    /// Whether a value was handed out that may not be the whole one.
+    pub fn is_doubt(&self) -> bool {
+        self.line == 0 && self.reason == CUT
+    }
+
     /// Adds the file.
     pub fn in_file(self, path: &Path) -> ReadError {
         ReadError {
@@ -79,14 +96,32 @@ impl ParseError {
     }
 }
 
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(self.reason),
+            line => write!(f, "line {line}, `{}`: {}", self.item, self.reason),
+        }
+    }
+}
+
 /// A [`ParseError`] with its file. The line was skipped, the rest of the file was used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}: {cause}; the line was skipped, all others were read", path.display())]
 pub struct ReadError {
     /// The file, with its root.
     pub path: PathBuf,
     /// Where in it, and why.
     pub cause: ParseError,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = match self.cause.line {
+            0 => "",
+            _ => "; the line was skipped, all others were read",
+        };
+        write!(f, "{}: {}{rest}", self.path.display(), self.cause)
+    }
 }
 
 #[cfg(test)]

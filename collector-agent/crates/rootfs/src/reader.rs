@@ -1,12 +1,12 @@
 //! Reading of kernel files into one small buffer that is used again and again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::{Missing, Outcome, ParseError, Root, text};
+use crate::{Missing, Outcome, ParseError, ReadError, Root, text};
 
 /// Bytes asked for at once. Large buffers make `/proc/sys` fail with `ENOMEM`, and seq files hand out about one page
 /// per call anyway.
@@ -17,8 +17,19 @@ const WHOLE_FILE_LIMIT_BYTES: usize = 8 << 20;
 const KEPT_BYTES: usize = 256 << 10;
 /// Files that stay open between readings: those of a host with some 60 nodes, far below the usual limit of 1,024.
 const MAX_OPEN_FILES: usize = 200;
+/// Most files whose problems are kept between two looks at them.
+const MAX_PROBLEMS: usize = 200;
+/// The kernel ends an empty list with a line end, so a file without a single byte was masked, cut off, or could not be
+/// read by whoever collected it.
+const EMPTY: &str = "is empty: masked, cut off, or not read by who collected it";
+const TOO_LONG: &str = "is longer than 8 MiB: the rest was not read";
+const NO_NUMBER: &str = "not a whole number of 63 bits";
 
-/// Reads files beneath one root. Keeps its buffer and counts its bytes.
+/// Reads files beneath one root. Keeps its buffer, counts its bytes, and remembers what was wrong with files.
+///
+/// A file gives its value, nothing ([`Missing`]), or a problem; a problem is kept until [`Reader::take_problems`], also
+/// where the caller goes on without the value. NUL bytes at the end are no part of a value: `tar` pads files of `/proc`
+/// and `/sys` with them, because their size is announced as 4096 bytes.
 #[derive(Debug)]
 pub struct Reader {
     root: Root,
@@ -29,6 +40,7 @@ pub struct Reader {
     /// Whether files may stay open. The kernel prints a live file anew for each reading from its start; a file of a
     /// recording may be replaced by another one of its name.
     keeps_open: bool,
+    problems: BTreeMap<PathBuf, ParseError>,
 }
 
 /// How far a bounded line-by-line reading got.
@@ -49,6 +61,7 @@ impl Reader {
             buffer: Vec::new(),
             bytes_read: 0,
             open: HashMap::new(),
+            problems: BTreeMap::new(),
         }
     }
 
@@ -62,6 +75,21 @@ impl Reader {
         self.bytes_read
     }
 
+    /// What was wrong with files since the last call, by path, one problem for each.
+    pub fn take_problems(&mut self) -> Vec<ReadError> {
+        let problems = std::mem::take(&mut self.problems);
+        problems
+            .into_iter()
+            .map(|(path, cause)| cause.in_file(&path))
+            .collect()
+    }
+
+    /// Remembers what is wrong with a file that was read.
+    pub fn note(&mut self, kernel_path: &str, problem: ParseError) {
+        let path = self.root.join(kernel_path);
+        note(&mut self.problems, &path, problem);
+    }
+
     /// The text of a whole file, valid until the next reading. Bytes that are not UTF-8 become `?`.
     pub fn read(&mut self, kernel_path: &str) -> Result<&str, Missing> {
         let path = self.root.join(kernel_path);
@@ -70,20 +98,50 @@ impl Reader {
 
     /// As [`Reader::read`], for a path that already has its root.
     pub fn read_path(&mut self, path: &Path) -> Result<&str, Missing> {
-        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
-        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
-        self.bytes_read += length as u64;
+        let length = self.load(path)?;
         Ok(sanitize(&mut self.buffer[..length]))
     }
 
-    /// The trimmed text of a file with one line.
+    /// The trimmed text of a file with one line. A file without a byte is unreadable, and a problem.
     pub fn value(&mut self, kernel_path: &str) -> Result<&str, Missing> {
-        self.read(kernel_path).map(str::trim)
+        let path = self.root.join(kernel_path);
+        let length = self.load(&path)?;
+        if length == 0 {
+            note(&mut self.problems, &path, ParseError::of_file(EMPTY));
+            return Err(Missing::Unreadable(EMPTY.to_owned()));
+        }
+        self.check_end(&path, length);
+        Ok(sanitize(&mut self.buffer[..length]).trim())
     }
 
-    /// The whole number in a file with one line; `None` where there is none.
+    /// The whole number in a file with one line; `None` where there is none. Other text is a problem.
     pub fn number(&mut self, kernel_path: &str) -> Option<i64> {
-        self.value(kernel_path).ok().and_then(text::number)
+        self.parsed(kernel_path, NO_NUMBER, text::number)
+    }
+
+    /// What `parser` makes of a file with one line; `None` where there is none. Text that it does not understand is a
+    /// problem: `expected` says what would do.
+    pub fn parsed<T>(
+        &mut self,
+        kernel_path: &str,
+        expected: &'static str,
+        parser: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.value(kernel_path).ok()?;
+        let parsed = parser(value);
+        if parsed.is_none() {
+            let problem = ParseError::new(1, value, expected);
+            self.note(kernel_path, problem);
+        }
+        parsed
+    }
+
+    /// The numbers of a file that holds a kernel list such as `0-3,8`; `None` where there is none. Other text is a
+    /// problem, never an empty list.
+    pub fn list_value(&mut self, kernel_path: &str) -> Option<Vec<u32>> {
+        self.parsed(kernel_path, "not a list such as `0-3,8`", |value| {
+            text::list(value).ok()
+        })
     }
 
     /// Reads a file and parses it; a [`ParseError`] gets the file's name.
@@ -93,8 +151,8 @@ impl Reader {
         parser: impl FnOnce(&str) -> Result<T, ParseError>,
     ) -> Outcome<T> {
         let path = self.root.join(kernel_path);
-        let text = self.read_path(&path)?;
-        Ok(parser(text).map_err(|error| error.in_file(&path)))
+        let length = self.load(&path)?;
+        Ok(self.parse_loaded(&path, length, parser))
     }
 
     /// As [`Reader::parse`], for a file of the kernel that is read again and again: it stays open.
@@ -108,13 +166,12 @@ impl Reader {
             .open
             .get(kernel_path)
             .map(|file| fill(&mut self.buffer, file));
+        let path = self.root.join(kernel_path);
         let length = match again {
-            Some(Ok(length)) => length,
-            _ => self.open_and_read(kernel_path)?,
+            Some(Ok(length)) => self.filled(&path, length),
+            _ => self.open_and_read(kernel_path, &path)?,
         };
-        self.bytes_read += length as u64;
-        let parsed = parser(sanitize(&mut self.buffer[..length]));
-        Ok(parsed.map_err(|error| error.in_file(&self.root.join(kernel_path))))
+        Ok(self.parse_loaded(&path, length, parser))
     }
 
     /// Hands out a file line by line without keeping it, until `limit_bytes` are read. For files that grow with the
@@ -143,8 +200,10 @@ impl Reader {
             counted.bytes += got as u64;
             self.bytes_read += got as u64;
             if got == 0 {
-                if !self.buffer.is_empty() {
-                    line(sanitize(&mut self.buffer));
+                let length = without_padding(&self.buffer);
+                if length > 0 {
+                    self.check_end(path, length);
+                    line(sanitize(&mut self.buffer[..length]).trim_end_matches('\r'));
                 }
                 return Ok(counted);
             }
@@ -172,20 +231,57 @@ impl Reader {
         std::fs::read_link(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))
     }
 
-    fn open_and_read(&mut self, kernel_path: &str) -> Result<usize, Missing> {
+    /// Opens a file and reads it whole into the buffer; its length without padding.
+    fn load(&mut self, path: &Path) -> Result<usize, Missing> {
+        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
+        Ok(self.filled(path, length))
+    }
+
+    fn open_and_read(&mut self, kernel_path: &str, path: &Path) -> Result<usize, Missing> {
         self.open.remove(kernel_path);
-        let file = File::open(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
+        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
         let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
         if self.keeps_open && self.open.len() < MAX_OPEN_FILES {
             self.open.insert(kernel_path.to_owned(), file);
         }
-        Ok(length)
+        Ok(self.filled(path, length))
+    }
+
+    /// Counts what was read; its length without padding.
+    fn filled(&mut self, path: &Path, length: usize) -> usize {
+        self.bytes_read += length as u64;
+        if length > WHOLE_FILE_LIMIT_BYTES {
+            note(&mut self.problems, path, ParseError::of_file(TOO_LONG));
+        }
+        without_padding(&self.buffer[..length])
+    }
+
+    fn parse_loaded<T>(
+        &mut self,
+        path: &Path,
+        length: usize,
+        parser: impl FnOnce(&str) -> Result<T, ParseError>,
+    ) -> Result<T, ReadError> {
+        self.check_end(path, length);
+        parser(sanitize(&mut self.buffer[..length])).map_err(|problem| {
+            note(&mut self.problems, path, problem.clone());
+            problem.in_file(path)
+        })
+    }
+
+    /// A recorded file that ends within a line may have lost the rest of it. The kernel itself cuts nothing off.
+    fn check_end(&mut self, path: &Path, length: usize) {
+        let ends_a_line = self.buffer[..length].ends_with(b"\n");
+        if length > 0 && !ends_a_line && !self.root.is_live() {
+            note(&mut self.problems, path, ParseError::cut_off());
+        }
     }
 
     fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) {
         let mut start = 0;
         while let Some(length) = self.buffer[start..].iter().position(|byte| *byte == b'\n') {
-            line(sanitize(&mut self.buffer[start..start + length]));
+            line(sanitize(&mut self.buffer[start..start + length]).trim_end_matches('\r'));
             start += length + 1;
         }
         self.buffer.drain(..start);
@@ -214,6 +310,21 @@ fn fill(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Keeps the first problem of a file.
+fn note(problems: &mut BTreeMap<PathBuf, ParseError>, path: &Path, problem: ParseError) {
+    if problems.len() < MAX_PROBLEMS && !problems.contains_key(path) {
+        problems.insert(path.to_owned(), problem);
+    }
+}
+
+/// Length of a text without the NUL bytes after it.
+fn without_padding(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1)
 }
 
 /// The bytes as text; bytes that are not UTF-8 are replaced in place.
@@ -339,5 +450,80 @@ mod tests {
         let mut reader = Reader::new(Root::new(directory.path()));
         assert_eq!(reader.parse_again("/proc/vmstat", |_| Ok(())), Ok(Ok(())));
         assert!(reader.open.is_empty());
+    }
+
+    fn problems(reader: &mut Reader) -> Vec<(String, usize)> {
+        let problems = reader.take_problems().into_iter();
+        problems
+            .map(|problem| {
+                let name = problem.path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, problem.cause.line)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn padding_of_tar_is_no_part_of_a_value() {
+        let padded = |text: &str| [text.as_bytes(), &[0; 4000]].concat();
+        let directory = tree(&[
+            ("flag", &padded("true\n")),
+            ("list", &padded("0-1,4\r\n")),
+            ("number", &padded("12\n")),
+            ("lines", &padded("a 1\nb 2\n")),
+        ]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.value("flag"), Ok("true"));
+        assert_eq!(reader.list_value("list"), Some(vec![0, 1, 4]));
+        assert_eq!(reader.number("number"), Some(12));
+        let mut lines = 0;
+        reader
+            .each_line(&directory.path().join("lines"), u64::MAX, |_| lines += 1)
+            .unwrap();
+        assert_eq!(lines, 2);
+        assert_eq!(
+            reader
+                .parse("lines", |text| Ok(text.to_owned()))
+                .unwrap()
+                .unwrap(),
+            "a 1\nb 2\n"
+        );
+        assert_eq!(problems(&mut reader), []);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_a_problem_and_no_empty_value() {
+        let directory = tree(&[
+            ("empty", b""),
+            ("nothing", &[0; 4096]),
+            ("no-list", b"0-\n"),
+            ("no-number", b"12\x004\n"),
+            ("no-cpus", b"\n"),
+        ]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert!(matches!(reader.value("empty"), Err(Missing::Unreadable(_))));
+        assert_eq!(reader.list_value("nothing"), None);
+        assert_eq!(reader.list_value("no-list"), None);
+        assert_eq!(reader.number("no-number"), None);
+        assert_eq!(reader.list_value("no-cpus"), Some(Vec::new()));
+        assert_eq!(reader.number("absent"), None);
+        let expected = [("empty", 0), ("no-list", 1), ("no-number", 1), ("nothing", 0)];
+        assert_eq!(
+            problems(&mut reader),
+            expected.map(|(name, line)| (name.to_owned(), line))
+        );
+        assert_eq!(problems(&mut reader), [], "told once");
+    }
+
+    #[test]
+    fn a_recorded_file_that_ends_within_a_line_may_be_cut_off() {
+        let directory = tree(&[("number", b"12"), ("lines", b"a 1\nb 2"), ("last", b"x\ny")]);
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(reader.number("number"), Some(12));
+        assert_eq!(reader.parse("lines", |_| Ok(())), Ok(Ok(())));
+        reader
+            .each_line(&directory.path().join("last"), u64::MAX, |_| {})
+            .unwrap();
+        let expected = ["last", "lines", "number"].map(|name| (name.to_owned(), 0));
+        assert_eq!(problems(&mut reader), expected);
     }
 }

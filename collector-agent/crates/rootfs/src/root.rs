@@ -42,6 +42,13 @@ impl Root {
         self.0.join(kernel_path.trim_start_matches('/'))
     }
 
+    /// The kernel path of a place beneath the root: what [`Root::join`] was given.
+    pub fn kernel_path(&self, place: &Path) -> PathBuf {
+        place
+            .strip_prefix(&self.0)
+            .map_or_else(|_| place.to_owned(), |path| Path::new("/").join(path))
+    }
+
     /// The directory itself.
     pub fn as_path(&self) -> &Path {
         &self.0
@@ -63,6 +70,10 @@ mod tests {
         let root = Root::new("/tmp/tree");
         assert_eq!(root.join("/proc/vmstat"), Path::new("/tmp/tree/proc/vmstat"));
         assert_eq!(root.join("proc/vmstat"), Path::new("/tmp/tree/proc/vmstat"));
+        assert_eq!(
+            root.kernel_path(&root.join("proc/vmstat")),
+            Path::new("/proc/vmstat")
+        );
         assert!(!root.is_live());
         assert!(Root::default().is_live());
     }

@@ -69,10 +69,15 @@ pub fn colon_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), P
         let name = without_node(name.trim());
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().and_then(number);
-        let factor = if words.next() == Some("kB") { 1024 } else { 1 };
-        match value.and_then(|value| value.checked_mul(factor)) {
+        let factor = match words.next() {
+            Some("kB") => Some(1024),
+            Some(_) => None,
+            None => Some(1),
+        };
+        let bytes = value.zip(factor);
+        match bytes.and_then(|(value, factor)| value.checked_mul(factor)) {
             Some(value) => emit(name, value),
-            None => problem.note(index, name, "not a whole number of 63 bits"),
+            None => problem.note(index, name, "not a whole number of 63 bits, alone or in kB"),
         }
     }
     problem.finish()
@@ -137,7 +142,9 @@ pub fn pressure_totals(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<()
 /// Numbers of a kernel list such as `0-3,8` in order; an empty line is an empty list.
 pub fn list(text: &str) -> Result<Vec<u32>, ParseError> {
     let mut numbers = Vec::new();
-    for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+    let text = text.trim();
+    let parts = (!text.is_empty()).then(|| text.split(','));
+    for part in parts.into_iter().flatten() {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let range = first
             .trim()
@@ -212,6 +219,13 @@ mod tests {
     }
 
     #[test]
+    fn another_unit_is_no_value() {
+        let (values, result) = collect(|emit| colon_values("MemTotal: 4 MB\nMemFree: 4 k", emit));
+        assert!(values.is_empty());
+        assert_eq!(result.unwrap_err().line, 1);
+    }
+
+    #[test]
     fn values_per_node_are_kept_apart_in_both_cgroup_versions() {
         let (values, result) = collect(|emit| node_values("anon N0=5 N1=6\ntotal=11 N0=5 N1=6\n", emit));
         assert_eq!(
@@ -232,6 +246,8 @@ mod tests {
         assert_eq!(list("0-2,8\n").unwrap(), [0, 1, 2, 8]);
         assert_eq!(list("\n").unwrap(), Vec::<u32>::new());
         assert!(list("3-1").is_err());
+        assert!(list(",").is_err());
+        assert!(list("0,\0\0").is_err());
         assert!(list("0-4294967295").is_err());
         assert!(list(&"0-60000,".repeat(3)).is_err());
     }

@@ -44,9 +44,37 @@ pub struct Inventory {
     pub pods: Option<PodList>,
     pub tier_order: String,
     pub tree: String,
+    /// What could not be understood of the files that this was made from. It stays on the host; a finding tells of it.
+    pub problems: Vec<FileProblem>,
+}
+
+/// A file of the kernel that could not be understood, or that may not be whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileProblem {
+    /// Without the root.
+    pub path: String,
+    /// In words.
+    pub reason: String,
+    /// Whether a value was read from it all the same, which may be another one than the host's.
+    pub has_value: bool,
 }
 
 impl Inventory {
+    /// Files that gave no value though they are there, and on which nodes and tiers stand.
+    pub fn topology_problems(&self) -> impl Iterator<Item = &FileProblem> {
+        const TOPOLOGY: [&str; 2] = [
+            "/sys/devices/virtual/memory_tiering/",
+            "/sys/devices/system/node/",
+        ];
+        let names = ["/nodelist", "/online", "/cpulist", "/meminfo"];
+        self.problems.iter().filter(move |problem| {
+            let path = &problem.path;
+            let is_topology = TOPOLOGY.iter().any(|beginning| path.starts_with(beginning));
+            is_topology && !problem.has_value && names.iter().any(|name| path.ends_with(name))
+        })
+    }
+
     /// The NUMA node with this id.
     pub fn node(&self, id: u32) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == id)

@@ -9,8 +9,13 @@ use tierscope_rootfs::{Outcome, ParseError, Reader, text};
 pub enum Version {
     /// One hierarchy with all controllers.
     V2,
+    /// The same below a directory of version 1 hierarchies, none of which has memory: systemd's hybrid layout on a
+    /// kernel without `CONFIG_MEMCG_V1` (6.11).
+    V2Unified,
     /// One hierarchy per controller.
     V1,
+    /// The same, with the memory hierarchy mounted here.
+    V1Elsewhere(&'static str),
     /// Version 1 for memory, with a version 2 hierarchy beside it.
     Hybrid,
     /// No memory control groups.
@@ -21,8 +26,8 @@ impl Version {
     /// The name in the contract.
     pub fn name(self) -> &'static str {
         match self {
-            Self::V2 => "v2",
-            Self::V1 => "v1",
+            Self::V2 | Self::V2Unified => "v2",
+            Self::V1 | Self::V1Elsewhere(_) => "v1",
             Self::Hybrid => "hybrid",
             Self::None => "none",
         }
@@ -32,34 +37,58 @@ impl Version {
     pub fn base(self) -> &'static str {
         match self {
             Self::V2 | Self::None => "/sys/fs/cgroup",
+            Self::V2Unified => UNIFIED,
             Self::V1 | Self::Hybrid => "/sys/fs/cgroup/memory",
+            Self::V1Elsewhere(base) => base,
         }
     }
 
     /// The memory files of a group, with what they hold.
     pub fn files(self) -> &'static [File] {
         match self {
-            Self::V2 => FILES_V2,
-            Self::V1 | Self::Hybrid => FILES_V1,
+            Self::V2 | Self::V2Unified => FILES_V2,
+            Self::V1 | Self::V1Elsewhere(_) | Self::Hybrid => FILES_V1,
             Self::None => &[],
         }
     }
 }
 
-/// Finds out which interface the host mounts.
-pub fn detect(reader: &Reader) -> Version {
-    let exists = |path: &str| reader.root().join(path).exists();
-    if exists("/sys/fs/cgroup/cgroup.controllers") || exists("/sys/fs/cgroup/memory.stat") {
-        Version::V2
-    } else if exists("/sys/fs/cgroup/memory/memory.stat") {
-        if exists("/sys/fs/cgroup/unified/cgroup.controllers") {
-            Version::Hybrid
-        } else {
-            Version::V1
-        }
-    } else {
-        Version::None
+/// Where systemd mounts version 2 beside version 1.
+const UNIFIED: &str = "/sys/fs/cgroup/unified";
+/// Where Android, and hosts from before systemd (RHEL 6), mount the memory hierarchy of version 1.
+const ELSEWHERE: [&str; 2] = ["/dev/memcg", "/cgroup/memory"];
+
+/// Finds out which interface has the host's memory control groups.
+pub fn detect(reader: &mut Reader) -> Version {
+    let exists = |reader: &Reader, path: &str| reader.root().join(path).exists();
+    let is_v2 = exists(reader, "/sys/fs/cgroup/cgroup.controllers");
+    if exists(reader, "/sys/fs/cgroup/memory.stat") || has_memory_controller(reader, "/sys/fs/cgroup") {
+        return Version::V2;
     }
+    if exists(reader, "/sys/fs/cgroup/memory/memory.stat") {
+        let is_hybrid = exists(reader, "/sys/fs/cgroup/unified/cgroup.controllers");
+        return if is_hybrid { Version::Hybrid } else { Version::V1 };
+    }
+    if let Some(base) = ELSEWHERE
+        .into_iter()
+        .find(|base| exists(reader, &format!("{base}/memory.stat")))
+    {
+        return Version::V1Elsewhere(base);
+    }
+    if has_memory_controller(reader, UNIFIED) {
+        return Version::V2Unified;
+    }
+    // A hierarchy of version 2 whose memory controller is switched off, or that a recording shows in part.
+    if is_v2 { Version::V2 } else { Version::None }
+}
+
+fn has_memory_controller(reader: &mut Reader, base: &str) -> bool {
+    let path = format!("{base}/cgroup.controllers");
+    if !reader.root().join(&path).exists() {
+        return false;
+    }
+    let controllers = reader.value(&path);
+    controllers.is_ok_and(|names| names.split_ascii_whitespace().any(|name| name == "memory"))
 }
 
 /// How the text of a file is shaped.
@@ -171,9 +200,26 @@ pub fn read(
             }
             Ok(())
         }
-        Shape::Single(name) => text::limit(content.trim()).map(|value| emit(name, value)),
+        Shape::Single(name) => single(file, content.trim()).map(|value| emit(name, value)),
     })
 }
+
+/// The value of a file with one number; `None` where the group has no limit. Version 1 prints the largest number of
+/// pages that fits for "no limit" (`PAGE_COUNTER_MAX`: 2^63 less a page of any size, 2^31 pages less one on 32 bits),
+/// and kernels before 3.19 printed 2^63-1 or 2^64-1 (`RES_COUNTER_MAX`).
+fn single(file: &File, text: &str) -> Result<Option<i64>, ParseError> {
+    if file.name.ends_with("limit_in_bytes")
+        && let Ok(bytes) = text.parse::<u64>()
+        && (bytes >= NO_LIMIT_BYTES || bytes == NO_LIMIT_OF_32_BITS_BYTES)
+    {
+        return Ok(None);
+    }
+    text::limit(text)
+}
+
+/// 2^63 less the largest page that a kernel uses as its base page, and more.
+const NO_LIMIT_BYTES: u64 = (1 << 63) - (1 << 20);
+const NO_LIMIT_OF_32_BITS_BYTES: u64 = 8_796_093_018_112;
 
 /// Sums of `io.stat` over block devices, whose numbers say nothing outside the host. A group that did no I/O has an empty
 /// file, which is a sum of 0.
@@ -310,10 +356,9 @@ fn child_groups(reader: &Reader, version: Version, group: &str) -> Vec<String> {
 }
 
 fn usage_bytes(reader: &mut Reader, version: Version, group: &str) -> i64 {
-    let file = if version == Version::V2 {
-        "memory.current"
-    } else {
-        "memory.usage_in_bytes"
+    let file = match version {
+        Version::V2 | Version::V2Unified => "memory.current",
+        _ => "memory.usage_in_bytes",
     };
     reader
         .number(&format!("{}{group}/{file}", version.base()))
@@ -347,7 +392,7 @@ mod tests {
             ("sys/fs/cgroup/a.slice/c.service/memory.current", "20"),
             ("sys/fs/cgroup/d|e/memory.current", "30"),
         ]);
-        assert_eq!(detect(&reader), Version::V2);
+        assert_eq!(detect(&mut reader), Version::V2);
         let all = groups(&mut reader, Version::V2, 200);
         assert_eq!(all.paths, ["/", "/a.slice/b.service", "/a.slice/c.service"]);
         assert_eq!(all.dropped, 1);
@@ -428,7 +473,7 @@ mod tests {
             ("sys/fs/cgroup/memory/app/memory.usage_in_bytes", "4096\n"),
             ("sys/fs/cgroup/unified/cgroup.controllers", ""),
         ]);
-        let version = detect(&reader);
+        let version = detect(&mut reader);
         assert_eq!(version, Version::Hybrid);
         assert_eq!(groups(&mut reader, version, 200).paths, ["/", "/app"]);
         let usage = values(&mut reader, version, "/app", "memory.usage_in_bytes");
@@ -438,7 +483,83 @@ mod tests {
     #[test]
     fn a_host_without_cgroups_has_none() {
         let (_directory, mut reader) = fake_root::reader(&[]);
-        assert_eq!(detect(&reader), Version::None);
+        assert_eq!(detect(&mut reader), Version::None);
         assert_eq!(groups(&mut reader, Version::None, 200), Groups::default());
+    }
+
+    #[test]
+    fn memory_groups_are_found_wherever_they_are_mounted() {
+        let cases = [
+            (
+                vec![("sys/fs/cgroup/unified/cgroup.controllers", "cpuset memory\n")],
+                Version::V2Unified,
+            ),
+            // The memory controller is with neither version.
+            (
+                vec![("sys/fs/cgroup/unified/cgroup.controllers", "\n")],
+                Version::None,
+            ),
+            (
+                vec![
+                    ("sys/fs/cgroup/cgroup.controllers", "cpu\n"),
+                    ("dev/memcg/memory.stat", "cache 1\n"),
+                ],
+                Version::V1Elsewhere("/dev/memcg"),
+            ),
+            (
+                vec![("cgroup/memory/memory.stat", "cache 1\n")],
+                Version::V1Elsewhere("/cgroup/memory"),
+            ),
+            (vec![("sys/fs/cgroup/cgroup.controllers", "cpu\n")], Version::V2),
+            (
+                vec![
+                    ("sys/fs/cgroup/memory/memory.stat", "cache 1\n"),
+                    ("sys/fs/cgroup/unified/cgroup.controllers", "\n"),
+                ],
+                Version::Hybrid,
+            ),
+            (vec![("sys/fs/cgroup/pids/tasks", "1\n")], Version::None),
+        ];
+        for (files, version) in cases {
+            let (_directory, mut reader) = fake_root::reader(&files);
+            assert_eq!(detect(&mut reader), version, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn groups_below_unified_are_read_as_version_2() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/fs/cgroup/unified/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/unified/user.slice/memory.stat", "anon 7\n"),
+            ("sys/fs/cgroup/unified/user.slice/memory.current", "4096\n"),
+        ]);
+        let version = detect(&mut reader);
+        assert_eq!(version.name(), "v2");
+        assert_eq!(groups(&mut reader, version, 200).paths, ["/user.slice"]);
+        assert_eq!(
+            values(&mut reader, version, "/user.slice", "memory.stat"),
+            [("anon".to_owned(), Some(7))]
+        );
+    }
+
+    #[test]
+    fn the_largest_numbers_of_version_1_are_no_limit() {
+        let limit = |text: &str| {
+            let path = "sys/fs/cgroup/memory/app/memory.limit_in_bytes";
+            let (_directory, mut reader) = fake_root::reader(&[(path, text)]);
+            values(&mut reader, Version::V1, "/app", "memory.limit_in_bytes")[0].1
+        };
+        for none in [
+            "18446744073709551615\n", // 2^64-1
+            "9223372036854775807\n",  // 2^63-1
+            "9223372036854771712\n",  // pages of 4 KiB
+            "9223372036854759424\n",  // 16 KiB
+            "9223372036854710272\n",  // 64 KiB
+            "8796093018112\n",        // 32 bits
+        ] {
+            assert_eq!(limit(none), None, "{none}");
+        }
+        assert_eq!(limit("8796093022208\n"), Some(8 << 40), "8 TiB is a limit");
+        assert_eq!(limit("0\n"), Some(0));
     }
 }

@@ -31,7 +31,13 @@ pub fn classify(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
     if node.has_cpu() {
         return beside_cpus(facts, node, ranges);
     }
+    let unknown_cpus = || {
+        let why = "which CPUs the node has cannot be told from its files";
+        node.cpus_unknown
+            .then(|| (Class::Unknown, Certainty::NotKnown, why.to_owned()))
+    };
     let (class, certainty, evidence) = evidence::of_devices(facts, node, ranges)
+        .or_else(unknown_cpus)
         .or_else(|| evidence::of_processors(facts, node))
         .or_else(|| evidence::of_gpus(facts, node))
         .or_else(|| evidence::of_ratings(facts, node))

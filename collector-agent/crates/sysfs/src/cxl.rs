@@ -8,6 +8,8 @@ use crate::nodes::{self, Ratings};
 
 const BUS: &str = "/sys/bus/cxl/devices";
 
+const NO_VALUE: &str = "not the number that the kernel prints here";
+
 /// A CXL memory device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
@@ -93,9 +95,7 @@ pub fn memory(reader: &mut Reader) -> Vec<Memory> {
         .map(|name| Memory {
             ram_bytes: bytes_of(reader, &name, "ram/size"),
             pmem_bytes: bytes_of(reader, &name, "pmem/size"),
-            numa_node: text_of(reader, &name, "numa_node")
-                .and_then(|text| text.parse().ok())
-                .filter(|node| *node >= 0),
+            numa_node: number_of(reader, &name, "numa_node").filter(|node| *node >= 0),
             serial: text_of(reader, &name, "serial").unwrap_or_default(),
             firmware_version: text_of(reader, &name, "firmware_version").unwrap_or_default(),
             pci: pci_parent(reader, &name).map(|path| pci(reader, &path)),
@@ -110,13 +110,12 @@ pub fn regions(reader: &mut Reader) -> Vec<Region> {
     let regions = names.into_iter().filter(|name| numbered(name, "region"));
     regions
         .map(|name| Region {
-            resource: text_of(reader, &name, "resource").and_then(|text| unsigned(&text)),
-            size_bytes: text_of(reader, &name, "size").and_then(|text| unsigned(&text)),
+            resource: parsed_of(reader, &name, "resource", unsigned),
+            size_bytes: parsed_of(reader, &name, "size", unsigned),
             mode: text_of(reader, &name, "mode").unwrap_or_default(),
-            committed: text_of(reader, &name, "commit").map(|text| text == "1"),
-            interleave_ways: text_of(reader, &name, "interleave_ways").and_then(|text| text.parse().ok()),
-            interleave_granularity_bytes: text_of(reader, &name, "interleave_granularity")
-                .and_then(|text| text.parse().ok()),
+            committed: parsed_of(reader, &name, "commit", flag),
+            interleave_ways: number_of(reader, &name, "interleave_ways"),
+            interleave_granularity_bytes: number_of(reader, &name, "interleave_granularity"),
             targets: targets(reader, &name),
             ratings: nodes::ratings_at(reader, &format!("{BUS}/{name}"), ""),
             name,
@@ -183,19 +182,27 @@ fn pci(reader: &mut Reader, directory: &str) -> Pci {
 fn link(reader: &mut Reader, directory: &str, which: &str) -> Link {
     Link {
         decigigatransfers: reader
-            .value(&format!("{directory}/{which}_link_speed"))
-            .ok()
-            .and_then(decigigatransfers),
+            .parsed(
+                &format!("{directory}/{which}_link_speed"),
+                "no speed of a link",
+                |text| match text.split(' ').next() {
+                    Some("Unknown") => Some(None),
+                    _ => decigigatransfers(text).map(Some),
+                },
+            )
+            .flatten(),
         width: reader
-            .value(&format!("{directory}/{which}_link_width"))
-            .ok()
-            .and_then(|text| text.parse().ok())
+            .parsed(
+                &format!("{directory}/{which}_link_width"),
+                "no width of a link",
+                |text| text.parse().ok(),
+            )
             // 0 is said of a link that is down or not of this kind.
             .filter(|width| *width > 0),
     }
 }
 
-/// `32.0 GT/s PCIe` is 320; `Unknown` is nothing.
+/// `32.0 GT/s PCIe` is 320.
 fn decigigatransfers(speed: &str) -> Option<u32> {
     let (whole, tenths) = speed.split(' ').next()?.split_once('.')?;
     let tenths: u32 = tenths.get(..1)?.parse().ok()?;
@@ -204,14 +211,36 @@ fn decigigatransfers(speed: &str) -> Option<u32> {
 
 fn total(reader: &mut Reader, directory: &str, file: &str, name: &str) -> Option<u64> {
     let mut sum = None;
-    let lines = reader.read(&format!("{directory}/{file}")).ok()?;
-    // A line that is no name and number says nothing of the total, which stands on a line of its own.
-    let _others = text::name_values(lines, |own, value| {
-        if own == name {
-            sum = u64::try_from(value).ok();
-        }
+    let lines = reader.parse(&format!("{directory}/{file}"), |lines| {
+        text::name_values(lines, |own, value| {
+            if own == name {
+                sum = u64::try_from(value).ok();
+            }
+        })
     });
-    sum
+    lines.ok().and(sum)
+}
+
+/// A switch of sysfs.
+fn flag(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+fn parsed_of<T>(
+    reader: &mut Reader,
+    device: &str,
+    file: &str,
+    parser: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    reader.parsed(&format!("{BUS}/{device}/{file}"), NO_VALUE, parser)
+}
+
+fn number_of<T: std::str::FromStr>(reader: &mut Reader, device: &str, file: &str) -> Option<T> {
+    parsed_of(reader, device, file, |text| text.parse().ok())
 }
 
 fn text_of(reader: &mut Reader, device: &str, file: &str) -> Option<String> {
@@ -220,8 +249,7 @@ fn text_of(reader: &mut Reader, device: &str, file: &str) -> Option<String> {
 }
 
 fn bytes_of(reader: &mut Reader, device: &str, file: &str) -> Option<i64> {
-    let bytes = text_of(reader, device, file).and_then(|text| unsigned(&text))?;
-    i64::try_from(bytes).ok()
+    parsed_of(reader, device, file, |text| i64::try_from(unsigned(text)?).ok())
 }
 
 fn numbered(name: &str, prefix: &str) -> bool {

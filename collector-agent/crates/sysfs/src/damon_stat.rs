@@ -2,6 +2,8 @@
 
 use tierscope_rootfs::{Missing, Reader, text};
 
+use crate::knobs;
+
 const PARAMETERS: &str = "/sys/module/damon_stat/parameters";
 /// Percentiles of idle time that are kept of the 101 that the kernel gives.
 pub const PERCENTILES: [usize; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
@@ -10,7 +12,7 @@ pub const PERCENTILES: [usize; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 pub fn enabled(reader: &mut Reader) -> Result<bool, Missing> {
     reader
         .value(&format!("{PARAMETERS}/enabled"))
-        .map(|value| matches!(value, "Y" | "y" | "1"))
+        .map(|value| knobs::switch(value) == Some(true))
 }
 
 /// Reads `estimated_memory_bandwidth` (bytes/s), `aggr_interval_us`, and `memory_idle_ms[p50]` and its kin: idle time of
@@ -21,12 +23,13 @@ pub fn read(reader: &mut Reader, mut emit: impl FnMut(&str, i64)) {
             emit(file, value);
         }
     }
-    let Ok(list) = reader.value(&format!("{PARAMETERS}/memory_idle_ms_percentiles")) else {
-        return;
-    };
-    let values: Vec<Option<i64>> = list.split(',').map(|word| text::number(word.trim())).collect();
+    let list = format!("{PARAMETERS}/memory_idle_ms_percentiles");
+    let values: Option<Vec<i64>> = reader.parsed(&list, "not 101 whole numbers", |list| {
+        let values: Option<Vec<i64>> = list.split(',').map(|word| text::number(word.trim())).collect();
+        values.filter(|values| values.len() > 100)
+    });
     for percentile in PERCENTILES {
-        if let Some(Some(idle_ms)) = values.get(percentile) {
+        if let Some(idle_ms) = values.as_ref().and_then(|values| values.get(percentile)) {
             emit(&format!("memory_idle_ms[p{percentile}]"), *idle_ms);
         }
     }

@@ -30,9 +30,13 @@ pub fn dax(reader: &mut Reader) -> Vec<Dax> {
     names
         .into_iter()
         .map(|name| Dax {
-            target_node: text_of(reader, BUS, &name, "target_node").and_then(|text| text.parse().ok()),
-            resource: text_of(reader, BUS, &name, "resource").and_then(|text| unsigned(&text)),
-            size_bytes: text_of(reader, BUS, &name, "size").and_then(|text| unsigned(&text)),
+            // -1 is said of a device whose memory has no node of its own.
+            target_node: number_of(reader, &format!("{BUS}/{name}/target_node"), |text| {
+                text.parse::<i64>().ok()
+            })
+            .and_then(|node| u32::try_from(node).ok()),
+            resource: number_of(reader, &format!("{BUS}/{name}/resource"), unsigned),
+            size_bytes: number_of(reader, &format!("{BUS}/{name}/size"), unsigned),
             device_path: reader
                 .link(&format!("{BUS}/{name}"))
                 .ok()
@@ -83,8 +87,12 @@ pub fn block_device(reader: &mut Reader, device: &str) -> BlockDevice {
     };
     BlockDevice {
         zoned: value("zoned").unwrap_or_default(),
-        discard: value("discard_max_bytes").map(|bytes| bytes != "0"),
-        rotational: value("rotational").map(|flag| flag == "1"),
+        discard: value("discard_max_bytes").and_then(|bytes| Some(bytes.parse::<u64>().ok()? > 0)),
+        rotational: value("rotational").and_then(|flag| match flag.as_str() {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }),
     }
 }
 
@@ -123,9 +131,8 @@ fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_le_bytes(field.try_into().ok()?))
 }
 
-fn text_of(reader: &mut Reader, bus: &str, device: &str, file: &str) -> Option<String> {
-    let text = reader.value(&format!("{bus}/{device}/{file}")).ok()?;
-    Some(text.to_owned()).filter(|text| !text.is_empty())
+fn number_of<T>(reader: &mut Reader, path: &str, parser: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    reader.parsed(path, "not the number that the kernel prints here", parser)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Settings that bear on memory tiering: which exist, and how they stand.
 
-use tierscope_rootfs::{Missing, Reader};
+use tierscope_rootfs::{Missing, ParseError, Reader, text};
 
 /// Settings with a fixed path. docs/agent-json.md lists them; what they do stands in the advice of the service.
 pub const PATHS: &[&str] = &[
@@ -127,9 +127,48 @@ pub fn read(reader: &mut Reader) -> Vec<Knob> {
         let value = reader
             .value(&path)
             .map(|text| text.chars().take(MAX_VALUE_CHARS).collect());
+        let value = value.and_then(|value: String| {
+            if is_value_of(&path, &value) {
+                return Ok(value);
+            }
+            reader.note(&path, ParseError::new(1, &value, NO_SETTING));
+            Err(Missing::Unreadable(NO_SETTING.to_owned()))
+        });
         Knob { path, value }
     };
     paths.into_iter().map(read_one).collect()
+}
+
+const NO_SETTING: &str = "not a value of this setting";
+
+/// Whether the kernel can have printed a value for a setting: whole numbers, a switch, or words.
+fn is_value_of(path: &str, value: &str) -> bool {
+    const NUMBERS: [&str; 3] = ["/proc/sys/", "/sys/kernel/debug/", "/sys/kernel/mm/ksm/"];
+    const SWITCHES: [&str; 2] = ["/demotion_enabled", "/vma_ra_enabled"];
+    if NUMBERS.iter().any(|beginning| path.starts_with(beginning)) {
+        let mut words = value.split_ascii_whitespace();
+        return !value.is_empty() && words.all(|word| text::number(word).is_some());
+    }
+    if path.ends_with("/lru_gen/enabled") {
+        // A mask of its parts; kernels before 6.1 with the patches printed a switch.
+        let mask = value.strip_prefix("0x").unwrap_or(value);
+        return u32::from_str_radix(mask, 16).is_ok() || switch(value).is_some();
+    }
+    if SWITCHES.iter().any(|end| path.ends_with(end)) {
+        return switch(value).is_some();
+    }
+    value
+        .chars()
+        .all(|letter| letter == ' ' || letter.is_ascii_graphic())
+}
+
+/// Whether a setting is on: `1`, `Y`, `true`; `None` for any other text than these and their opposites.
+pub fn switch(value: &str) -> Option<bool> {
+    match value {
+        "1" | "Y" | "y" | "true" => Some(true),
+        "0" | "N" | "n" | "false" => Some(false),
+        _ => None,
+    }
 }
 
 /// The choice in a `always [madvise] never` value, or the whole value where nothing is bracketed.

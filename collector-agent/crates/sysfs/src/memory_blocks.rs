@@ -1,27 +1,38 @@
 //! `/sys/devices/system/memory`: the blocks in which memory comes and goes, and how many are offline.
 
-use tierscope_rootfs::{Missing, Reader};
+use tierscope_rootfs::{Missing, ParseError, Reader};
 
 const MEMORY: &str = "/sys/devices/system/memory";
+const BLOCK_SIZE: &str = "/sys/devices/system/memory/block_size_bytes";
 /// Most blocks whose state is read: 8 TiB in blocks of 2 GiB, or 512 GiB in blocks of 128 MiB.
 const MAX_BLOCKS: usize = 4096;
 
 /// Blocks of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Blocks {
-    /// Size of each in bytes.
-    pub block_bytes: i64,
+    /// Size of each in bytes; `None` where the host's word cannot be understood.
+    pub block_bytes: Option<i64>,
     /// Blocks that the kernel uses; `None` where they are not shown, or are more than are worth reading.
     pub online: Option<i64>,
     /// Blocks that the kernel knows and does not use; `None` likewise.
     pub offline: Option<i64>,
 }
 
+/// Size of a memory block in bytes, which the kernel prints in hexadecimal; never 0.
+pub(crate) fn block_bytes(reader: &mut Reader) -> Option<u64> {
+    reader.parsed(BLOCK_SIZE, "not a hexadecimal number above 0", |text| {
+        let bytes = u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        bytes.filter(|bytes| *bytes > 0)
+    })
+}
+
 /// Counts the blocks by state, up to 4,096 of them.
 pub fn read(reader: &mut Reader) -> Result<Blocks, Missing> {
-    let size = reader.value(&format!("{MEMORY}/block_size_bytes"))?;
+    if let Err(Missing::Absent) = reader.value(BLOCK_SIZE) {
+        return Err(Missing::Absent);
+    }
     let mut blocks = Blocks {
-        block_bytes: i64::from_str_radix(size.trim_start_matches("0x"), 16).unwrap_or(0),
+        block_bytes: block_bytes(reader).and_then(|bytes| i64::try_from(bytes).ok()),
         ..Blocks::default()
     };
     let is_block = |name: &String| {
@@ -34,9 +45,14 @@ pub fn read(reader: &mut Reader) -> Result<Blocks, Missing> {
     }
     let (mut online, mut offline) = (0, 0);
     for name in names {
-        match reader.value(&format!("{MEMORY}/{name}/state")) {
-            Ok("online") => online += 1,
-            Ok(_) => offline += 1,
+        let path = format!("{MEMORY}/{name}/state");
+        match reader.value(&path) {
+            Ok("online" | "going-offline") => online += 1,
+            Ok("offline") => offline += 1,
+            Ok(other) => {
+                let problem = ParseError::new(1, other, "no state of a memory block");
+                reader.note(&path, problem);
+            }
             // A block that goes away meanwhile is neither.
             Err(_) => {}
         }
@@ -59,7 +75,7 @@ mod tests {
             ("sys/devices/system/memory/power/control", "auto\n"),
         ]);
         let expected = Blocks {
-            block_bytes: 0x800_0000,
+            block_bytes: Some(0x800_0000),
             online: Some(1),
             offline: Some(1),
         };
@@ -71,7 +87,7 @@ mod tests {
         let (_directory, mut reader) =
             fake_root::reader(&[("sys/devices/system/memory/block_size_bytes", "8000000\n")]);
         let expected = Blocks {
-            block_bytes: 0x800_0000,
+            block_bytes: Some(0x800_0000),
             ..Blocks::default()
         };
         assert_eq!(read(&mut reader), Ok(expected));

@@ -2,6 +2,8 @@
 
 use tierscope_rootfs::{Missing, Outcome, Reader, text};
 
+use crate::memory_blocks;
+
 const NODES: &str = "/sys/devices/system/node";
 
 /// Firmware ratings (HMAT or CDAT) of the memory of a node as seen by its best initiator. Not measurements.
@@ -26,6 +28,8 @@ pub struct Node {
     pub cpulist: String,
     /// Whether it has CPUs, none of which is online.
     pub has_offline_cpus: bool,
+    /// Whether the file of its CPUs cannot be understood; `cpulist` is "" then as well.
+    pub cpus_unknown: bool,
     /// Memory that the kernel manages, in bytes.
     pub memory_bytes: Option<i64>,
     /// Relative distances to the online nodes, in order of their numbers; firmware's word, often invented.
@@ -43,8 +47,7 @@ impl Node {
 
 /// Numbers of the nodes, ascending: the `online` list, else the directories.
 pub fn ids(reader: &mut Reader) -> Result<Vec<u32>, Missing> {
-    if let Ok(list) = reader.value(&format!("{NODES}/online"))
-        && let Ok(ids) = text::list(list)
+    if let Some(ids) = reader.list_value(&format!("{NODES}/online"))
         && !ids.is_empty()
     {
         return Ok(ids);
@@ -88,22 +91,33 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
             memory_bytes = Some(value);
         }
     });
-    let online = online_cpus(reader, node);
+    let cpulist = format!("{NODES}/node{node}/cpulist");
+    let listed = reader.parsed(&cpulist, "not a list such as `0-3,8`", |list| {
+        text::list(list).ok().map(|_| list.to_owned())
+    });
+    let cpus_unknown = listed.is_none() && reader.root().join(&cpulist).exists();
+    let online = if cpus_unknown {
+        Some(String::new())
+    } else {
+        online_cpus(reader, node)
+    };
     let linked = linked_cpus(reader, node);
-    let distances = reader
-        .value(&format!("{NODES}/node{node}/distance"))
-        .map(|line| {
+    let distances = reader.parsed(
+        &format!("{NODES}/node{node}/distance"),
+        "not a whole number for each node",
+        |line| {
             line.split_ascii_whitespace()
-                .filter_map(|word| word.parse().ok())
+                .map(|word| word.parse().ok())
                 .collect()
-        })
-        .unwrap_or_default();
+        },
+    );
     Node {
         id: node,
-        has_offline_cpus: online.as_deref() == Some("") && !linked.is_empty(),
+        has_offline_cpus: !cpus_unknown && online.as_deref() == Some("") && !linked.is_empty(),
+        cpus_unknown,
         cpulist: online.unwrap_or_else(|| text_of_list(&linked)),
         memory_bytes,
-        distances,
+        distances: distances.unwrap_or_default(),
         ratings: ratings(reader, node),
     }
 }
@@ -171,9 +185,7 @@ pub(crate) fn ratings_at(reader: &mut Reader, directory: &str, within: &str) -> 
         let mut value = |name: &str| {
             let path = format!("{directory}/{access}/{within}{name}");
             reader
-                .value(&path)
-                .ok()
-                .and_then(|text| text.parse().ok())
+                .parsed(&path, "not a whole number of 32 bits", |text| text.parse().ok())
                 .filter(|value: &u32| *value > 0)
         };
         ratings = Ratings {
@@ -192,10 +204,7 @@ pub(crate) fn ratings_at(reader: &mut Reader, directory: &str, within: &str) -> 
 /// Physical ranges of a node's memory as (start, length) in bytes, from its memory blocks, adjacent blocks joined.
 /// Empty where the host does not show blocks.
 pub fn physical_ranges(reader: &mut Reader, node: u32) -> Vec<(u64, u64)> {
-    let block_bytes = reader
-        .value("/sys/devices/system/memory/block_size_bytes")
-        .ok()
-        .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    let block_bytes = memory_blocks::block_bytes(reader);
     let (Some(block_bytes), Ok(names)) = (block_bytes, reader.list(&format!("{NODES}/node{node}"))) else {
         return Vec::new();
     };
@@ -265,6 +274,23 @@ mod tests {
         assert_eq!(cpus(1), (String::new(), false));
         assert_eq!(cpus(2), ("9-10".to_owned(), false));
         assert_eq!(cpus(3), (String::new(), true));
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_leaves_cpus_unknown() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            ("sys/devices/system/node/node0/cpulist", "0-\n"),
+            ("sys/devices/system/node/node1/cpulist", ""),
+            ("sys/devices/system/node/node2/cpulist", "\n"),
+            ("sys/devices/system/node/node2/distance", "10 x 20\n"),
+        ]);
+        let unknown = [0, 1, 2].map(|node| describe(&mut reader, node).cpus_unknown);
+        assert_eq!(unknown, [true, true, false]);
+        assert!(
+            describe(&mut reader, 2).distances.is_empty(),
+            "not shifted by one"
+        );
+        assert_eq!(reader.take_problems().len(), 3);
     }
 
     #[test]

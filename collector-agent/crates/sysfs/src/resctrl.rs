@@ -22,19 +22,15 @@ pub struct CacheNodes(BTreeMap<u32, u32>);
 pub fn cache_nodes(reader: &mut Reader, nodes: &[u32]) -> CacheNodes {
     let mut caches = BTreeMap::new();
     for node in nodes {
-        let cpus = reader
-            .value(&format!("{NODES}/node{node}/cpulist"))
-            .map_or(Ok(Vec::new()), text::list)
-            .unwrap_or_default();
-        for cpu in cpus {
+        let cpus = reader.list_value(&format!("{NODES}/node{node}/cpulist"));
+        for cpu in cpus.unwrap_or_default() {
             let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
             if reader.value(&format!("{directory}/level")) != Ok("3") {
                 continue;
             }
-            let id = reader
-                .value(&format!("{directory}/id"))
-                .ok()
-                .and_then(|id| id.parse().ok());
+            let id = reader.parsed(&format!("{directory}/id"), "no number of a cache", |id| {
+                id.parse().ok()
+            });
             if let Some(id) = id {
                 caches.entry(id).or_insert(*node);
             }
@@ -106,8 +102,13 @@ fn places(reader: &Reader, caches: &CacheNodes, data: &str, domain: &str) -> Vec
 
 fn add(reader: &mut Reader, sums: &mut [Option<i64>; 2], directory: &str) {
     for (sum, file) in sums.iter_mut().zip(FILES) {
-        // `Unavailable`, `Unassigned` and `Error` are words of the kernel for a counter that it does not have.
-        let value = reader.number(&format!("{directory}/{file}"));
+        let path = format!("{directory}/{file}");
+        let value = reader.parsed(&path, "no count of bytes", |text| match text {
+            // Words of the kernel for a counter that it does not have.
+            "Unavailable" | "Unassigned" | "Error" => Some(None),
+            _ => text::number(text).map(Some),
+        });
+        let value = value.flatten();
         *sum = sum.zip(value).map(|(sum, value)| sum.saturating_add(value));
     }
 }

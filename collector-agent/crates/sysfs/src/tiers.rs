@@ -1,8 +1,9 @@
 //! `/sys/devices/virtual/memory_tiering`: the kernel's memory tiers.
 
-use tierscope_rootfs::{Missing, Reader, text};
+use tierscope_rootfs::{Missing, Reader};
 
-const TIERS: &str = "/sys/devices/virtual/memory_tiering";
+/// Directory of the tiers.
+pub const TIERS: &str = "/sys/devices/virtual/memory_tiering";
 
 /// A memory tier. A smaller number is faster; numbers are abstract distances and mean nothing across hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Tier {
     pub nodes: Vec<u32>,
 }
 
-/// All tiers, fastest first. Ordered by number: as text, `memory_tier22` would come before `memory_tier4`.
+/// All tiers, fastest first; a tier whose nodes cannot be told is left out, and its file is a problem. Ordered by number: as text, `memory_tier22` would come before `memory_tier4`.
 pub fn read(reader: &mut Reader) -> Result<Vec<Tier>, Missing> {
     let mut tiers = Vec::new();
     for name in reader.list(TIERS)? {
@@ -23,13 +24,8 @@ pub fn read(reader: &mut Reader) -> Result<Vec<Tier>, Missing> {
         else {
             continue;
         };
-        let Ok(list) = reader.value(&format!("{TIERS}/{name}/nodelist")) else {
-            continue;
-        };
-        tiers.push(Tier {
-            number,
-            nodes: text::list(list).unwrap_or_default(),
-        });
+        let nodes = reader.list_value(&format!("{TIERS}/{name}/nodelist"));
+        tiers.extend(nodes.map(|nodes| Tier { number, nodes }));
     }
     tiers.sort_unstable_by_key(|tier| tier.number);
     Ok(tiers)
@@ -65,6 +61,25 @@ mod tests {
                 }
             ]
         );
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_is_no_empty_tier() {
+        let (_directory, mut reader) = fake_root::reader(&[
+            (
+                "sys/devices/virtual/memory_tiering/memory_tier4/nodelist",
+                "0-1\n",
+            ),
+            ("sys/devices/virtual/memory_tiering/memory_tier22/nodelist", ""),
+            (
+                "sys/devices/virtual/memory_tiering/memory_tier30/nodelist",
+                "3-\n",
+            ),
+            ("sys/devices/virtual/memory_tiering/memory_tier90/nodelist", "\n"),
+        ]);
+        let tiers = read(&mut reader).unwrap();
+        assert_eq!(tiers.iter().map(|tier| tier.number).collect::<Vec<_>>(), [4, 90]);
+        assert_eq!(reader.take_problems().len(), 2);
     }
 
     #[test]

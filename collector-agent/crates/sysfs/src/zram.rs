@@ -1,6 +1,6 @@
 //! Compressed swap in memory: zram devices, and the counters of zswap in debugfs.
 
-use tierscope_rootfs::{Missing, ParseError, Reader, text};
+use tierscope_rootfs::{Missing, Reader, text};
 
 const BLOCK: &str = "/sys/block";
 const ZSWAP: &str = "/sys/kernel/debug/zswap";
@@ -29,35 +29,32 @@ pub fn devices(reader: &mut Reader) -> Result<Vec<String>, Missing> {
         name.strip_prefix("zram")
             .is_some_and(|rest| rest.parse::<u32>().is_ok())
             && reader
-                .value(&format!("{BLOCK}/{name}/disksize"))
-                .is_ok_and(|size| size != "0")
+                .number(&format!("{BLOCK}/{name}/disksize"))
+                .is_some_and(|bytes| bytes > 0)
     };
     Ok(names.into_iter().filter(is_set_up).collect())
 }
 
 /// What a device holds and did: `orig_data_size[zram0]`, `compr_data_size[zram0]`, ... Its memory is kernel memory of
-/// DRAM nodes and never demoted. The first line that cannot be understood is returned.
-pub fn stats(reader: &mut Reader, device: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), ParseError> {
-    let mut outcome = Ok(());
+/// DRAM nodes and never demoted.
+pub fn stats(reader: &mut Reader, device: &str, mut emit: impl FnMut(&str, i64)) {
     for (file, columns) in [
         ("mm_stat", &MM_STAT[..]),
         ("io_stat", &IO_STAT),
         ("bd_stat", &BD_STAT),
     ] {
-        let Ok(line) = reader.value(&format!("{BLOCK}/{device}/{file}")) else {
-            continue;
-        };
-        for (column, word) in columns.iter().zip(line.split_ascii_whitespace()) {
-            match text::number(word) {
-                Some(value) => emit(&format!("{column}[{device}]"), value),
-                None if outcome.is_ok() => {
-                    outcome = Err(ParseError::new(1, column, "not a whole number of 63 bits"));
+        // An absent file is that of a kernel without it; the reader keeps what is wrong with another one.
+        let _absent = reader.parse(&format!("{BLOCK}/{device}/{file}"), |line| {
+            let mut problem = text::FirstProblem::default();
+            for (column, word) in columns.iter().zip(line.split_ascii_whitespace()) {
+                match text::number(word) {
+                    Some(value) => emit(&format!("{column}[{device}]"), value),
+                    None => problem.note(0, column, "not a whole number of 63 bits"),
                 }
-                None => {}
             }
-        }
+            problem.finish()
+        });
     }
-    outcome
 }
 
 /// The counters of zswap that the kernel shows in debugfs (root), under their own names.
@@ -92,8 +89,7 @@ mod tests {
         let mut seen = Vec::new();
         stats(&mut reader, "zram0", |name, value| {
             seen.push((name.to_owned(), value));
-        })
-        .unwrap();
+        });
         assert_eq!(seen.len(), MM_STAT.len() + IO_STAT.len());
         assert_eq!(seen[1], ("compr_data_size[zram0]".to_owned(), 9_176_691));
         assert_eq!(seen[12], ("notify_free[zram0]".to_owned(), 2));
@@ -103,8 +99,10 @@ mod tests {
     fn a_word_that_is_no_number_is_named() {
         let (_directory, mut reader) = fake_root::reader(&[("sys/block/zram0/mm_stat", "1 two 3\n")]);
         let mut seen = 0;
-        let problem = stats(&mut reader, "zram0", |_, _| seen += 1).unwrap_err();
-        assert_eq!((seen, problem.item.as_str()), (2, "compr_data_size"));
+        stats(&mut reader, "zram0", |_, _| seen += 1);
+        let problem = &reader.take_problems()[0];
+        assert_eq!((seen, problem.cause.item.as_str()), (2, "compr_data_size"));
+        assert!(problem.path.ends_with("zram0/mm_stat"));
     }
 
     #[test]

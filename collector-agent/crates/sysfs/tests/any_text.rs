@@ -80,7 +80,7 @@ proptest! {
         std::fs::write(directory.path().join("sys/kernel/mm/damon/admin/kdamonds/0/state"), "on\n").unwrap();
         let mut reader = Reader::new(Root::new(directory.path()));
         let _ = lru_gen::read(&mut reader).unwrap();
-        let _ = zram::stats(&mut reader, "zram0", |_, _| {});
+        zram::stats(&mut reader, "zram0", |_, _| {});
         zram::zswap(&mut reader, |_, _| {}).unwrap();
         damon_stat::read(&mut reader, |_, _| {});
         prop_assert!(damos::schemes(&mut reader).unwrap().len() <= 1);

@@ -47,6 +47,8 @@ pub(crate) fn decode(from: proto::Inventory) -> sample::Inventory {
         kubernetes_labels_partial: from.kubernetes_labels_partial,
         tier_order: from.tier_order,
         tree: from.tree,
+        // It does not travel.
+        problems: Vec::new(),
     }
 }
 

@@ -4,9 +4,13 @@
 //! 80 % of allocated memory idle. The kernel keeps an accessed bit per page and clears it when reclaim looks at the page.
 //! So the bits bound coldness from one side, by how often reclaim looks:
 //!
-//! - rarely (a page's turn comes less often than every two minutes, or never since boot): what is not referenced was
-//!   not touched for at least that long, so it is cold. That bounds cold memory from below.
+//! - rarely (a page's turn comes less often than every two minutes): what is not referenced was not touched for at least
+//!   that long, so it is cold. That bounds cold memory from below.
 //! - often: what is referenced was touched since the last look. That bounds it from above.
+//!
+//! The bit is set when a page is mapped (`mm/memory.c`, `do_anonymous_page`), so a clear one was cleared by somebody:
+//! reclaim, or a writer of `clear_refs`, idle page tracking, DAMON. Where reclaim looked at fewer pages since boot than
+//! have clear bits, somebody else clears them at a pace that nothing tells, and there is no bound from below.
 //!
 //! Only private memory counts, because shared pages appear in several processes. Sizes of the active and inactive lists
 //! bound nothing: without reclaim nobody ages them (`mm/vmscan.c`, `shrink_active_list`).
@@ -71,6 +75,10 @@ pub(super) struct Memory {
 /// Memory at the reading with the most of it in use; else why nothing can be said of it.
 pub(super) fn judge(host: &Host) -> Result<Memory, String> {
     let at = host.fullest();
+    if let Some(problem) = at.inventory.topology_problems().next() {
+        // A tier or a node that cannot be read would count as DRAM.
+        return Err(format!("{} cannot be read: {}", problem.path, problem.reason));
+    }
     let stock = Stock::of(at)?;
     let movable_bytes = stock.movable_bytes;
     let seen = Seen::of(host, movable_bytes);
@@ -115,7 +123,7 @@ fn figure(host: &Host, interval: Bounds, method: String) -> Figure {
         method,
         window_seconds: host.window_seconds(),
         readings: host.readings.len(),
-        grade: if host.window_seconds() >= STEADY_SECONDS {
+        grade: if host.window_seconds() >= STEADY_SECONDS && host.problems().next().is_none() {
             "partial"
         } else {
             "early"
@@ -127,8 +135,6 @@ fn figure(host: &Host, interval: Bounds, method: String) -> Figure {
 /// How often accessed bits are cleared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
-    /// Nobody did since boot.
-    Never,
     /// A page's turn comes every so many seconds, on average.
     Every(f64),
     /// Others clear bits too, so that nothing follows from them; why.
@@ -157,6 +163,10 @@ impl Seen {
             processes_read: 0,
             pace: pace(host, host_movable_bytes),
         };
+        let looked_at_bytes = at
+            .sum("vmstat", &LOOKS)
+            .unwrap_or(0)
+            .saturating_mul(page_bytes(host));
         for rollup in at
             .processes
             .iter()
@@ -179,13 +189,18 @@ impl Seen {
             seen.unreferenced_bytes += (private_bytes - referenced_bytes).max(0);
             seen.referenced_bytes += (private_bytes - (rss_bytes - referenced_bytes)).max(0);
         }
+        let is_rare = matches!(seen.pace, Pace::Every(seconds) if seconds >= COLD_SECONDS);
+        if is_rare && seen.unreferenced_bytes > looked_at_bytes {
+            seen.pace = Pace::Unknown(
+                "more of them are clear than reclaim can have cleared since boot: somebody else clears them",
+            );
+        }
         seen
     }
 
     fn cold_bytes(&self, movable_bytes: i64) -> Bounds {
         let here = |bytes: i64| (bytes - self.elsewhere_bytes).clamp(0, movable_bytes);
         let (lo, hot) = match self.pace {
-            Pace::Never => (here(self.unreferenced_bytes), 0),
             Pace::Every(seconds) if seconds >= COLD_SECONDS => (here(self.unreferenced_bytes), 0),
             Pace::Every(_) => (0, here(self.referenced_bytes)),
             Pace::Unknown(_) => (0, 0),
@@ -202,7 +217,6 @@ impl Seen {
             self.processes_read
         );
         match self.pace {
-            Pace::Never => format!("{bits}; not cleared by reclaim since boot"),
             Pace::Every(seconds) => {
                 format!("{bits}; reclaim looks at a page every {seconds:.0} s on average")
             }
@@ -217,6 +231,9 @@ fn pace(host: &Host, movable_bytes: i64) -> Pace {
     if found("damon-in-use") {
         return Pace::Unknown("DAMON clears accessed bits here");
     }
+    if found("accessed-bits-cleared") {
+        return Pace::Unknown("a program that clears accessed bits runs here");
+    }
     let Some(looks) = host.growth("vmstat", &LOOKS) else {
         return Pace::Unknown(if host.last().has_uptime() {
             "the kernel does not say how often reclaim looks at pages"
@@ -224,25 +241,29 @@ fn pace(host: &Host, movable_bytes: i64) -> Pace {
             "over how long reclaim looked at pages is not in the reading"
         });
     };
+    if found("mglru-on") {
+        return Pace::Unknown(
+            "generations of multi-generational LRU clear accessed bits without counting it",
+        );
+    }
     if looks.count == 0 {
         return if looks.since_boot || host.last().sum("vmstat", &LOOKS) == Some(0) {
-            Pace::Never
+            Pace::Unknown("reclaim cleared no accessed bit since boot, so that nothing tells who did")
         } else if looks.seconds >= COLD_SECONDS {
             Pace::Every(looks.seconds)
         } else {
             Pace::Unknown("reclaim rested for less than two minutes")
         };
     }
-    if found("mglru-on") {
-        return Pace::Unknown(
-            "generations of multi-generational LRU clear accessed bits without counting it",
-        );
-    }
     if inventory.page_size_bytes == 0 {
         return Pace::Unknown(
             "the page size is not known, so that pages that reclaim looked at are no bytes",
         );
     }
-    let pages = movable_bytes as f64 / f64::from(inventory.page_size_bytes);
+    let pages = movable_bytes as f64 / page_bytes(host) as f64;
     Pace::Every(pages / looks.per_s())
+}
+
+fn page_bytes(host: &Host) -> i64 {
+    i64::from(host.last().inventory.page_size_bytes.max(1))
 }

@@ -45,6 +45,12 @@ impl Host {
         self.readings.iter().max_by_key(used_bytes).unwrap_or(self.last())
     }
 
+    /// Files of any reading that could not be understood, or that may be cut off.
+    pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
+        let told = self.readings.iter().flat_map(|reading| &reading.problems);
+        told.map(String::as_str)
+    }
+
     /// Seconds from the first reading to the last; 0 for one reading.
     pub(super) fn window_seconds(&self) -> f64 {
         (self.last().taken_at_ns - self.readings[0].taken_at_ns).max(0) as f64 / SECOND_NS
@@ -103,6 +109,8 @@ pub(super) struct Reading {
     nodes: BTreeMap<String, Sources>,
     pub(super) processes: Vec<Process>,
     pub(super) inventory: Inventory,
+    /// Files that could not be understood, or that may be cut off, in words.
+    pub(super) problems: Vec<String>,
 }
 
 /// A process, as far as it is judged.

@@ -9,6 +9,8 @@ use super::checks::Outcome;
 use super::memory::{Bounds, COLD_SECONDS, Memory};
 use super::verdict::{Assessment, State};
 
+/// Files with a problem that are named to people.
+const PROBLEMS: usize = 5;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The object that `--json` prints.
@@ -104,6 +106,13 @@ fn write_host(assessment: &Assessment, out: &mut impl Write) -> anyhow::Result<(
             writeln!(out, "     do: {}", check.next_step)?;
         }
     }
+    for problem in assessment.problems.iter().take(PROBLEMS) {
+        writeln!(out, "not certain: {problem}")?;
+    }
+    if assessment.problems.len() > PROBLEMS {
+        let rest = assessment.problems.len() - PROBLEMS;
+        writeln!(out, "not certain: {} more", counted(rest, "file"))?;
+    }
     writeln!(out, "\nnext: {}", assessment.next_step)?;
     Ok(())
 }
@@ -148,15 +157,20 @@ fn write_memory(memory: &Memory, out: &mut impl Write) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "  by {}; {} of {} processes; grade {}, {} readings over {:.0} s",
+        "  by {}; {} of {} processes; grade {}, {} over {:.0} s",
         memory.cold.method,
         memory.processes_read,
         memory.processes,
         memory.cold.grade,
-        memory.cold.readings,
+        counted(memory.cold.readings, "reading"),
         memory.cold.window_seconds
     )?;
     Ok(())
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{end}")
 }
 
 fn between(bounds: Bounds, dram_bytes: i64) -> String {
@@ -194,8 +208,8 @@ fn write_fleet(assessments: &[Assessment], out: &mut impl Write) -> anyhow::Resu
     let fleet = Fleet::of(assessments);
     writeln!(
         out,
-        "\n{} hosts with {:.1} GiB DRAM could save {}",
-        assessments.len(),
+        "\n{} with {:.1} GiB DRAM could save {}",
+        counted(assessments.len(), "host"),
         fleet.dram_bytes as f64 / GIB,
         between(fleet.saving, fleet.dram_bytes)
     )?;

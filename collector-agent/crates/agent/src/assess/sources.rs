@@ -1,12 +1,13 @@
 //! From paths to hosts: this host, a snapshot, a recording, what `once --json` printed, and directories of such.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use tierscope_import::tree::{self, Snapshot};
+use tierscope_import::tree::{self, Snapshot, TreeProblem};
 
 use super::observed::{Host, Reading};
 use crate::once;
@@ -30,7 +31,7 @@ impl Found {
     /// Where it holds nothing that can be assessed; the error says what would do.
     pub(super) fn add(&mut self, path: &Path) -> Result<()> {
         let before = self.count();
-        self.add_path(path)
+        self.add_shown(path, path)
             .with_context(|| format!("{} cannot be assessed", path.display()))?;
         if self.count() == before {
             // Of SUSE's supportconfig, which prints what commands say and keeps no file of the kernel.
@@ -41,7 +42,7 @@ impl Found {
             };
             bail!(
                 "{} holds no reading: give `/`, a snapshot (a directory with proc or sys), a recording of snapshots, \
-                 `.json` files or a `.tar` of what `tierscope-agent once --json` printed, or a directory of such. {why}",
+                 `.json` files of what `tierscope-agent once --json` printed, or a directory or an archive of such. {why}",
                 path.display()
             );
         }
@@ -61,35 +62,44 @@ impl Found {
         self.hosts.values().map(|host| host.readings.len()).sum()
     }
 
-    fn add_path(&mut self, path: &Path) -> Result<()> {
-        if once::holds_a_root(path) {
-            return self.add_snapshots(path, &[once::snapshot_of(path)?], &stem(path));
-        }
-        if is_named(path, "tar") {
-            return self.add_tar(path);
+    /// Adds what is at a path, under the name by which people know it: that of an archive is not where it was unpacked.
+    fn add_shown(&mut self, path: &Path, shown: &Path) -> Result<()> {
+        if tree::holds_a_root(path) {
+            return self.add_snapshots(shown, &[once::snapshot_of(path)?], &stem(shown));
         }
         if is_named(path, "json") || is_named(path, "jsonl") {
-            return self.add_lines(path, File::open(path)?);
+            return self.add_lines(shown, File::open(path)?);
         }
         match tree::open(path) {
             Ok(recording) => {
                 let name = recording.name.clone();
-                self.add_snapshots(path, &spread(&recording.snapshots), &name)
+                self.add_snapshots(shown, &spread(&recording.snapshots), &name)
             }
-            Err(_) if path.is_dir() => self.add_directory(path),
+            Err(_) if path.is_dir() => self.add_directory(path, shown),
+            Err(error) if matches!(error.problem, TreeProblem::Empty | TreeProblem::SeveralRoots(_)) => {
+                let unpacked = tree::unpacked(path)?;
+                self.add_directory(unpacked.path(), shown)
+            }
             Err(error) => Err(error.into()),
         }
     }
 
     /// Each entry of a directory by itself; one that cannot be read leaves the others.
-    fn add_directory(&mut self, path: &Path) -> Result<()> {
-        let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
-            .map(|entry| entry.map(|entry| entry.path()))
+    fn add_directory(&mut self, path: &Path, shown: &Path) -> Result<()> {
+        let mut names: Vec<OsString> = std::fs::read_dir(path)?
+            .map(|entry| entry.map(|entry| entry.file_name()))
             .collect::<std::io::Result<_>>()?;
-        entries.sort();
-        for entry in entries {
-            if let Err(error) = self.add_path(&entry) {
-                self.passed_over.push(format!("{}: {error:#}", entry.display()));
+        names.sort();
+        for name in names {
+            let shown = shown.join(&name);
+            if let Err(error) = self.add_shown(&path.join(&name), &shown) {
+                // What says its own path says where that was unpacked.
+                let why = format!("{error:#}").replace(&path.display().to_string(), "");
+                let why = why
+                    .trim_start_matches('/')
+                    .trim_start_matches(&*name.to_string_lossy());
+                self.passed_over
+                    .push(format!("{}: {}", shown.display(), why.trim_start()));
             }
         }
         Ok(())
@@ -99,18 +109,6 @@ impl Found {
         for snapshot in snapshots {
             let reading = serde_json::from_value::<Reading>(once::document(snapshot)?)?.checked()?;
             self.add_reading(path, name, reading);
-        }
-        Ok(())
-    }
-
-    fn add_tar(&mut self, path: &Path) -> Result<()> {
-        let mut archive = tar::Archive::new(File::open(path)?);
-        for entry in archive.entries()? {
-            let entry = entry?;
-            let inside = path.join(entry.path()?);
-            if is_named(&inside, "json") || is_named(&inside, "jsonl") {
-                self.add_lines(&inside, entry)?;
-            }
         }
         Ok(())
     }

@@ -100,10 +100,11 @@ fn outcome(host: &Value, id: &str) -> String {
 }
 
 #[test]
-fn accessed_bits_that_nobody_clears_bound_cold_memory_from_below() {
-    let host = assess(&host(0));
+fn accessed_bits_that_reclaim_clears_rarely_bound_cold_memory_from_below() {
+    // 700 MiB are 179,200 pages; 30,000 looks in 1000 s come to each page every 5,973 s, and to 117 MiB since boot.
+    let host = assess(&host(30_000));
     assert_eq!(host["state"], "one_tier");
-    // 200 MiB are private, and 100 are referenced at most: 100 were never touched again.
+    // 200 MiB are private, and 100 are referenced at most: 100 were not touched since reclaim looked.
     assert_eq!(interval_mib(&host, "cold"), [100, 700]);
     assert_eq!(interval_mib(&host, "active"), [0, 600]);
     // Twice the active memory, or active and the kernel's own 100 MiB.
@@ -112,6 +113,51 @@ fn accessed_bits_that_nobody_clears_bound_cold_memory_from_below() {
     assert_eq!(outcome(&host, "active_at_most_half_of_dram"), "not_known");
     assert_eq!(host["memory"]["cold"]["value"], Value::Null);
     assert_eq!(host["memory"]["processes_read"], 1);
+}
+
+#[test]
+fn bits_that_reclaim_cannot_have_cleared_bound_nothing() {
+    // Reclaim looked at nothing, or at 78 MiB, and 100 MiB of private memory have a clear bit: clear_refs was written.
+    for looks in [0, 20_000] {
+        let host = assess(&host(looks));
+        assert_eq!(interval_mib(&host, "cold"), [0, 700], "{looks}");
+        let method = host["memory"]["cold"]["method"].as_str().unwrap();
+        assert!(method.starts_with("sizes alone"), "{method}");
+    }
+}
+
+#[test]
+fn a_program_that_clears_accessed_bits_leaves_only_the_sizes() {
+    for (comm, cmdline) in [
+        (
+            "tierscope-agent",
+            "/usr/bin/tierscope-agent\0run\0--server\0https://x\0",
+        ),
+        ("perl", "/usr/bin/perl\0/opt/wss.pl\0-s\x0077\x000.1\0"),
+        ("damo", "/usr/bin/python3\0/usr/bin/damo\0record\0"),
+        ("memtierd", "memtierd\0-prompt\0"),
+    ] {
+        let root = host(30_000);
+        root.write(
+            "proc/8/stat",
+            &format!("8 ({comm}) S 1 8 8 0 -1 0 {}\n", "0 ".repeat(44)),
+        );
+        root.write("proc/8/comm", &format!("{comm}\n"));
+        root.write("proc/8/cmdline", cmdline);
+        root.write("proc/8/cgroup", "0::/tools\n");
+        let host = assess(&root);
+        assert_eq!(interval_mib(&host, "cold")[0], 0, "{cmdline:?}");
+    }
+    let root = host(30_000);
+    root.write("proc/9/comm", "kdamond.0\n");
+    assert_eq!(
+        interval_mib(&assess(&root), "cold")[0],
+        0,
+        "DAMON whose settings may not be read"
+    );
+    let root = host(30_000);
+    root.write("sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+    assert_eq!(interval_mib(&assess(&root), "cold")[0], 0);
 }
 
 #[test]
@@ -126,7 +172,7 @@ fn accessed_bits_that_reclaim_clears_often_bound_it_from_above() {
 
 #[test]
 fn other_readers_of_accessed_bits_leave_only_the_sizes() {
-    let root = host(0);
+    let root = host(30_000);
     root.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "1\n");
     root.write("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n");
     let host = assess(&root);
@@ -206,7 +252,7 @@ fn a_setting_that_the_kernel_does_not_show_is_not_taken_for_on() {
 
 #[test]
 fn the_cache_of_zfs_gives_way_down_to_its_minimum() {
-    let root = host(0);
+    let root = host(30_000);
     let cache = |least: i64| {
         let text = format!(
             "9 1 0x01 98 26656 5 9\nname type data\nsize 4 {}\nc_min 4 {least}\n",

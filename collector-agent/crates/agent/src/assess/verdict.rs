@@ -1,5 +1,7 @@
 //! Whether a host is ready for tiering, and what it would gain.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::checks::{self, Check, Outcome};
@@ -65,6 +67,8 @@ pub(super) struct Assessment {
     /// Why; "" where it is given.
     pub(super) memory_reason: String,
     pub(super) checks: Vec<Check>,
+    /// Files that could not be understood, or that may be cut off; nothing that stands on them is certain.
+    pub(super) problems: BTreeSet<String>,
     pub(super) next_step: String,
 }
 
@@ -100,7 +104,14 @@ pub(super) fn assess(host: &Host) -> Assessment {
             Lower::Slower(_) => settled(&tiering, &checks),
         },
     };
-    let next_step = next_step(state, &checks);
+    let mut unreadable = host.fullest().inventory.topology_problems();
+    let next_step = match unreadable.next() {
+        Some(problem) if memory.is_none() => format!(
+            "Collect {} again: it cannot be read ({}), and nodes and tiers stand on it.",
+            problem.path, problem.reason
+        ),
+        _ => next_step(state, &checks),
+    };
     Assessment {
         host: host.name.clone(),
         source: host.source.clone(),
@@ -113,6 +124,7 @@ pub(super) fn assess(host: &Host) -> Assessment {
         memory,
         memory_reason,
         checks,
+        problems: host.problems().map(str::to_owned).collect(),
         next_step,
     }
 }

@@ -1,6 +1,6 @@
-//! What a reading finds wrong, and what it leaves out.
+//! What a reading does not find, and what it leaves out.
 
-use tierscope_rootfs::{Missing, ReadError};
+use tierscope_rootfs::Missing;
 
 /// A file that gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,22 +22,17 @@ pub struct Dropped {
     pub services: usize,
 }
 
-/// What a reading finds wrong, collected on the way.
+/// Files that a reading does not find, collected on the way. What is wrong with the others, their reader remembers.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) gone: Vec<Gone>,
-    pub(super) problems: Vec<ReadError>,
 }
 
 impl Notes {
     /// Takes note of what reading `path` gave; true if there was a file.
     pub(super) fn take(&mut self, path: &str, outcome: tierscope_rootfs::Outcome<()>) -> bool {
         match outcome {
-            Ok(Ok(())) => true,
-            Ok(Err(problem)) => {
-                self.problems.push(problem);
-                true
-            }
+            Ok(_) => true,
             Err(missing) => {
                 self.gone.push(Gone {
                     path: path.to_owned(),

@@ -10,7 +10,7 @@ use tierscope_host::collectors;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::{Rules, discover};
 use tierscope_procfs::counters;
-use tierscope_rootfs::{Reader, Root};
+use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Inventory;
 
 use super::served::{ServedSource, served_source};
@@ -21,13 +21,13 @@ use crate::explain::{PageSource, page_source};
 use crate::inventory;
 use crate::inventory::memory_order::{TierOrder, has_memory};
 use crate::kubernetes::{self, Access, KubernetesConfig};
-use crate::machine;
+use crate::{machine, once};
 
 /// Says what stands in the way of good memory tiering on this host, and what to do about it.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
-    /// Directory that stands for `/`: the running host, or a snapshot of one.
-    #[arg(long, value_name = "DIR", default_value = "/")]
+    /// What stands for `/`: the running host, a snapshot of one, or an archive of it (the newest, if of many).
+    #[arg(long, value_name = "TREE", default_value = "/")]
     pub root: PathBuf,
     /// Prints one JSON object instead of text (docs/agent-json.md).
     #[arg(long)]
@@ -48,7 +48,7 @@ pub fn run(args: &DoctorArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if args.clean {
         return leftovers::clean_and_say(out);
     }
-    let root = Root::named(&args.root).map_err(anyhow::Error::msg)?;
+    let (root, _unpacked) = once::newest_root(&args.root)?;
     let mut reader = Reader::new(root);
     let config = Config::read_named(args.config.as_deref())?;
     let mut examined = Examined::of(&mut reader, NamePolicy::plain());

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tierscope_procfs::{counters, host, process, zoneinfo};
 use tierscope_rootfs::Reader;
-use tierscope_sample::inventory::Inventory;
+use tierscope_sample::inventory::{FileProblem, Inventory};
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
 use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes};
 
 use tierscope_host::services::Discovered;
 
+use super::file_problems::file_problems;
 use super::tiering::Moves;
 use crate::inventory::Tree;
 use crate::inventory::container_view::{self, MOVABLE, Sizes};
@@ -48,8 +49,12 @@ pub(crate) struct Facts<'a> {
     pub(crate) cpu_limit: Option<String>,
     /// What the files of a host do not hold; empty on the running host.
     pub(crate) lacks: Vec<&'static str>,
+    /// Programs that clear accessed bits, and threads of DAMON whose settings may not be read, in words.
+    pub(crate) clearers: Vec<String>,
     /// Services that may not use some node with memory, with the nodes that they may not use.
     pub(crate) barred: Vec<(String, Vec<u32>)>,
+    /// Files that all of this and the inventory stand on, and that could not be understood or may not be whole.
+    pub(crate) problems: Vec<FileProblem>,
 }
 
 /// Devices with memory, and the blocks in which it comes.
@@ -79,7 +84,8 @@ impl<'a> Facts<'a> {
         });
         let order = MemoryOrder::of(inventory);
         let tree = Tree::of(reader, &inventory.kernel_release);
-        Self {
+        let kdamonds = damon_admin::running(reader);
+        let mut facts = Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
             has_pressure: reader.root().join("/proc/pressure/memory").exists(),
@@ -93,14 +99,28 @@ impl<'a> Facts<'a> {
                 risen: Vec::new(),
             },
             vmstat,
-            kdamonds: damon_admin::running(reader).unwrap_or_default(),
+            clearers: clearers(reader, discovered, kdamonds.is_ok()),
+            kdamonds: kdamonds.unwrap_or_default(),
             barred: barred(reader, inventory, discovered),
             contradiction: container_view::contradiction(sizes(reader, inventory)),
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
             order,
+            problems: inventory.problems.clone(),
             inventory,
+        };
+        for problem in file_problems(reader) {
+            if facts.problems.iter().all(|told| told.path != problem.path) {
+                facts.problems.push(problem);
+            }
         }
+        facts
+    }
+
+    /// Whether a file gave no value though it is there: what it would say is not known.
+    pub(crate) fn is_unreadable(&self, beginning: &str) -> bool {
+        let mut problems = self.problems.iter();
+        problems.any(|problem| !problem.has_value && problem.path.starts_with(beginning))
     }
 
     /// The value of a setting, or its choice where the value lists several; `None` where the host has none.
@@ -112,7 +132,7 @@ impl<'a> Facts<'a> {
     /// Whether a setting is on: `1`, `Y`, `true`.
     pub(crate) fn is_on(&self, path: &str) -> bool {
         self.knob(path)
-            .is_some_and(|value| matches!(value, "1" | "Y" | "y" | "true"))
+            .is_some_and(|value| knobs::switch(value) == Some(true))
     }
 
     /// Whether the kernel has somewhere to demote to, whatever it is.
@@ -191,6 +211,45 @@ fn lacks(reader: &Reader, tree: &Tree, tiers: TierOrder) -> Vec<&'static str> {
     missing.map(|(name, _)| name).collect()
 }
 
+/// Programs that clear accessed bits of others, by the names of their files: damo, memtierd, and the working-set tools that
+/// write `/proc/PID/clear_refs` (wss.pl, wss-v1, wss-v2). The agent clears them to measure heat.
+const CLEARING_PROGRAMS: [&str; 6] = ["damo", "memtierd", "wss", "wss.pl", "wss-v1", "wss-v2"];
+const AGENT: &str = "tierscope-agent";
+/// How the kernel names the threads of DAMON (`mm/damon/core.c`).
+const DAMON_THREAD: &str = "kdamond.";
+
+fn clearers(reader: &mut Reader, discovered: &Discovered, schemes_are_known: bool) -> Vec<String> {
+    let own_pid = reader.root().is_live().then(std::process::id);
+    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut clearers: Vec<String> = discovered
+        .processes
+        .iter()
+        .filter(|process| Some(process.pid) != own_pid)
+        .filter_map(|process| {
+            // An interpreter stands before the script that it runs.
+            let words: Vec<String> = process.cmdline.split(' ').take(3).map(base).collect();
+            let named = |name: &str| process.comm == name || words.iter().any(|word| word == name);
+            let measures = named(AGENT) && words.iter().any(|word| word == "run");
+            let program = CLEARING_PROGRAMS.into_iter().find(|program| named(program));
+            let program = measures.then_some(AGENT).or(program)?;
+            Some(format!("{program} (process {})", process.pid))
+        })
+        .collect();
+    if !schemes_are_known {
+        let pids = process::pids(reader).unwrap_or_default();
+        let is_damon = |pid: &u32| {
+            let comm = reader.value(&format!("/proc/{pid}/comm"));
+            comm.is_ok_and(|comm| comm.starts_with(DAMON_THREAD))
+        };
+        clearers.extend(
+            pids.into_iter()
+                .find(is_damon)
+                .map(|pid| format!("DAMON (thread {pid})")),
+        );
+    }
+    clearers
+}
+
 fn given_up_nodes(reader: &mut Reader) -> Vec<u32> {
     let mut nodes = Vec::new();
     let outcome = zoneinfo::read(reader, |place, name, value| {
@@ -200,7 +259,11 @@ fn given_up_nodes(reader: &mut Reader) -> Vec<u32> {
     });
     nodes.dedup();
     // A zoneinfo that cannot be read, or only in part, gives no reason to worry anybody.
-    if outcome.is_err() { Vec::new() } else { nodes }
+    if matches!(outcome, Ok(Ok(()))) {
+        nodes
+    } else {
+        Vec::new()
+    }
 }
 
 /// Asks one process of each service which nodes its cpuset allows.

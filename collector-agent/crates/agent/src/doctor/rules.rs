@@ -1,6 +1,7 @@
 //! The rules of `doctor`. Each looks at the facts and gives at most one finding.
 
 mod counting;
+mod files;
 mod finding;
 mod hardware;
 mod memory;
@@ -19,6 +20,7 @@ type Rule = fn(&Facts<'_>) -> Option<Finding>;
 const RULES: &[Rule] = &[
     given_up,
     memory::container_view,
+    files::not_understood,
     hardware::degraded_link,
     hardware::link_errors,
     hardware::offline_memory,
@@ -50,6 +52,7 @@ const RULES: &[Rule] = &[
     hardware::barred,
     hardware::hotness_unit,
     counting::damon_in_use,
+    counting::accessed_bits_cleared,
     counting::unseen_schemes,
     counting::min_ttl,
     counting::guest,
@@ -61,6 +64,7 @@ const RULES: &[Rule] = &[
 /// All findings, worst first.
 pub(super) fn all(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().filter_map(|rule| rule(facts)).collect();
+    files::lower_certainty(facts, &mut findings);
     let rank = |severity: &str| {
         ["critical", "warning", "info"]
             .iter()
@@ -158,7 +162,7 @@ fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
         .knob(DEMOTION)
         .is_some_and(|value| matches!(value, "true" | "1"))
         && facts.has_lower_tier();
-    let tells = !facts.lacks.contains(&SWAP);
+    let tells = !facts.lacks.contains(&SWAP) && !facts.is_unreadable("/proc/swaps");
     (tells && facts.inventory.swaps.is_empty() && !demotes && facts.moved_pages() == 0).then(|| {
         let cause = "there is no swap, and nothing is demoted: anonymous memory cannot leave DRAM";
         let fix = "Nothing, if that is intended. Else add swap or zram, or a slower tier with demotion.";

@@ -58,6 +58,19 @@ pub(crate) struct Tiering {
 pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
     let order = MemoryOrder::of(inventory);
     let lower = order.lower();
+    if let Some(problem) = inventory
+        .topology_problems()
+        .next()
+        .filter(|_| lower == Lower::Nothing)
+    {
+        return Tiering {
+            state: "unknown",
+            lower,
+            demotes: None,
+            promotes: None,
+            reasons: vec![format!("{} cannot be read: {}", problem.path, problem.reason)],
+        };
+    }
     if lower == Lower::Nothing {
         return without_lower_tier(inventory, &order, moves);
     }
@@ -66,7 +79,7 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
         let knob = knob(path);
         knob.and_then(|knob| knob.value.as_deref()).map(knobs::selected)
     };
-    let demotes = value(DEMOTION).map(|value| matches!(value, "true" | "1"));
+    let demotes = value(DEMOTION).and_then(knobs::switch);
     let promotes = value(BALANCING).and_then(|value| Some(value.parse::<u32>().ok()? & 2 != 0));
     let mut reasons = vec![describe_tiers(inventory, &order)];
     reasons.push(word("demotion", demotes, knob(DEMOTION), moves.demoted));

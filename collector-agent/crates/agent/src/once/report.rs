@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tierscope_host::services::Process;
 use tierscope_import::tree::Snapshot;
 use tierscope_procfs::{counters, numa_maps};
-use tierscope_rootfs::Missing;
+use tierscope_rootfs::{Missing, ReadError};
 use tierscope_sample::catalogue::{self, ScopeKind};
 use tierscope_sample::counters::Key;
+use tierscope_sample::inventory::Inventory;
 
 use crate::collect::{Collected, Collector, Gone, ProcessFiles, largest_processes};
 use crate::inventory;
@@ -108,7 +110,13 @@ pub(super) fn json(
         .map(|(id, sources)| (id, sources.into_values().flatten().collect()))
         .collect();
     let processes = processes(collector, limits);
-    let problems: Vec<String> = collected.problems.iter().map(ToString::to_string).collect();
+    let of_processes = collector.reader().take_problems();
+    let inventory = inventory::describe(collector);
+    let problems = problems(
+        collected.problems.iter().chain(&of_processes),
+        &inventory,
+        snapshot,
+    );
     Ok(json!({
         "schema": "tierscope.once/1",
         "root": snapshot.root.display().to_string(),
@@ -121,7 +129,7 @@ pub(super) fn json(
         "cgroups": sections.cgroups,
         "services": sections.services,
         "processes": processes,
-        "inventory": serde_json::to_value(inventory::describe(collector))?,
+        "inventory": serde_json::to_value(inventory)?,
         "absent": collected.gone.iter().map(describe_gone).collect::<Vec<_>>(),
         "problems": problems,
         "dropped": {
@@ -130,6 +138,21 @@ pub(super) fn json(
             "services": collected.dropped.services,
         },
     }))
+}
+
+/// What was wrong with files, each told once.
+fn problems<'p>(
+    read: impl Iterator<Item = &'p ReadError>,
+    inventory: &Inventory,
+    snapshot: &Snapshot,
+) -> Vec<String> {
+    let mut problems: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for problem in &inventory.problems {
+        let path = snapshot.root.join(problem.path.trim_start_matches('/'));
+        problems.insert(path.clone(), format!("{}: {}", path.display(), problem.reason));
+    }
+    problems.extend(read.map(|problem| (problem.path.clone(), problem.to_string())));
+    problems.into_values().collect()
 }
 
 fn describe_gone(gone: &Gone) -> Value {
@@ -250,7 +273,7 @@ pub(super) fn text(
     {
         writeln!(out, "  not read: {} ({})", gone.path, gone.missing)?;
     }
-    for problem in &collected.problems {
+    for problem in problems(collected.problems.iter(), &inventory, snapshot) {
         writeln!(out, "  not understood: {problem}")?;
     }
     Ok(())

@@ -101,6 +101,19 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Programs that clear accessed bits, so that a clear one says nothing of how long a page was idle.
+pub(super) fn accessed_bits_cleared(facts: &Facts<'_>) -> Option<Finding> {
+    (!facts.clearers.is_empty()).then(|| {
+        let cause = format!(
+            "accessed bits may be cleared by {}: `Referenced` of /proc/PID/smaps says what was touched since then, not since reclaim \
+             last looked",
+            facts.clearers.join(", ")
+        );
+        let fix = "Nothing, if it measures heat: ask it. `assess` gives no lower bound of cold memory meanwhile.";
+        finding("accessed-bits-cleared", "info", LIKELY, cause, fix)
+    })
+}
+
 /// Schemes of DAMON whose work nobody can see.
 pub(super) fn unseen_schemes(facts: &Facts<'_>) -> Option<Finding> {
     let unseen: Vec<String> = facts

@@ -218,8 +218,10 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
     if let Some(blocks) = facts.devices.blocks {
         let count = blocks.offline.unwrap_or(0);
         if count > 0 {
-            let mib = count.saturating_mul(blocks.block_bytes) >> 20;
-            offline.push(format!("{count} memory blocks ({mib} MiB) are offline"));
+            let size = blocks.block_bytes.map_or_else(String::new, |bytes| {
+                format!(" ({} MiB)", count.saturating_mul(bytes) >> 20)
+            });
+            offline.push(format!("{count} memory blocks{size} are offline"));
         }
     }
     for (target, (names, fed_bytes)) in feeding(facts) {

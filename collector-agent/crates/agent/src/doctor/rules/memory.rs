@@ -261,6 +261,9 @@ pub(super) fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
     if facts.has_lower_tier() || !facts.order.above.is_empty() || facts.moved_pages() > 0 {
         return None;
     }
+    if facts.inventory.topology_problems().next().is_some() {
+        return None;
+    }
     let (confidence, cause, fix) = match (facts.order.tiers, facts.inventory.tiers.first()) {
         (TierOrder::NotInTree, _) => return None,
         (_, Some(tier)) => (

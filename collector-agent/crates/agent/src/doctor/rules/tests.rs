@@ -76,7 +76,9 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         contradiction: None,
         cpu_limit: None,
         lacks: Vec::new(),
+        clearers: Vec::new(),
         barred: Vec::new(),
+        problems: Vec::new(),
     }
 }
 

@@ -121,7 +121,7 @@ fn memory_that_lies_idle_or_offline_is_found() {
         "memory-offline"
     );
     let blocks = |offline: i64| Blocks {
-        block_bytes: 1 << 27,
+        block_bytes: Some(1 << 27),
         online: Some(8),
         offline: Some(offline),
     };
