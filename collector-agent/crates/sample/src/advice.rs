@@ -2,7 +2,7 @@
 //! table, so that findings of the agent and advice of the service cannot differ.
 
 pub use crate::_generated::advice::{CHARTERS, HAZARDS, KEEP_SYSCTL, KEEP_SYSTEMD, KEEP_TMPFILES, KEEP_UDEV};
-pub use crate::charter::{Charter, Hazard, Then};
+pub use crate::charter::{Charter, Hazard, Then, precedes};
 
 /// The charter of a rule.
 pub fn charter(rule: &str) -> Option<&'static Charter> {
@@ -12,6 +12,11 @@ pub fn charter(rule: &str) -> Option<&'static Charter> {
 /// A hazard by its name.
 pub fn hazard(name: &str) -> Option<&'static Hazard> {
     HAZARDS.iter().find(|hazard| hazard.name == name)
+}
+
+/// The file of a pattern such as [`KEEP_SYSCTL`] for a setting.
+pub fn keep_file(pattern: &str, name: &str) -> String {
+    pattern.replace("{name}", name)
 }
 
 #[cfg(test)]

@@ -76,6 +76,12 @@ pub struct Charter {
     pub sources: &'static [&'static str],
 }
 
+/// Whether a kernel is older than a mainline release; `None` where its release cannot be read. That a vendor's kernel has what the
+/// later release brought is not assumed.
+pub fn precedes(release: &str, mainline: &str) -> Option<bool> {
+    Some(version_of(release)? < version_of(mainline)?)
+}
+
 /// Major and minor number of a kernel release such as `6.12.3-1-amd64`.
 fn version_of(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::memory::Memory;
 use super::observed::Host;
-use crate::doctor::Tiering;
+use crate::doctor::{self, Tiering};
 use crate::inventory::memory_order::{Lower, TierOrder};
 use crate::inventory::noun;
 
@@ -12,6 +12,8 @@ use crate::inventory::noun;
 const ASK_THE_HOST: &str =
     "Run `tierscope-agent once --json` on the host, or take a field kit there (`tierscope-agent fieldkit`).";
 
+/// The check whose failure is a state of its own.
+pub(super) const DEMOTION_IS_SAFE: &str = "demotion_is_safe";
 /// Active memory is at most this share of DRAM.
 const ACTIVE_RATIO: f64 = 0.5;
 /// Tasks wait for memory for a larger share of the time: the limit of the shipped alert `memory-pressure-high`.
@@ -69,6 +71,7 @@ pub(super) struct Check {
 pub(super) fn all(host: &Host, tiering: &Tiering, memory: Option<&Memory>) -> Vec<Check> {
     let mut checks = vec![tiers_known(host), slower_tier(host, tiering)];
     if tiering.lower != Lower::Nothing {
+        checks.extend(demotion_is_safe(host, tiering));
         checks.extend([demotion(host, tiering), promotion(host, tiering)]);
     }
     checks.extend(memory_online(host));
@@ -158,6 +161,39 @@ fn demotion(host: &Host, tiering: &Tiering) -> Check {
     let (outcome, next) = setting(host, tiering, tiering.demotes, "demotion-off");
     let source = "Documentation/ABI/testing/sysfs-kernel-mm-numa";
     check("demotion_on", outcome, reason(tiering, "demotion"), next, source)
+}
+
+/// What makes demotion do harm on this host; nothing where nothing does. A lower tier that is not slower has checks of its own.
+fn demotion_is_safe(host: &Host, tiering: &Tiering) -> Option<Check> {
+    let inventory = &host.last().inventory;
+    if !matches!(tiering.lower, Lower::Slower(_) | Lower::NotKnown(_)) {
+        return None;
+    }
+    let barring = found(host, "cpuset-bars-slow-tier").filter(|_| !doctor::heeds_cpusets(inventory));
+    let hang = inventory
+        .findings
+        .iter()
+        .find(|finding| finding.id == "mglru-no-swap");
+    let (outcome, cause, fix, source) = match (barring, hang) {
+        (Some((cause, fix)), _) => (
+            Outcome::Fail,
+            cause,
+            format!("{cause}. {fix}"),
+            "Documentation/ABI/testing/sysfs-kernel-mm-numa",
+        ),
+        (None, Some(finding)) => (
+            if finding.severity == "warning" {
+                Outcome::Fail
+            } else {
+                Outcome::NotKnown
+            },
+            finding.cause.as_str(),
+            finding.fix.clone(),
+            "lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com",
+        ),
+        (None, None) => return None,
+    };
+    Some(check(DEMOTION_IS_SAFE, outcome, cause.to_owned(), &fix, source))
 }
 
 fn promotion(host: &Host, tiering: &Tiering) -> Check {

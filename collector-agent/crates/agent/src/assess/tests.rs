@@ -250,6 +250,73 @@ fn a_setting_that_the_kernel_does_not_show_is_not_taken_for_on() {
     assert_eq!(both(&root), ["fail", "pass"]);
 }
 
+/// A host that tiers: Linux 6.8, a slower node, both settings on.
+fn tiering_host() -> FakeRoot {
+    let root = host(0);
+    add_slower_node(&root, 22);
+    for (node, latency_ns) in [(0, 90), (1, 270)] {
+        let file = format!("sys/devices/system/node/node{node}/access1/initiators/read_latency");
+        root.write(&file, &format!("{latency_ns}\n"));
+    }
+    root.write("proc/sys/kernel/osrelease", "6.8.0\n");
+    root.write("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n");
+    root.write("sys/kernel/mm/numa/demotion_enabled", "true\n");
+    root.write("proc/sys/kernel/numa_balancing", "2\n");
+    root
+}
+
+#[test]
+fn a_host_that_demotion_can_hang_is_not_ready() {
+    let root = tiering_host();
+    assert_eq!(assess(&root)["state"], "ready");
+    root.write("sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+    root.write("sys/kernel/mm/lru_gen/min_ttl_ms", "0\n");
+    let hanging = assess(&root);
+    assert_eq!(hanging["state"], "unsafe");
+    assert_eq!(outcome(&hanging, "demotion_is_safe"), "fail");
+    let next = hanging["next_step"].as_str().unwrap();
+    assert!(next.contains("min_ttl_ms"), "{next}");
+    root.write("sys/kernel/mm/lru_gen/min_ttl_ms", "1000\n");
+    assert_eq!(assess(&root)["state"], "ready");
+}
+
+#[test]
+fn services_that_would_leave_their_cpuset_are_the_first_step() {
+    let root = tiering_host();
+    root.write("proc/7/status", "Name:\tdb\nMems_allowed_list:\t0\n");
+    for demotion in ["true\n", "false\n"] {
+        root.write("sys/kernel/mm/numa/demotion_enabled", demotion);
+        let strict = assess(&root);
+        assert_eq!(strict["state"], "unsafe");
+        let next = strict["next_step"].as_str().unwrap();
+        assert!(next.contains("db") && next.contains("cpuset"), "{next}");
+    }
+    root.write("proc/7/status", "Name:\tdb\nMems_allowed_list:\t0-1\n");
+    assert_eq!(assess(&root)["state"], "settings");
+}
+
+#[test]
+fn a_host_that_damon_tiers_has_no_setting_to_mend() {
+    let root = tiering_host();
+    root.write("sys/kernel/mm/numa/demotion_enabled", "false\n");
+    root.write("proc/sys/kernel/numa_balancing", "0\n");
+    assert_eq!(assess(&root)["state"], "settings");
+    let kdamonds = "sys/kernel/mm/damon/admin/kdamonds";
+    root.write(&format!("{kdamonds}/0/state"), "on\n");
+    for (scheme, action) in [(0, "migrate_hot\n"), (1, "migrate_cold\n")] {
+        root.write(
+            &format!("{kdamonds}/0/contexts/0/schemes/{scheme}/action"),
+            action,
+        );
+    }
+    let tiered = assess(&root);
+    assert_eq!(tiered["state"], "ready");
+    assert_eq!(
+        ["demotion_on", "promotion_on"].map(|id| outcome(&tiered, id)),
+        ["pass", "pass"]
+    );
+}
+
 #[test]
 fn the_cache_of_zfs_gives_way_down_to_its_minimum() {
     let root = host(30_000);
@@ -407,8 +474,9 @@ struct Recorded {
 const RECORDED: [Recorded; 2] = [
     // 700 MiB, uniform over 640: what is cold was demoted (pages_n0 = hot_n0).
     Recorded {
+        // Demotion is on with multi-generational LRU, no swap and min_ttl_ms 0.
         name: "kernel-lab/04-pingpong",
-        state: "ready",
+        state: "unsafe",
         cold_mib: 0,
     },
     // All of it is touched again within seconds, by the 5 % of accesses that go anywhere.

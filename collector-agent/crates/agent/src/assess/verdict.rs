@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::checks::{self, Check, Outcome};
+use super::checks::{self, Check, DEMOTION_IS_SAFE, Outcome};
 use super::memory::{self, Memory};
 use super::observed::Host;
 use crate::doctor::{self, Tiering};
@@ -20,6 +20,8 @@ pub(super) enum State {
     Strained,
     /// There are tiers, and a setting is not right.
     Settings,
+    /// There are tiers, and demotion does harm as the host is set up.
+    Unsafe,
     /// The kernel tiers, and nothing tells whether its lower tier is slower.
     Unproven,
     /// A slower node is there, in the same tier as DRAM.
@@ -41,6 +43,7 @@ impl State {
             Self::Ready => "ready: the kernel tiers, and nothing stands in the way",
             Self::Strained => "tiers already, and a check failed",
             Self::Settings => "has the memory, and a setting is not right",
+            Self::Unsafe => "has the memory, and demotion does harm here as the host is set up",
             Self::Unproven => "has a lower tier, and nothing tells whether its memory is slower than DRAM",
             Self::FasterBelow => "has faster memory in a tier below DRAM: leave tiering off",
             Self::Misplaced => "has slower memory, but in the same tier as DRAM: nothing is moved",
@@ -101,6 +104,7 @@ pub(super) fn assess(host: &Host) -> Assessment {
             Lower::Gpu(_) => State::OneTier,
             Lower::Faster(_) => State::FasterBelow,
             Lower::NotKnown(_) => State::Unproven,
+            Lower::Slower(_) if failed(DEMOTION_IS_SAFE) => State::Unsafe,
             Lower::Slower(_) => settled(&tiering, &checks),
         },
     };

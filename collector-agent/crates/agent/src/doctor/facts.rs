@@ -12,6 +12,7 @@ use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes};
 use tierscope_host::services::Discovered;
 
 use super::file_problems::file_problems;
+use super::hazards::{self, DamonMoves, SWAP};
 use super::tiering::Moves;
 use crate::inventory::Tree;
 use crate::inventory::container_view::{self, MOVABLE, Sizes};
@@ -20,7 +21,6 @@ use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
 /// What files of a host may lack, in words.
 pub(super) const CONTROL_GROUPS: &str = "control groups";
 pub(super) const PRESSURE: &str = "pressure stall information";
-pub(super) const SWAP: &str = "swap";
 
 /// What is known of a host.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) has_pressure: bool,
     /// Nodes on which kswapd gave up.
     pub(crate) given_up_nodes: Vec<u32>,
+    /// Free pages of each node, where the kernel prints its zones.
+    pub(crate) free_pages: BTreeMap<u32, i64>,
     /// Devices with memory.
     pub(crate) devices: Devices,
     /// Counters of the host since boot.
@@ -85,11 +87,13 @@ impl<'a> Facts<'a> {
         let order = MemoryOrder::of(inventory);
         let tree = Tree::of(reader, &inventory.kernel_release);
         let kdamonds = damon_admin::running(reader);
+        let (given_up_nodes, free_pages) = zones(reader);
         let mut facts = Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
             has_pressure: reader.root().join("/proc/pressure/memory").exists(),
-            given_up_nodes: given_up_nodes(reader),
+            given_up_nodes,
+            free_pages,
             devices: Devices {
                 cxl: cxl::memory(reader),
                 regions: cxl::regions(reader),
@@ -143,6 +147,32 @@ impl<'a> Facts<'a> {
     /// Whether tiering may help: what lies in the lower tier is slower, or may be.
     pub(crate) fn may_tier(&self) -> bool {
         matches!(self.order.lower(), Lower::Slower(_) | Lower::NotKnown(_))
+    }
+
+    /// Which ways DAMON moves pages between tiers.
+    pub(crate) fn damon(&self) -> DamonMoves {
+        let actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);
+        DamonMoves::of_actions(self.inventory, actions.map(String::as_str))
+    }
+
+    /// Whether swap takes more; `None` where the files do not hold it.
+    pub(crate) fn swap_has_room(&self) -> Option<bool> {
+        if self.lacks.contains(&SWAP) {
+            return None;
+        }
+        hazards::swap_has_room(self.inventory)
+    }
+
+    /// Services that may not use a node of the lower tiers.
+    pub(crate) fn barred_services(&self) -> Vec<&str> {
+        let lower = &self.order.demoted_to;
+        let mut barred: Vec<&str> = Vec::new();
+        for (service, nodes) in &self.barred {
+            if nodes.iter().any(|node| lower.contains(node)) {
+                barred.push(service);
+            }
+        }
+        barred
     }
 
     /// Pages that the kernel counted as moved between tiers since boot.
@@ -250,19 +280,24 @@ fn clearers(reader: &mut Reader, discovered: &Discovered, schemes_are_known: boo
     clearers
 }
 
-fn given_up_nodes(reader: &mut Reader) -> Vec<u32> {
-    let mut nodes = Vec::new();
-    let outcome = zoneinfo::read(reader, |place, name, value| {
-        if let (zoneinfo::Place::Zone(node, _), "node_unreclaimable", 1) = (place, name, value) {
-            nodes.push(node);
+/// Nodes on which kswapd gave up, and the free pages of each node.
+fn zones(reader: &mut Reader) -> (Vec<u32>, BTreeMap<u32, i64>) {
+    let mut given_up = Vec::new();
+    let mut free_pages: BTreeMap<u32, i64> = BTreeMap::new();
+    let outcome = zoneinfo::read(reader, |place, name, value| match (place, name, value) {
+        (zoneinfo::Place::Zone(node, _), "node_unreclaimable", 1) => given_up.push(node),
+        (zoneinfo::Place::Zone(node, _), "free", pages) => {
+            let sum = free_pages.entry(node).or_default();
+            *sum = sum.saturating_add(pages);
         }
+        _ => {}
     });
-    nodes.dedup();
+    given_up.dedup();
     // A zoneinfo that cannot be read, or only in part, gives no reason to worry anybody.
     if matches!(outcome, Ok(Ok(()))) {
-        nodes
+        (given_up, free_pages)
     } else {
-        Vec::new()
+        (Vec::new(), BTreeMap::new())
     }
 }
 

@@ -5,20 +5,22 @@ mod files;
 mod finding;
 mod hardware;
 mod memory;
+mod tiering;
 
-use tierscope_sample::inventory::Finding;
+use tierscope_sample::inventory::{Finding, SwapDevice};
 
 use super::Facts;
-use super::facts::{CONTROL_GROUPS, PRESSURE, SWAP};
+use super::facts::{CONTROL_GROUPS, PRESSURE};
+use super::hazards::{LRU_GEN, SWAP, is_zram, multi_generational};
 use finding::{
     BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
-    finding, numbers,
+    finding,
 };
 
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
 const RULES: &[Rule] = &[
-    given_up,
+    tiering::given_up,
     memory::container_view,
     files::not_understood,
     hardware::degraded_link,
@@ -32,14 +34,15 @@ const RULES: &[Rule] = &[
     memory::faster_below,
     memory::gpu_memory,
     memory::cpuless_in_top_tier,
-    memory::demotion_off,
-    memory::promotion_off,
+    tiering::demotion_off,
+    tiering::promotion_off,
     memory::lower_not_known,
     memory::faster_above,
     cgroup_v1,
     numa_stat_off,
     swap_over_half,
-    zone_reclaim,
+    tiering::demotion_hangs,
+    tiering::zone_reclaim,
     rate_limit_off,
     memory::no_lower_tier,
     no_swap,
@@ -49,12 +52,12 @@ const RULES: &[Rule] = &[
     hardware::slow_slot,
     hardware::rotational_swap,
     hardware::persistent_only,
-    hardware::barred,
+    tiering::barred,
     hardware::hotness_unit,
     counting::damon_in_use,
     counting::accessed_bits_cleared,
     counting::unseen_schemes,
-    counting::min_ttl,
+    tiering::min_ttl,
     counting::guest,
     tpp_kernel,
     privileges,
@@ -72,19 +75,6 @@ pub(super) fn all(facts: &Facts<'_>) -> Vec<Finding> {
     };
     findings.sort_by_key(|finding| rank(&finding.severity));
     findings
-}
-
-fn given_up(facts: &Facts<'_>) -> Option<Finding> {
-    let nodes = &facts.given_up_nodes;
-    (!nodes.is_empty()).then(|| {
-        let cause = format!(
-            "kswapd gave up on node {}: it neither reclaims nor demotes there",
-            numbers(nodes)
-        );
-        let fix = "Free pinned or locked memory on the node, then reclaim once by hand, for example with \
-                   `echo 64M > /sys/devices/system/node/node0/reclaim` where that file exists.";
-        finding("kswapd-gave-up", "critical", CERTAIN, cause, fix)
-    })
 }
 
 fn cgroup_v1(facts: &Facts<'_>) -> Option<Finding> {
@@ -109,38 +99,22 @@ fn numa_stat_off(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Swap over the kernel's cut-off (`vm_swap_full`), which counts all areas; zram keeps no copy of a page that came back.
 fn swap_over_half(facts: &Facts<'_>) -> Option<Finding> {
-    let add = |sum: i64, bytes: i64| sum.saturating_add(bytes);
-    let size_bytes = facts
-        .inventory
-        .swaps
-        .iter()
-        .map(|swap| swap.size_bytes)
-        .fold(0, add);
-    let used_bytes = facts
-        .inventory
-        .swaps
-        .iter()
-        .map(|swap| swap.used_bytes)
-        .fold(0, add);
-    (size_bytes > 0 && used_bytes > size_bytes / 2).then(|| {
-        let cause = format!(
-            "{} % of swap is used: above half the kernel frees a slot at every swap-in, and writes the page again later",
-            used_bytes.saturating_mul(100) / size_bytes
-        );
-        finding("swap-over-half", "warning", CERTAIN, cause, "Add swap space, or commit less memory to the host.")
-    })
-}
-
-fn zone_reclaim(facts: &Facts<'_>) -> Option<Finding> {
-    let mode: u32 = facts.knob("/proc/sys/vm/zone_reclaim_mode")?.parse().ok()?;
-    (mode != 0).then(|| {
-        let cause = format!(
-            "vm.zone_reclaim_mode is {mode}: allocations reclaim their own node before they use another one, tiers included"
-        );
-        let fix = "`sysctl vm.zone_reclaim_mode=0` unless jobs are bound to nodes and measured to gain from it.";
-        finding("zone-reclaim", if facts.has_lower_tier() { "warning" } else { "info" }, LIKELY, cause, fix)
-    })
+    let used_percent = |areas: &[&SwapDevice]| {
+        let add = |sum: i64, bytes: i64| sum.saturating_add(bytes);
+        let size_bytes = areas.iter().map(|swap| swap.size_bytes).fold(0, add);
+        let used_bytes = areas.iter().map(|swap| swap.used_bytes).fold(0, add);
+        (size_bytes > 0 && used_bytes > size_bytes / 2).then(|| used_bytes.saturating_mul(100) / size_bytes)
+    };
+    let areas: Vec<&SwapDevice> = facts.inventory.swaps.iter().collect();
+    let devices: Vec<&SwapDevice> = areas.iter().copied().filter(|swap| !is_zram(swap)).collect();
+    let (_, percent) = used_percent(&areas).zip(used_percent(&devices))?;
+    let cause = format!(
+        "{percent} % of swap is used: above half the kernel frees a slot at every swap-in, and writes the page again later"
+    );
+    let fix = "Add swap space, or commit less memory to the host.";
+    Some(finding("swap-over-half", "warning", CERTAIN, cause, fix))
 }
 
 fn rate_limit_off(facts: &Facts<'_>) -> Option<Finding> {
@@ -188,8 +162,8 @@ fn huge_pages(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn generations(facts: &Facts<'_>) -> Option<Finding> {
-    let value = facts.knob("/sys/kernel/mm/lru_gen/enabled")?;
-    let enabled = u32::from_str_radix(value.trim_start_matches("0x"), 16).is_ok_and(|bits| bits & 1 == 1);
+    facts.knob(LRU_GEN)?;
+    let enabled = multi_generational(facts.inventory)?;
     let cause = if enabled {
         "multi-generational LRU is on: active and inactive lists swap places when a generation ages; only their sum is stable"
     } else {

@@ -3,6 +3,7 @@
 use tierscope_sample::inventory::{Inventory, Knob};
 use tierscope_sysfs::knobs;
 
+use super::hazards::DamonMoves;
 use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
 use crate::inventory::noun;
 
@@ -79,11 +80,24 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
         let knob = knob(path);
         knob.and_then(|knob| knob.value.as_deref()).map(knobs::selected)
     };
-    let demotes = value(DEMOTION).and_then(knobs::switch);
-    let promotes = value(BALANCING).and_then(|value| Some(value.parse::<u32>().ok()? & 2 != 0));
+    let reclaim_demotes = value(DEMOTION).and_then(knobs::switch);
+    let balancing_promotes = value(BALANCING).and_then(|value| Some(value.parse::<u32>().ok()? & 2 != 0));
+    let damon = DamonMoves::of(inventory);
+    // DAMON moves pages whatever the settings of reclaim and of NUMA balancing are.
+    let either = |damon: bool, setting: Option<bool>| if damon { Some(true) } else { setting };
+    let demotes = either(damon.demotes, reclaim_demotes);
+    let promotes = either(damon.promotes, balancing_promotes);
     let mut reasons = vec![describe_tiers(inventory, &order)];
-    reasons.push(word("demotion", demotes, knob(DEMOTION), moves.demoted));
-    reasons.push(word("promotion", promotes, knob(BALANCING), moves.promoted));
+    reasons.push(match (damon.demotes, reclaim_demotes) {
+        (true, Some(true)) => "demotion is on, by DAMON (migrate_cold) and by reclaim".to_owned(),
+        (true, _) => "demotion is on, by DAMON (migrate_cold)".to_owned(),
+        _ => word("demotion", demotes, knob(DEMOTION), moves.demoted),
+    });
+    reasons.push(match (damon.promotes, balancing_promotes) {
+        (true, Some(true)) => "promotion is on, by DAMON (migrate_hot) and by NUMA balancing".to_owned(),
+        (true, _) => "promotion is on, by DAMON (migrate_hot)".to_owned(),
+        _ => word("promotion", promotes, knob(BALANCING), moves.promoted),
+    });
     Tiering {
         state: match (demotes, promotes) {
             (Some(true), Some(true)) => "on",
@@ -169,7 +183,7 @@ fn word(direction: &str, state: Option<bool>, knob: Option<&Knob>, moved: Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tierscope_sample::inventory::{Node, Tier};
+    use tierscope_sample::inventory::{Finding, Node, Tier};
 
     const SILENT: Moves = Moves {
         demoted: None,
@@ -213,6 +227,26 @@ mod tests {
         let mut silent = host(1 << 30, "true", "2");
         silent.knobs.clear();
         assert_eq!(state(&silent), "unknown");
+    }
+
+    #[test]
+    fn damon_that_moves_pages_tiers_like_the_settings() {
+        let mut inventory = host(1 << 30, "false", "0");
+        let damon = |cause: &str| Finding {
+            id: "damon-in-use".into(),
+            cause: cause.into(),
+            ..Finding::default()
+        };
+        inventory.findings = vec![damon(
+            "DAMON is in use: kdamond 0 (paddr, migrate_hot, migrate_cold). Its",
+        )];
+        let tiering = judge(&inventory, SILENT);
+        assert_eq!(tiering.state, "on");
+        assert!(tiering.reasons[1].contains("by DAMON"), "{:?}", tiering.reasons);
+        inventory.findings = vec![damon("DAMON is in use: kdamond 0 (paddr, migrate_hot). Its")];
+        assert_eq!(judge(&inventory, SILENT).state, "partly");
+        inventory.findings = vec![damon("DAMON is in use: kdamond 0 (paddr, stat). Its")];
+        assert_eq!(judge(&inventory, SILENT).state, "off", "it only watches");
     }
 
     #[test]

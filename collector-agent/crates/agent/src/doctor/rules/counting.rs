@@ -1,9 +1,11 @@
 //! Rules about who else moves or watches memory, and about counters that cannot be right.
 
 use tierscope_sample::inventory::Finding;
+use tierscope_sysfs::damon_admin::Kdamond;
 
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding};
 use crate::doctor::Facts;
+use crate::doctor::hazards::{DAMON_MTIER, says};
 
 /// Counters of demoted pages, by who demoted them.
 const DEMOTED: [&str; 4] = [
@@ -49,24 +51,27 @@ pub(super) fn uncounted_demotion(facts: &Facts<'_>) -> Option<Finding> {
 /// Two promoters at once.
 pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
     let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
-    let moving: Vec<String> = facts
-        .kdamonds
-        .iter()
-        .filter(|kdamond| {
-            kdamond
-                .actions
-                .iter()
-                .any(|action| action.starts_with("migrate_"))
-        })
-        .map(|kdamond| format!("kdamond {}", kdamond.index))
-        .collect();
-    (mode & TIERING_BIT != 0 && !moving.is_empty()).then(|| {
+    (mode & TIERING_BIT != 0 && facts.damon().promotes).then(|| {
+        let moves_up = |kdamond: &&Kdamond| kdamond.actions.iter().any(|action| action == "migrate_hot");
+        let mut moving: Vec<String> = facts
+            .kdamonds
+            .iter()
+            .filter(moves_up)
+            .map(|kdamond| format!("kdamond {}", kdamond.index))
+            .collect();
+        if moving.is_empty() {
+            moving.push(format!("module {DAMON_MTIER}"));
+        }
         let cause = format!(
-            "two parts of the kernel move pages between tiers: NUMA balancing (mode {mode}) and DAMON ({})",
-            moving.join(", ")
+            "two parts of the kernel promote pages: NUMA balancing (mode {mode}) and DAMON ({}). {}",
+            moving.join(", "),
+            says("damon-promotes")
         );
-        let fix = "Choose one. DAMON for hot pages with demotion_enabled for cold ones is common; then set kernel.numa_balancing to 0 or 1.";
-        finding("two-promoters", "warning", LIKELY, cause, fix)
+        let fix = format!(
+            "Choose one. To leave it to DAMON: `sysctl kernel.numa_balancing={}`; demotion_enabled may stay on for cold pages.",
+            mode & !TIERING_BIT
+        );
+        finding("two-promoters", "warning", LIKELY, cause, &fix)
     })
 }
 
@@ -84,7 +89,7 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
             format!("kdamond {} ({}, {actions})", kdamond.index, kdamond.operations)
         })
         .collect();
-    for module in ["damon_reclaim", "damon_lru_sort", "damon_stat"] {
+    for module in ["damon_reclaim", "damon_lru_sort", "damon_stat", DAMON_MTIER] {
         if facts.is_on(&format!("/sys/module/{module}/parameters/enabled")) {
             users.push(format!("module {module}"));
         }
@@ -132,15 +137,6 @@ pub(super) fn unseen_schemes(facts: &Facts<'_>) -> Option<Finding> {
         let fix = "`echo 1000 > /sys/kernel/mm/damon/admin/kdamonds/N/refresh_ms` where the kernel has that file; else write \
                    `update_schemes_stats` into its `state` every minute. Nothing, if the tool that set DAMON up does so.";
         finding("damon-schemes-unseen", "info", CERTAIN, cause, fix)
-    })
-}
-
-/// A setting that kills programs instead of reclaiming what they need.
-pub(super) fn min_ttl(facts: &Facts<'_>) -> Option<Finding> {
-    let min_ttl_ms: u64 = facts.knob("/sys/kernel/mm/lru_gen/min_ttl_ms")?.parse().ok()?;
-    (min_ttl_ms > 0).then(|| {
-        let cause = format!("lru_gen/min_ttl_ms is {min_ttl_ms}: the kernel kills a program when it would have to reclaim memory used within that time");
-        finding("mglru-min-ttl", "info", CERTAIN, cause, "`echo 0 > /sys/kernel/mm/lru_gen/min_ttl_ms` on servers.")
     })
 }
 

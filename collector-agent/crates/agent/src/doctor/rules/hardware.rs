@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tierscope_sample::inventory::{Finding, Unmovable};
 use tierscope_sysfs::cxl::{Link, Memory};
 
-use super::finding::{CERTAIN, LIKELY, finding, numbers};
+use super::finding::{CERTAIN, LIKELY, finding};
 use crate::doctor::Facts;
 
 /// Shares of a node that cannot move above which it is told, and above which it is a warning, in percent.
@@ -297,6 +297,24 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// The largest share of one of these nodes that can never leave, in percent; `None` where none tells.
+pub(super) fn unmovable_percent(facts: &Facts<'_>, nodes: &[u32]) -> Option<i64> {
+    let told = facts
+        .inventory
+        .unmovable
+        .iter()
+        .filter(|unmovable| nodes.contains(&unmovable.node));
+    told.filter_map(|unmovable| {
+        let memory_bytes = facts
+            .inventory
+            .node(unmovable.node)?
+            .memory_bytes
+            .filter(|bytes| *bytes > 0)?;
+        Some(unmovable_bytes(unmovable, facts.inventory.page_size_bytes).saturating_mul(100) / memory_bytes)
+    })
+    .max()
+}
+
 /// A page that is locked and pinned, or pinned twice, is counted twice: an upper bound.
 fn unmovable_bytes(unmovable: &Unmovable, page_size_bytes: u32) -> i64 {
     let known = [
@@ -336,25 +354,5 @@ pub(super) fn rotational_swap(facts: &Facts<'_>) -> Option<Finding> {
         let cause = format!("swap is on a disk that turns ({}): each swap-in waits milliseconds", names.join(", "));
         let fix = "Put swap on flash, zram or zswap; a guest may be told wrongly what its disk is (rotational=1 on a virtual disk).";
         finding("swap-on-disk", "info", LIKELY, cause, fix)
-    })
-}
-
-/// Services whose cpuset bars nodes of the lower tiers.
-pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
-    let lower = &facts.order.demoted_to;
-    let barred: Vec<&str> = facts
-        .barred
-        .iter()
-        .filter(|(_, nodes)| nodes.iter().any(|node| lower.contains(node)))
-        .map(|(service, _)| service.as_str())
-        .collect();
-    (!barred.is_empty()).then(|| {
-        let named = barred.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-        let rest = barred.len().saturating_sub(5);
-        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        let cause = format!("cpusets keep services away from the slower node {}: {named}{more}", numbers(lower));
-        let fix = "Nothing, if latency demands it. Else add the node to cpuset.mems (AllowedMemoryNodes= of the unit). Kernels up to \
-                   6.15 demote to it all the same.";
-        finding("cpuset-bars-slow-tier", "info", CERTAIN, cause, fix)
     })
 }

@@ -12,7 +12,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 const MEASURE: &str = "Measure the nodes (`tierscope-agent bench`).";
 
 /// Certain where each of the nodes is certainly what it is taken for.
-fn certainty(facts: &Facts<'_>, nodes: &[u32]) -> &'static str {
+pub(super) fn certainty(facts: &Facts<'_>, nodes: &[u32]) -> &'static str {
     let is_certain = |id: &u32| {
         let node = facts.inventory.node(*id);
         node.is_some_and(|node| node.tier_certainty == CERTAIN)
@@ -49,42 +49,9 @@ fn promotes(facts: &Facts<'_>) -> Option<bool> {
     Some(mode & TIERING_BIT != 0)
 }
 
-fn demotes(facts: &Facts<'_>) -> Option<bool> {
+pub(super) fn demotes(facts: &Facts<'_>) -> Option<bool> {
     let value = facts.knob(DEMOTION)?;
     Some(matches!(value, "true" | "1"))
-}
-
-/// Slower memory in a lower tier, and demotion off.
-pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
-    let Lower::Slower(nodes) = facts.order.lower() else {
-        return None;
-    };
-    (!demotes(facts)?).then(|| {
-        let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
-        let fix = "`echo 1 > /sys/kernel/mm/numa/demotion_enabled`; to keep it: `w /sys/kernel/mm/numa/demotion_enabled - - - - 1` \
-                   in /etc/tmpfiles.d/memtier.conf. Set kernel.numa_balancing with it.";
-        finding("demotion-off", "warning", certainty(facts, &nodes), cause, fix)
-    })
-}
-
-/// Slower memory in a lower tier, and nothing promotes from it.
-pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
-    let Lower::Slower(nodes) = facts.order.lower() else {
-        return None;
-    };
-    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
-    (mode & TIERING_BIT == 0).then(|| {
-        let cause = format!(
-            "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
-        );
-        let sockets = facts.inventory.nodes.iter().filter(|node| !node.cpulist.is_empty()).count();
-        let fix = if sockets > 1 {
-            "`sysctl kernel.numa_balancing=3` (several nodes have CPUs); to keep it, put `kernel.numa_balancing = 3` into /etc/sysctl.d/80-memtier.conf."
-        } else {
-            "`sysctl kernel.numa_balancing=2`; to keep it, put `kernel.numa_balancing = 2` into /etc/sysctl.d/80-memtier.conf."
-        };
-        finding("promotion-off", "warning", certainty(facts, &nodes), cause, fix)
-    })
 }
 
 /// Memory faster than DRAM in a tier below it.
@@ -100,20 +67,30 @@ pub(super) fn faster_below(facts: &Facts<'_>) -> Option<Finding> {
         size_of(facts, &nodes),
         evidence(facts, &nodes)
     );
-    let fix = if is_on {
-        "Set demotion off (`echo 0 > /sys/kernel/mm/numa/demotion_enabled`) and kernel.numa_balancing to 1. Place programs in HBM \
-         with numactl or memkind. Linux 6.7 and later rank memory by firmware's ratings (HMAT), where firmware gives them."
+    let first = if is_on {
+        // The other bits stay as they are.
+        let mode = facts
+            .knob(BALANCING)
+            .and_then(|mode| mode.parse().ok())
+            .unwrap_or(1_u32)
+            & !TIERING_BIT;
+        format!(
+            "Set demotion off (`echo 0 > /sys/kernel/mm/numa/demotion_enabled`) and kernel.numa_balancing to {mode}."
+        )
     } else {
-        "Leave demotion and the tiering mode of kernel.numa_balancing off. Place programs in HBM with numactl or memkind. Linux 6.7 \
-         and later rank memory by firmware's ratings (HMAT), where firmware gives them."
+        "Leave demotion and the tiering mode of kernel.numa_balancing off.".to_owned()
     };
+    let fix = format!(
+        "{first} Place programs in HBM with numactl or memkind. Linux 6.7 and later rank memory by firmware's ratings (HMAT), where \
+         firmware gives them."
+    );
     let severity = if is_on { "warning" } else { "info" };
     Some(finding(
         "faster-memory-below-dram",
         severity,
         certainty(facts, &nodes),
         cause,
-        fix,
+        &fix,
     ))
 }
 

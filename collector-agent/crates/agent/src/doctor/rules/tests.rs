@@ -2,6 +2,7 @@
 
 mod devices;
 mod memory;
+mod tiering;
 
 use std::collections::BTreeMap;
 
@@ -69,6 +70,7 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         capabilities: None,
         has_pressure: true,
         given_up_nodes: Vec::new(),
+        free_pages: BTreeMap::new(),
         devices: Devices::default(),
         vmstat: BTreeMap::new(),
         kdamonds: Vec::new(),

@@ -1,0 +1,280 @@
+//! Advice on demotion and promotion does no harm: what makes it do so is named, and findings lead to no circle.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use tierscope_sysfs::damon_admin::Kdamond;
+
+use super::*;
+use crate::doctor::hazards::{LRU_GEN, MIN_TTL, says};
+
+/// A host with a slower tier on this kernel, demotion and promotion as given, MGLRU and no swap.
+fn host(release: &str, demotion: &str, balancing: &str, min_ttl_ms: &str) -> Inventory {
+    let mut inventory = healthy();
+    inventory.kernel_release = release.into();
+    inventory.swaps.clear();
+    set(&mut inventory, DEMOTION, demotion);
+    set(&mut inventory, BALANCING, balancing);
+    for (path, value) in [(LRU_GEN, "0x0007"), (MIN_TTL, min_ttl_ms)] {
+        inventory.knobs.push(Knob {
+            path: path.into(),
+            value: Some(value.into()),
+            unavailable: None,
+        });
+    }
+    inventory
+}
+
+fn find(facts: &Facts<'_>, id: &str) -> Option<Finding> {
+    all(facts).into_iter().find(|finding| finding.id == id)
+}
+
+fn of(inventory: &Inventory, id: &str) -> Finding {
+    find(&facts(inventory), id).unwrap_or_else(|| panic!("no {id}: {:?}", ids(inventory)))
+}
+
+#[test]
+fn what_protects_from_a_hang_is_left() {
+    for (release, demotion) in [("6.8.0", "true"), ("6.8.0", "false"), ("7.2.1", "true")] {
+        let fix = of(&host(release, demotion, "2", "1000"), "mglru-min-ttl").fix;
+        assert!(
+            !fix.contains("echo 0") && fix.contains(says("mglru-no-swap")),
+            "{fix}"
+        );
+    }
+    let mut one_tier = host("6.8.0", "true", "2", "1000");
+    one_tier.tiers.truncate(1);
+    assert!(of(&one_tier, "mglru-min-ttl").fix.contains("echo 0"));
+    let mut swapping = host("6.8.0", "true", "2", "1000");
+    swapping.swaps = healthy().swaps;
+    assert!(
+        !of(&swapping, "mglru-min-ttl").fix.contains("echo 0"),
+        "swap may fill up"
+    );
+}
+
+#[test]
+fn demotion_that_can_hang_the_host_is_told_on_and_off() {
+    let off = of(&host("6.8.0", "false", "2", "0"), "demotion-off");
+    assert_eq!(off.confidence, LIKELY);
+    assert!(
+        off.fix.contains(says("mglru-no-swap")) && off.fix.contains("echo 1000"),
+        "{}",
+        off.fix
+    );
+    let protected = of(&host("6.8.0", "false", "2", "1000"), "demotion-off");
+    assert_eq!(
+        (protected.confidence.as_str(), protected.fix.contains("hangs")),
+        (CERTAIN, false)
+    );
+    let on = of(&host("6.8.0", "true", "2", "0"), "mglru-no-swap");
+    assert_eq!(
+        (on.severity.as_str(), on.confidence.as_str()),
+        ("warning", LIKELY)
+    );
+    assert_eq!(
+        of(&host("7.2.1", "true", "2", "0"), "mglru-no-swap").severity,
+        "info"
+    );
+    assert!(find(&facts(&host("6.8.0", "true", "2", "1000")), "mglru-no-swap").is_none());
+    let mut classic = host("6.8.0", "true", "2", "0");
+    set(&mut classic, LRU_GEN, "0x0000");
+    assert!(find(&facts(&classic), "mglru-no-swap").is_none());
+}
+
+#[test]
+fn services_that_demotion_would_take_out_of_their_cpuset_are_named() {
+    for (release, cgroups, confidence) in [
+        ("6.8.0", "v2", LIKELY),
+        ("6.17.0", "v1", LIKELY),
+        ("6.17.0", "hybrid", LIKELY),
+        ("6.17.0", "v2", CERTAIN),
+    ] {
+        let mut inventory = host(release, "false", "2", "1000");
+        inventory.cgroup_version = cgroups.into();
+        let mut facts = facts(&inventory);
+        facts.barred = vec![("pod/db".into(), vec![1])];
+        let off = find(&facts, "demotion-off").unwrap();
+        assert_eq!(off.confidence, confidence, "{release} {cgroups}");
+        assert!(
+            off.fix.contains("pod/db") && off.fix.contains(says("strict-cpuset")),
+            "{}",
+            off.fix
+        );
+        let mut on = inventory.clone();
+        set(&mut on, DEMOTION, "true");
+        let facts = Facts {
+            inventory: &on,
+            ..facts
+        };
+        let severity = if confidence == LIKELY { "warning" } else { "info" };
+        assert_eq!(find(&facts, "cpuset-bars-slow-tier").unwrap().severity, severity);
+    }
+}
+
+#[test]
+fn damon_that_tiers_leads_to_no_circle() {
+    let with = |actions: &[&str], demotion: &str, balancing: &str| {
+        let mut inventory = healthy();
+        set(&mut inventory, DEMOTION, demotion);
+        set(&mut inventory, BALANCING, balancing);
+        let mut facts = facts(&inventory);
+        facts.kdamonds = vec![Kdamond {
+            operations: "paddr".into(),
+            refresh_ms: Some(1000),
+            actions: actions.iter().map(|action| (*action).to_owned()).collect(),
+            ..Kdamond::default()
+        }];
+        let warns = all(&facts)
+            .into_iter()
+            .filter(|finding| finding.severity == "warning");
+        warns.map(|finding| finding.id).collect::<Vec<_>>().join(" ")
+    };
+    let both = ["migrate_hot", "migrate_cold"];
+    assert_eq!(with(&both, "false", "0"), "");
+    assert_eq!(with(&both, "false", "2"), "two-promoters");
+    assert_eq!(with(&["migrate_hot"], "false", "0"), "demotion-off");
+    assert_eq!(with(&["migrate_cold"], "false", "0"), "promotion-off");
+    assert_eq!(
+        with(&["migrate_cold"], "false", "2"),
+        "",
+        "balancing promotes alone"
+    );
+    assert_eq!(with(&["stat"], "false", "0"), "demotion-off promotion-off");
+}
+
+#[test]
+fn the_sample_module_of_damon_tiers_as_well() {
+    let mut inventory = healthy();
+    set(&mut inventory, DEMOTION, "false");
+    set(&mut inventory, BALANCING, "1");
+    inventory.knobs.push(Knob {
+        path: "/sys/module/damon_sample_mtier/parameters/enabled".into(),
+        value: Some("Y".into()),
+        unavailable: None,
+    });
+    assert_eq!(ids(&inventory), ["damon-in-use"]);
+    set(&mut inventory, BALANCING, "3");
+    assert!(of(&inventory, "two-promoters").fix.contains("numa_balancing=1"));
+}
+
+#[test]
+fn promotion_keeps_the_bit_of_classic_balancing() {
+    for (balancing, proposed) in [("0", 2), ("1", 3)] {
+        for sockets in [1, 2] {
+            let mut inventory = healthy();
+            set(&mut inventory, BALANCING, balancing);
+            let other = Node {
+                id: 2,
+                cpulist: "4-7".into(),
+                ..inventory.nodes[0].clone()
+            };
+            inventory.nodes.extend((sockets == 2).then_some(other));
+            let fix = of(&inventory, "promotion-off").fix;
+            assert!(fix.contains(&format!("numa_balancing={proposed}`")), "{fix}");
+            assert!(fix.contains("/etc/sysctl.d/99-z-tierscope-"), "{fix}");
+            let is_told = fix.contains(says("classic-balancing"));
+            assert_eq!(is_told, balancing == "0" && sockets == 2, "{fix}");
+        }
+    }
+}
+
+#[test]
+fn demotion_comes_first_and_both_name_the_other_half() {
+    let mut inventory = healthy();
+    set(&mut inventory, DEMOTION, "false");
+    set(&mut inventory, BALANCING, "0");
+    assert_eq!(ids(&inventory), ["demotion-off", "promotion-off"]);
+    let demotion = of(&inventory, "demotion-off").fix;
+    assert!(
+        demotion.find("echo 1") < demotion.find("numa_balancing=2"),
+        "{demotion}"
+    );
+    let promotion = of(&inventory, "promotion-off").fix;
+    assert!(
+        promotion.find("Demotion first") < promotion.find("numa_balancing=2"),
+        "{promotion}"
+    );
+}
+
+#[test]
+fn local_reclaim_is_a_warning_by_its_harm_alone() {
+    let mut inventory = healthy();
+    set(&mut inventory, "/proc/sys/vm/zone_reclaim_mode", "7");
+    let with = |inventory: &Inventory, counters: &[(&str, i64)]| {
+        let mut facts = facts(inventory);
+        facts.vmstat = counters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect();
+        find(&facts, "zone-reclaim").unwrap()
+    };
+    let quiet = with(
+        &inventory,
+        &[
+            ("pswpout", 90_000),
+            ("zone_reclaim_failed", 20_000),
+            ("zone_reclaim_success", 90_000),
+        ],
+    );
+    assert_eq!(
+        (quiet.severity.as_str(), quiet.fix.contains("=0")),
+        ("info", false)
+    );
+    for harm in ["allocstall_movable", "zone_reclaim_failed"] {
+        let found = with(&inventory, &[(harm, 20_000)]);
+        assert_eq!(
+            (found.severity.as_str(), found.fix.contains("=0")),
+            ("warning", true),
+            "{harm}"
+        );
+    }
+    set(&mut inventory, DEMOTION, "false");
+    assert_eq!(with(&inventory, &[("pswpout", 90_000)]).severity, "warning");
+}
+
+#[test]
+fn zram_has_no_cut_off_at_half() {
+    let mut inventory = healthy();
+    let area = |name: &str, used_bytes: i64| SwapDevice {
+        name: name.into(),
+        kind: "partition".into(),
+        size_bytes: 100,
+        used_bytes,
+        ..SwapDevice::default()
+    };
+    inventory.swaps = vec![area("/dev/zram0", 65)];
+    assert_eq!(ids(&inventory), Vec::<String>::new());
+    inventory.swaps.push(area("/dev/sda2", 60));
+    assert_eq!(ids(&inventory), ["swap-over-half"]);
+}
+
+#[test]
+fn why_kswapd_gave_up_decides_what_helps() {
+    let fix_of = |inventory: &Inventory, slower_free_pages: i64| {
+        let mut facts = facts(inventory);
+        facts.given_up_nodes = vec![0];
+        facts.free_pages = [(0, 10), (1, slower_free_pages)].into();
+        find(&facts, "kswapd-gave-up").unwrap().fix
+    };
+    let mut inventory = host("6.8.0", "false", "2", "1000");
+    inventory.page_size_bytes = 4096;
+    let free = (1 << 30) / 4096;
+    let fix = fix_of(&inventory, free);
+    assert!(
+        fix.starts_with("Turn demotion on") && !fix.contains("pinned"),
+        "{fix}"
+    );
+    assert!(
+        fix_of(&inventory, 5).starts_with("Add swap"),
+        "the slower tier is full"
+    );
+    inventory.unmovable = vec![tierscope_sample::inventory::Unmovable {
+        node: 0,
+        mlocked_bytes: Some(800 << 20),
+        ..Default::default()
+    }];
+    assert!(fix_of(&inventory, free).starts_with("Free pinned or locked memory"));
+    let mut one_tier = host("6.8.0", "false", "2", "1000");
+    one_tier.tiers.truncate(1);
+    assert!(fix_of(&one_tier, free).starts_with("Add swap"));
+    assert!(fix_of(&healthy(), free).starts_with("Look for locked"));
+}

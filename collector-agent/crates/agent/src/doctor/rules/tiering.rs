@@ -1,0 +1,356 @@
+//! Rules about demotion and promotion: both are one change, in the order of their charters, and what makes it do harm is named.
+
+use tierscope_sample::advice::{KEEP_SYSCTL, KEEP_TMPFILES, charter, keep_file};
+use tierscope_sample::inventory::Finding;
+
+use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding, numbers};
+use super::hardware::unmovable_percent;
+use super::memory::{certainty, demotes};
+use crate::doctor::Facts;
+use crate::doctor::hazards::{self, MIN_TTL, says};
+use crate::inventory::memory_order::Lower;
+
+/// The bit of `kernel.numa_balancing` that moves pages between nodes of one tier.
+const CLASSIC_BIT: u32 = 1;
+/// Events since boot below which a host shows no harm by reclaim of its own nodes.
+const NOISE_EVENTS: i64 = 10_000;
+/// Free memory of the slower nodes above which they have room, in percent: as in the charter of F2.
+const ROOM_PERCENT: i64 = 10;
+/// A share of a node that cannot move from which on it can be why nothing is reclaimed there, in percent.
+const PINNED_PERCENT: i64 = 25;
+
+fn mode_of(facts: &Facts<'_>) -> Option<u32> {
+    facts.knob(BALANCING)?.parse().ok()
+}
+
+/// The command that turns demotion on, and what keeps it.
+fn demote() -> String {
+    let file = keep_file(KEEP_TMPFILES, "demotion");
+    format!("`echo 1 > {DEMOTION}`; to keep it: `w {DEMOTION} - - - - 1` in {file}")
+}
+
+/// The command that turns promotion on, and what keeps it; the other bits stay.
+fn promote(mode: u32) -> String {
+    let (mode, file) = (mode | TIERING_BIT, keep_file(KEEP_SYSCTL, "numa_balancing"));
+    format!("`sysctl kernel.numa_balancing={mode}`; to keep it: `kernel.numa_balancing = {mode}` in {file}")
+}
+
+fn why_together(rule: &str) -> &'static str {
+    charter(rule).map_or("", |charter| charter.together_why)
+}
+
+/// What protects from the hang.
+fn protect() -> String {
+    format!(
+        "`echo 1000 > {MIN_TTL}` (to keep it: `w {MIN_TTL} - - - - 1000` in {})",
+        keep_file(KEEP_TMPFILES, "min_ttl_ms")
+    )
+}
+
+/// The hang of hosts without room in swap, with how it stands with this kernel.
+fn hang_text(facts: &Facts<'_>, state: Option<bool>) -> String {
+    let release = &facts.inventory.kernel_release;
+    let here = match state {
+        Some(true) => "This host is one of them.".to_owned(),
+        _ if release.is_empty() => "Whether this host is one of them is not known.".to_owned(),
+        _ => format!("Whether this host is one of them, with kernel {release}, is not known."),
+    };
+    format!("{} {here}", says("mglru-no-swap"))
+}
+
+fn named(services: &[&str]) -> String {
+    let first = services.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    match services.len().saturating_sub(5) {
+        0 => first,
+        rest => format!("{first} and {rest} more"),
+    }
+}
+
+/// Slower memory in a lower tier, and nothing demotes to it.
+pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::Slower(nodes) = facts.order.lower() else {
+        return None;
+    };
+    if demotes(facts)? || facts.damon().demotes {
+        return None;
+    }
+    let mut confidence = certainty(facts, &nodes);
+    let mut fix = Vec::new();
+    let services = facts.barred_services();
+    if !services.is_empty() {
+        fix.push(format!(
+            "First ask whether these may use node {}: {}. {}",
+            numbers(&facts.order.demoted_to),
+            named(&services),
+            says("strict-cpuset")
+        ));
+        if !hazards::heeds_cpusets(facts.inventory) {
+            confidence = LIKELY;
+        }
+    }
+    let hang = hazards::hangs(facts.inventory, facts.swap_has_room());
+    if hang != Some(false) {
+        confidence = LIKELY;
+        fix.push(format!("Before it: {}. {}", protect(), hang_text(facts, hang)));
+    }
+    fix.push(format!("{}.", demote()));
+    match mode_of(facts) {
+        _ if facts.damon().promotes => {}
+        Some(mode) if mode & TIERING_BIT == 0 => {
+            fix.push(format!(
+                "{} Then promotion (`promotion-off`): {}.",
+                why_together("F2"),
+                promote(mode)
+            ));
+        }
+        Some(_) => {}
+        None => fix.push(why_together("F2").to_owned()),
+    }
+    let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
+    Some(finding(
+        "demotion-off",
+        "warning",
+        confidence,
+        cause,
+        &fix.join(" "),
+    ))
+}
+
+/// Slower memory in a lower tier, and nothing promotes from it.
+pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
+    let Lower::Slower(nodes) = facts.order.lower() else {
+        return None;
+    };
+    let mode = mode_of(facts)?;
+    if mode & TIERING_BIT != 0 || facts.damon().promotes {
+        return None;
+    }
+    let mut fix = Vec::new();
+    if demotes(facts) == Some(false) && !facts.damon().demotes {
+        fix.push(format!(
+            "{} Demotion first (`demotion-off` says how, and what it risks).",
+            why_together("F1")
+        ));
+    }
+    fix.push(format!("{}.", promote(mode)));
+    let sockets = facts
+        .inventory
+        .nodes
+        .iter()
+        .filter(|node| !node.cpulist.is_empty());
+    if mode & CLASSIC_BIT == 0 && sockets.count() > 1 {
+        fix.push(says("classic-balancing").to_owned());
+    }
+    let cause = format!(
+        "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
+    );
+    Some(finding(
+        "promotion-off",
+        "warning",
+        certainty(facts, &nodes),
+        cause,
+        &fix.join(" "),
+    ))
+}
+
+/// Demotion is on, and nothing keeps it from hanging the host.
+pub(super) fn demotion_hangs(facts: &Facts<'_>) -> Option<Finding> {
+    let is_on = facts.has_lower_tier() && demotes(facts) == Some(true);
+    let state = hazards::hangs(facts.inventory, facts.swap_has_room());
+    let is_there =
+        facts.swap_has_room() == Some(false) && hazards::multi_generational(facts.inventory) == Some(true);
+    if !is_on || !is_there || state == Some(false) {
+        return None;
+    }
+    let severity = if state == Some(true) { "warning" } else { "info" };
+    let fix = format!("{}, or add swap.", protect());
+    Some(finding(
+        "mglru-no-swap",
+        severity,
+        LIKELY,
+        hang_text(facts, state),
+        &fix,
+    ))
+}
+
+/// A setting that kills programs instead of reclaiming what they need, and that keeps demotion from hanging the host.
+pub(super) fn min_ttl(facts: &Facts<'_>) -> Option<Finding> {
+    let min_ttl_ms: u64 = facts.knob(MIN_TTL)?.parse().ok()?;
+    let inventory = facts.inventory;
+    if min_ttl_ms == 0
+        || (facts.knob(hazards::LRU_GEN).is_some() && hazards::multi_generational(inventory) == Some(false))
+    {
+        return None;
+    }
+    let mut cause = format!(
+        "lru_gen/min_ttl_ms is {min_ttl_ms}: the kernel kills a program when it would have to reclaim memory used within that time"
+    );
+    let demotes_or_should = facts.has_lower_tier() && (demotes(facts) != Some(false) || facts.may_tier());
+    // Swap that has room today may be full tomorrow.
+    let would_hang = hazards::hangs_unprotected(inventory, facts.swap_has_room().map(|_| false));
+    let fix = if demotes_or_should && would_hang != Some(false) {
+        cause.push_str(". It also protects from a hang");
+        let state = hazards::hangs_unprotected(inventory, facts.swap_has_room());
+        let here = match state {
+            Some(false) => format!("{} Swap has room here for now.", says("mglru-no-swap")),
+            _ => hang_text(facts, state),
+        };
+        format!("Leave it as it is. {here}")
+    } else {
+        format!("`echo 0 > {MIN_TTL}` on servers; it protects from nothing here.")
+    };
+    Some(finding("mglru-min-ttl", "info", CERTAIN, cause, &fix))
+}
+
+/// Services whose cpuset bars nodes of the lower tiers.
+pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
+    let services = facts.barred_services();
+    (!services.is_empty()).then(|| {
+        let nodes = numbers(&facts.order.demoted_to);
+        let cause = format!("cpusets keep services away from the slower node {nodes}: {}", named(&services));
+        let leaves = demotes(facts) == Some(true) && !hazards::heeds_cpusets(facts.inventory);
+        let fix = if leaves {
+            "Demotion is on. Where these services must keep to their nodes, turn it off (`echo 0 > \
+             /sys/kernel/mm/numa/demotion_enabled`), or use cgroup v2 on Linux 6.16 or later. Else add the node to cpuset.mems \
+             (AllowedMemoryNodes= of the unit)."
+        } else {
+            "Nothing, if latency demands it. Else add the node to cpuset.mems (AllowedMemoryNodes= of the unit)."
+        };
+        let severity = if leaves { "warning" } else { "info" };
+        let fix = format!("{fix} {}", says("strict-cpuset"));
+        finding("cpuset-bars-slow-tier", severity, CERTAIN, cause, &fix)
+    })
+}
+
+/// Reclaim of the own node before another one is used: harm only where something shows it.
+pub(super) fn zone_reclaim(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob("/proc/sys/vm/zone_reclaim_mode")?.parse().ok()?;
+    if mode == 0 {
+        return None;
+    }
+    let mut cause = format!(
+        "vm.zone_reclaim_mode is {mode}: allocations reclaim their own node before they use another one, tiers included"
+    );
+    let signs = harm_of_local_reclaim(facts);
+    let (severity, fix) = if signs.is_empty() {
+        let fix = format!("Nothing. {}", says("no-sign-of-harm"));
+        ("info", fix)
+    } else {
+        cause = format!("{cause}. Since boot: {}", signs.join(", "));
+        let fix =
+            "`sysctl vm.zone_reclaim_mode=0` unless jobs are bound to nodes and measured to gain from it.";
+        (
+            if facts.has_lower_tier() { "warning" } else { "info" },
+            fix.to_owned(),
+        )
+    };
+    Some(finding("zone-reclaim", severity, LIKELY, cause, &fix))
+}
+
+/// What shows that reclaim of the own node costs something; empty where nothing does.
+fn harm_of_local_reclaim(facts: &Facts<'_>) -> Vec<String> {
+    let sum_of = |prefix: &str| -> i64 {
+        let named = facts.vmstat.iter().filter(|(name, _)| name.starts_with(prefix));
+        named.map(|(_, value)| *value).fold(0, i64::saturating_add)
+    };
+    let in_vain = facts.counter("zone_reclaim_failed").unwrap_or(0);
+    let in_vain = if in_vain > facts.counter("zone_reclaim_success").unwrap_or(0) {
+        in_vain
+    } else {
+        0
+    };
+    let mut signs = vec![
+        ("allocations stalled", sum_of("allocstall")),
+        ("reclaims of the own node in vain", in_vain),
+    ];
+    if demotes(facts) == Some(false) {
+        signs.push(("pages swapped out", facts.counter("pswpout").unwrap_or(0)));
+        signs.push(("refaults", sum_of("workingset_refault")));
+    }
+    let above = signs.into_iter().filter(|(_, count)| *count > NOISE_EVENTS);
+    above.map(|(name, count)| format!("{count} {name}")).collect()
+}
+
+/// The kernel gave up reclaiming on a node, with the cause that fits what is there.
+pub(super) fn given_up(facts: &Facts<'_>) -> Option<Finding> {
+    let nodes = &facts.given_up_nodes;
+    let first = nodes.first()?;
+    let again = format!(
+        "then reclaim once by hand, for example with `echo 64M > /sys/devices/system/node/node{first}/reclaim` where that file exists"
+    );
+    let mut reasons = Vec::new();
+    let mut steps = Vec::new();
+    let pinned = unmovable_percent(facts, nodes);
+    if pinned.is_some_and(|percent| percent >= PINNED_PERCENT) {
+        reasons.push(format!(
+            "{} % of it is locked, pinned or reserved as huge pages",
+            pinned.unwrap_or(0)
+        ));
+        steps.push("free pinned or locked memory, or huge pages, on the node".to_owned());
+    }
+    let has_room = facts.swap_has_room();
+    if has_room == Some(false) {
+        let swap = if facts.inventory.swaps.is_empty() {
+            "there is no swap"
+        } else {
+            "swap is full"
+        };
+        reasons.push(format!("{swap}, so anonymous memory cannot be swapped"));
+        steps.extend(without_swap(facts, &mut reasons));
+    }
+    let why = if reasons.is_empty() {
+        "Nothing that was read says why.".to_owned()
+    } else {
+        format!("What fits: {}.", reasons.join("; "))
+    };
+    if steps.is_empty() {
+        steps.push("look for locked or pinned memory and huge pages there (`doctor` as root), and for programs that take all memory".to_owned());
+    }
+    let cause = format!(
+        "kswapd gave up on node {}: it neither reclaims nor demotes there. {why}",
+        numbers(nodes)
+    );
+    let mut fix = format!("{}; {again}.", steps.join("; "));
+    if let Some(letter) = fix.get_mut(0..1) {
+        letter.make_ascii_uppercase();
+    }
+    Some(finding("kswapd-gave-up", "critical", CERTAIN, cause, &fix))
+}
+
+/// What helps where swap takes nothing, with why nothing is demoted.
+fn without_swap(facts: &Facts<'_>, reasons: &mut Vec<String>) -> Option<String> {
+    const SWAP: &str = "add swap or zram, or commit less memory to the host";
+    let Lower::Slower(lower) = facts.order.lower() else {
+        return Some(SWAP.to_owned());
+    };
+    let has_room = slower_has_room(facts, &lower);
+    if has_room == Some(false) {
+        reasons.push(format!("the slower node {} is full", numbers(&lower)));
+        return Some(SWAP.to_owned());
+    }
+    if demotes(facts) == Some(false) {
+        let room = if has_room.is_some() {
+            "with room"
+        } else {
+            "of which the free memory is not known"
+        };
+        reasons.push(format!(
+            "demotion is off, beside the slower node {} {room}",
+            numbers(&lower)
+        ));
+        return Some("turn demotion on (`demotion-off` says how, and what it risks)".to_owned());
+    }
+    (demotes(facts).is_none()).then(|| SWAP.to_owned())
+}
+
+/// Whether the slower nodes have room; `None` where their free memory or size is not known.
+fn slower_has_room(facts: &Facts<'_>, nodes: &[u32]) -> Option<bool> {
+    let page_bytes = Some(i64::from(facts.inventory.page_size_bytes)).filter(|bytes| *bytes > 0)?;
+    let mut room = false;
+    for id in nodes {
+        let free_bytes = facts.free_pages.get(id)?.saturating_mul(page_bytes);
+        let size_bytes = facts.inventory.node(*id)?.memory_bytes?;
+        room |= free_bytes > size_bytes / 100 * ROOM_PERCENT;
+    }
+    Some(room)
+}
