@@ -219,8 +219,9 @@ fn a_host_with_one_class_of_memory_has_no_placement() {
     );
 }
 
-/// Makes a process that holds `mib` MiB.
+/// Makes a process that holds `mib` MiB, on a kernel with pages of 4 KiB.
 fn grow(root: &FakeRoot, pid: u32, mib: i64) {
+    root.write("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
     root.write(
         &format!("proc/{pid}/statm"),
         &format!("999999999 {} 0 0 0 0 0\n", mib * 256),
