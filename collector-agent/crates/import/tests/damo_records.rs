@@ -247,7 +247,7 @@ fn other_tools_and_later_kernels_give_the_same_record() {
         let bytes = [b"cpus=8\n", &lines[..]].concat();
         assert!(looks_like_damo(&bytes[..4096]), "{number}");
         let records = read(&bytes, DamoLimits::default()).unwrap();
-        assert_eq!(records, [expected.clone()], "{number}");
+        assert_eq!(records, std::slice::from_ref(&expected), "{number}");
     }
     let without_age = reshaped(NAME, |_, time, after| {
         let (after, _age) = after.rsplit_once(' ').unwrap();
