@@ -134,7 +134,7 @@ def test_routes_are_replaced_as_a_whole_and_nothing_is_lost_meanwhile(client: ht
     stored = client.get("/v1/alert-routes").json()
     assert stored == answer.json()
     assert stored["version"] == 1
-    assert stored["updated_by"].startswith("ann")
+    assert stored["updated_by"].startswith("token:ann")
     assert stored["routes"][0]["continue"] is True
     assert stored["routes"][0]["routes"][0]["group_by"] == ["host"]
     assert stored["routes"][0]["routes"][0]["receiver"] is None

@@ -7,7 +7,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.ingest.arrival import Clocks
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.storage.ingest import Incoming, Outcome, Registry, StoreLimits, store_group
+from tierscope.storage.ingest import Incoming, Outcome, OutdatedError, Registry, StoreLimits, store_group
 from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.nodes.fleet import Nodes
@@ -60,6 +60,10 @@ def store(
         )
     own = Nodes(database).of_host(host.identity.id)
     registry = Registry(own)
-    registry.prepare(group)
+    try:
+        registry.prepare(group)
+    except OutdatedError:  # the database was restored since a session of this process saw it last
+        registry.forget()
+        registry.prepare(group)
     with own.write() as transaction:
         return store_group(transaction, group, registry=registry, limits=limits)

@@ -298,10 +298,10 @@ def test_a_write_to_several_servers_is_in_a_cut_on_all_of_them(fleet: Database) 
 
 def seen_in(server: Database, part: CutPart, statement: str) -> list[str]:
     """The first column of what a statement finds in a snapshot."""
-    with server.read() as session:
-        session.driver.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        session.driver.execute(f"SET TRANSACTION SNAPSHOT '{part.snapshot}'".encode())
-        return list(session.execute(text(statement)).scalars())
+    with psycopg.connect(libpq_url(server.url), options="-c search_path=public") as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute(f"SET TRANSACTION SNAPSHOT '{part.snapshot}'".encode())
+        return [row[0] for row in connection.execute(statement.encode())]
 
 
 @long

@@ -26,9 +26,8 @@ class Store:
         rng = np.random.default_rng(4)
         series = [draw_hours(rng, host, range(1, 60 * HOURS + 1)) for host in (3, 5, 8)]
         self.columns = make_columns(series)
-        self.session = cast(
-            "ReadSession", SimpleNamespace(connection=SimpleNamespace(engine=SimpleNamespace(url=f"test:{name}")))
-        )
+        connection = SimpleNamespace(engine=SimpleNamespace(url=f"test:{name}"))
+        self.session = cast("ReadSession", SimpleNamespace(connection=connection, generation=0))
         self.buckets = [
             Bucket(EPOCH + timedelta(microseconds=int(end) - HOUR_US), METHOD, EPOCH, 3) for end in self.columns.ends_us
         ]
