@@ -433,5 +433,8 @@ fn a_tree_that_holds_nothing_is_refused_with_a_hint() {
         &mut Vec::new(),
     )
     .unwrap_err();
-    assert!(format!("{error:#}").contains("with proc or sys in it"), "{error:#}");
+    assert!(
+        format!("{error:#}").contains("with proc or sys in it"),
+        "{error:#}"
+    );
 }

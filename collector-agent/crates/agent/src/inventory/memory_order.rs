@@ -8,6 +8,10 @@ use std::collections::BTreeSet;
 
 use tierscope_sample::inventory::{Inventory, Node};
 
+/// HBM of a package, which the kernel ranks below DRAM where firmware gives no ratings, has at most so many bytes a node
+/// (Xeon Max: 64 GiB a socket; Knights Landing: 16 GiB).
+const MOST_HBM_BYTES: i64 = 64 << 30;
+
 /// How the kernel's order of tiers is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TierOrder {
@@ -66,7 +70,8 @@ pub(crate) struct MemoryOrder {
     pub(crate) dram: Vec<u32>,
     /// HBM.
     pub(crate) faster: Vec<u32>,
-    /// CXL and persistent memory.
+    /// CXL and persistent memory; and memory of no known class without processors that the kernel ranks below DRAM, unless
+    /// it may be HBM: drivers bring nothing else there, and with the size of HBM ruled out it is slower in all likelihood.
     pub(crate) slower: Vec<u32>,
     pub(crate) gpu: Vec<u32>,
     pub(crate) unknown: Vec<u32>,
@@ -87,16 +92,13 @@ impl MemoryOrder {
                 .collect()
         };
         let (dram, faster, gpu) = (of_class(&["dram"]), of_class(&["hbm"]), of_class(&["gpu"]));
-        let slower = of_class(&["cxl", "pmem"]);
+        let mut slower = of_class(&["cxl", "pmem"]);
         let told: BTreeSet<u32> = [&dram, &faster, &slower, &gpu]
             .into_iter()
             .flatten()
             .copied()
             .collect();
-        let unknown = nodes()
-            .map(|node| node.id)
-            .filter(|id| !told.contains(id))
-            .collect();
+        let untold: Vec<&Node> = nodes().filter(|node| !told.contains(&node.id)).collect();
         let rank_of = |id: u32| {
             let tier = inventory.tiers.iter().find(|tier| tier.nodes.contains(&id))?;
             Some(tier.rank)
@@ -111,15 +113,25 @@ impl MemoryOrder {
                 .filter(|id| rank_of(*id).is_some_and(fits))
                 .collect()
         };
+        let demoted_to = ranked(&|rank| rank > last);
+        // HBM comes with each package.
+        let may_be_hbm = untold.len() >= with_cpus().count()
+            && untold
+                .iter()
+                .all(|node| node.memory_bytes.is_none_or(|bytes| bytes <= MOST_HBM_BYTES));
+        let is_slower = |node: &Node| !may_be_hbm && node.cpulist.is_empty() && demoted_to.contains(&node.id);
+        let (likely, unknown): (Vec<&Node>, Vec<&Node>) =
+            untold.into_iter().partition(|node| is_slower(node));
+        slower.extend(likely.iter().map(|node| node.id));
         Self {
             tiers: TierOrder::of(inventory),
-            demoted_to: ranked(&|rank| rank > last),
+            demoted_to,
             above: ranked(&|rank| rank < first),
             dram,
             faster,
             slower,
             gpu,
-            unknown,
+            unknown: unknown.iter().map(|node| node.id).collect(),
         }
     }
 
@@ -204,6 +216,33 @@ mod tests {
         let both = [("dram", "0"), ("hbm", ""), ("cxl", "")];
         assert_eq!(lower(&both, &[&[0], &[1, 2]]), Lower::Faster(vec![1]));
         assert_eq!(lower(&both, &[&[1], &[0], &[2]]), Lower::Slower(vec![2]));
+    }
+
+    #[test]
+    fn memory_of_no_known_class_below_dram_is_slower_unless_it_may_be_hbm() {
+        let nodes = [("dram", "0"), ("dram", "1"), ("unknown", "")];
+        let mut inventory = host(&nodes, &[&[0, 1], &[2]]);
+        let lower = |inventory: &Inventory| MemoryOrder::of(inventory).lower();
+        assert_eq!(
+            lower(&inventory),
+            Lower::Slower(vec![2]),
+            "HBM comes with each package"
+        );
+        inventory.nodes.remove(1);
+        assert_eq!(lower(&inventory), Lower::NotKnown(vec![2]));
+        inventory.nodes[1].memory_bytes = Some(256 << 30);
+        assert_eq!(
+            lower(&inventory),
+            Lower::Slower(vec![2]),
+            "no package has so much HBM"
+        );
+        inventory.tiers.clear();
+        let order = MemoryOrder::of(&inventory);
+        assert_eq!(
+            (order.lower(), order.unknown),
+            (Lower::Nothing, vec![2]),
+            "the kernel ranks it nowhere"
+        );
     }
 
     #[test]
