@@ -57,7 +57,7 @@ def on_screen(part: Locator) -> bool:
 
 
 def watch_one_host(operator: BrowserContext, url: str) -> None:
-    """Stores a rule that fires: the shipped ones ask for harm that lasts, which the demonstration's hosts seldom suffer."""
+    """Stores a rule that fires: the shipped ones ask for harm that lasts, which the demonstration seldom has."""
     [host] = fetch(f"{url}/v1/hosts?limit=1")["items"]
     rule = {"name": "DRAM in use", "expression": "free_dram_ratio < 100%", "scope": {"hosts": [host["id"]]}}
     send = """async (rule) => {
