@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from factories.heat_rows import HOUR_US, METHOD, draw_hours
+from tierscope.core import generations
 from tierscope.core.database import ReadSession
 from tierscope.domain.heat.columns import HeatColumns, Packed, make_columns, pack_columns
 from tierscope.storage.heat.services import Bucket
@@ -27,7 +28,7 @@ class Store:
         series = [draw_hours(rng, host, range(1, 60 * HOURS + 1)) for host in (3, 5, 8)]
         self.columns = make_columns(series)
         connection = SimpleNamespace(engine=SimpleNamespace(url=f"test:{name}"))
-        self.session = cast("ReadSession", SimpleNamespace(connection=connection, generation=0))
+        self.session = cast("ReadSession", SimpleNamespace(connection=connection, generation=generations.current()))
         self.buckets = [
             Bucket(EPOCH + timedelta(microseconds=int(end) - HOUR_US), METHOD, EPOCH, 3) for end in self.columns.ends_us
         ]
