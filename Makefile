@@ -17,7 +17,7 @@ export CARGO_PROFILE_DEV_DEBUG := 0
 export CARGO_INCREMENTAL := 0
 # Node.js and Rust that were brought because the machine has none that is recent enough (deploy/dev/bring-*.sh).
 export PATH := $(CURDIR)/.build/node/bin:$(CURDIR)/.build/rust/bin:$(PATH)
-PYTHON_PATHS := backend tests contract migrations
+PYTHON_PATHS := backend tests lab contract migrations conftest.py
 # One more than the two cores of the smallest machine: tests with servers of their own wait for them.
 PYTEST_PROCESSES ?= 3
 PYTEST_ARGS ?=
@@ -96,7 +96,7 @@ nightly: $(PYTHON_STAMP) $(FRONTEND) simcore ## Run property tests with a new se
 	@deploy/dev/nightly.sh
 
 closing: $(PYTHON_STAMP) ## Name what failed in the last `make test` and `make test-long`, with its output, and run it once more alone
-	@$(WITH_AGENT) $(BIN)/python tests/closing.py $(LOGS)
+	@$(WITH_AGENT) $(BIN)/python lab/workshop/closing.py $(LOGS)
 
 test-rust: $(PYTHON_STAMP) ## Run the Rust tests
 	@deploy/dev/check-tools.sh rust
@@ -112,7 +112,7 @@ test-python: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the Python tests, end to e
 	$(WITH_AGENT) $(BIN)/python -m pytest -n $(PYTEST_PROCESSES) --dist loadscope --failures=$(LOGS)/python.jsonl $(PYTEST_ARGS) 2>&1 | tee $(LOGS)/python.log
 
 test-soak: $(PYTHON_STAMP) $(FRONTEND) agent ## Run the Python tests at four awkward times, shuffled, on busy cores; ARGS="midnight --seed 1"
-	$(WITH_AGENT) $(BIN)/python tests/soak.py $(ARGS)
+	$(WITH_AGENT) $(BIN)/python lab/workshop/soak.py $(ARGS)
 
 sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to .build/sbom; fails on a licence that may not be shipped
 	@deploy/dev/check-tools.sh rust
@@ -122,10 +122,10 @@ dist: $(PYTHON_STAMP) $(FRONTEND) ## Make what a release consists of, in .build/
 	@deploy/dist/dist.sh $(ARGS)
 
 bare-proof: $(PYTHON_STAMP) ## Run `make up` on the last commit without root on bare Debian 12 and 13; ARGS="up-trixie"
-	@PYTHONPATH=tests $(BIN)/python -m proofs $(or $(ARGS),up-bookworm up-trixie)
+	@PYTHONPATH=lab:tests $(BIN)/python -m proofs $(or $(ARGS),up-bookworm up-trixie)
 
 dist-proof: $(PYTHON_STAMP) ## Install, start, ask and remove what `make dist` made, on bare roots; ARGS="wheels"
-	@PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)
+	@PYTHONPATH=lab:tests $(BIN)/python -m proofs $(ARGS)
 
 release-check: $(PYTHON_STAMP) ## Go through the checklist of a release; ARGS=--full runs linters and tests too
 	@$(BIN)/python deploy/release/check.py $(ARGS)
@@ -154,22 +154,22 @@ gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the con
 bench: $(PYTHON_STAMP) simcore ## Measure against references in the same run; see docs/benchmarks.md
 	@deploy/dev/build-agent.sh
 	agent=$$(deploy/dev/build-agent.sh --print-path); \
-	PYTHONPATH=tests TIERSCOPE_AGENT_BINARY="$$agent" $(BIN)/python -m bench --agent "$$agent" $(ARGS)
+	PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY="$$agent" $(BIN)/python -m bench --agent "$$agent" $(ARGS)
 
 faults: $(PYTHON_STAMP) agent ## Kill, cut, fill and overload the real processes; ARGS="--rounds 3"; writes docs/faults.md
-	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m faults $(ARGS)
+	PYTHONPATH=lab:tests $(WITH_AGENT) $(BIN)/python -m faults $(ARGS)
 
 attack: $(PYTHON_STAMP) agent ## Attack an instance of its own, watched all the time; ARGS="--rounds 3 --record"
-	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m attack $(ARGS)
+	PYTHONPATH=lab:tests $(WITH_AGENT) $(BIN)/python -m attack $(ARGS)
 
 truth: $(PYTHON_STAMP) agent ## Judge the answers on fleets whose truth is known; ARGS="--laws small --seed 7"; see docs/truth.md
-	PYTHONPATH=tests $(WITH_AGENT) $(BIN)/python -m truth $(ARGS)
+	PYTHONPATH=lab:tests $(WITH_AGENT) $(BIN)/python -m truth $(ARGS)
 
 validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the simulator; writes docs/validation.md. ARGS="--recording FILE" judges one alone
-	PYTHONPATH=tests $(BIN)/python -m validation $(ARGS)
+	PYTHONPATH=lab:tests $(BIN)/python -m validation $(ARGS)
 
 corpus: $(PYTHON_STAMP) ## Record kernels with two memory tiers in an emulated guest, what the corpus lacks. ARGS=--plan lists it
-	PYTHONPATH=tests $(BIN)/python -m corpus $(ARGS)
+	PYTHONPATH=lab:tests $(BIN)/python -m corpus $(ARGS)
 
 clean: down ## Remove what was built; data of instances stays
 	rm -rf $(VENV) .build frontend/node_modules frontend/dist collector-agent/target

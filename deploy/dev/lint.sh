@@ -18,7 +18,7 @@ run() {
     ) 9<"$failures"
 }
 
-python_paths=(backend tests contract migrations)
+python_paths=(backend tests lab contract migrations conftest.py)
 rust() { (cd "${CARGO_DIR:-collector-agent}" && "$@"); }
 web() { (cd frontend && "$@"); }
 

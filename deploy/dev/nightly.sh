@@ -21,7 +21,7 @@ python() { .venv/bin/python -m pytest -n "$processes" --hypothesis-seed="$seed" 
 properties() {
     try "Rust" rust
     try "Python" python -m hypothesis
-    try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates --elsewhere tests/domain
+    try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates --elsewhere tests/domain lab
     try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
         --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
     try "Notebooks" .venv/bin/python -m pytest --elsewhere -k empty_environment tests/docs/test_commands.py
@@ -31,7 +31,7 @@ properties() {
 release() {
     try "Files of a release" timeout 2h deploy/dist/dist.sh
     try "Service of the version before" timeout 1h deploy/dist/before.sh
-    try "Proofs" timeout 3h env PYTHONPATH=tests .venv/bin/python -m proofs
+    try "Proofs" timeout 3h env PYTHONPATH=lab:tests .venv/bin/python -m proofs
 }
 
 for part in ${NIGHTLY:-properties release}; do

@@ -11,5 +11,5 @@ from=$SECONDS outcome=passed
     tee "$logs/long.log" || outcome=FAILED
 echo "long $outcome $((SECONDS - from))" >>"$logs/suites"
 # Some of them, where arguments select, are not all.
-[ $# -gt 0 ] || .venv/bin/python tests/floors.py "$logs" --long || outcome=FAILED
+[ $# -gt 0 ] || .venv/bin/python lab/workshop/floors.py "$logs" --long || outcome=FAILED
 [ $outcome = passed ]

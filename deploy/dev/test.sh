@@ -21,7 +21,7 @@ make agent >"$logs/agent.log" 2>&1 </dev/null &
 agent=$!
 # Test processes would each compile the same tests; beside Rust's linking, one does it for all of them.
 collection=$agent
-if [ -z "$(find tests -name '*-pytest-*.pyc' -print -quit)" ]; then
+if [ -z "$(find tests lab -name '*-pytest-*.pyc' -print -quit)" ]; then
     PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest --collect-only -qq >/dev/null 2>&1 </dev/null &
     collection=$!
 fi
@@ -40,7 +40,7 @@ suite python make test-python
 wait "$web" || failed+=("web")
 cat "$logs/web.shown"
 echo "all took $SECONDS" >>"$logs/suites"
-.venv/bin/python tests/floors.py "$logs" || failed+=("floors")
+.venv/bin/python lab/workshop/floors.py "$logs" || failed+=("floors")
 
 if [ ${#failed[@]} -gt 0 ]; then
     echo "test failed: ${failed[*]}"

@@ -80,7 +80,7 @@ def limit_of(path: Path) -> int:
         return DECISION_LINES
     if path.parts[:3] == ("backend", "tierscope", "api"):
         return ROUTER_LINES
-    return TEST_LINES if path.parts[0] == "tests" else PYTHON_LINES
+    return TEST_LINES if path.parts[0] in {"tests", "lab"} else PYTHON_LINES
 
 
 def test_no_file_is_longer_than_its_limit() -> None:

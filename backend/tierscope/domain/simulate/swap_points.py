@@ -1,7 +1,7 @@
 """Points of swap devices that were simulated once and kept, so that charts, costs and advice need no simulation.
 
 `swap_points.json` is an output of `simulate_device` with the default settings and seeds, written by
-`PYTHONPATH=tests .venv/bin/python -m validation --swap-points`; a test runs the model again and compares.
+`PYTHONPATH=lab:tests .venv/bin/python -m validation --swap-points`; a test runs the model again and compares.
 """
 
 import json

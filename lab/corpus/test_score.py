@@ -12,7 +12,7 @@ from fixtures.elsewhere import long
 
 pytestmark = long
 
-CORPUS = Path(__file__).resolve().parents[1] / "data" / "kernel-corpus"
+CORPUS = Path(__file__).resolve().parents[2] / "tests" / "data" / "kernel-corpus"
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 """Compare how many tests each suite ran with the fewest it may have (floors.toml), from the logs of `make test`.
 
-python tests/floors.py LOGS            fails when a suite has fewer tests than its floor
-python tests/floors.py LOGS --record   raises the floors to what the logs show
-python tests/floors.py LOGS --long     fails when `make test-long` did not run each case that `make test` left to it
+python lab/workshop/floors.py LOGS           fails when a suite has fewer tests than its floor
+python lab/workshop/floors.py LOGS --record  raises the floors to what the logs show
+python lab/workshop/floors.py LOGS --long  fails when `make test-long` did not run each case that `make test` left to it
 """
 
 from __future__ import annotations

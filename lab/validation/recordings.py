@@ -12,7 +12,7 @@ from corpus.packing import unpack
 from corpus.truth import hides_armed, read_log, slow_ratios
 from tierscope.domain.simulate import GroupEvent, Machine
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "tests" / "data"
 NAMES = (
     "01-baseline-fits",
     "02-default-spill",

@@ -15,7 +15,7 @@ from corpus.plan import MOST_BYTES, Scenario, by_guest, choose, matrix
 from corpus.score import describe
 from corpus.truth import document
 
-KEPT = Path(__file__).resolve().parents[1] / "data" / "kernel-corpus"
+KEPT = Path(__file__).resolve().parents[2] / "tests" / "data" / "kernel-corpus"
 TRUTH = KEPT / "truth.json"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tierscope" / "kernel-lab"
 

@@ -1,4 +1,4 @@
-"""What all tests share: the servers' fixtures, and a closing list of what could not run here and why."""
+"""What tests and lab share: the servers' fixtures, and a closing list of what could not run here and why."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ pytest_plugins = [
 BROWSER = "tests/e2e/"
 LONGEST_FIRST = (
     BROWSER,
-    "tests/faults/test_matrix.py",
+    "lab/faults/test_matrix.py",
     "tests/cli/test_agent_data.py",
     "tests/cli/test_up.py",
     "tests/docs/test_commands.py",
     "tests/api/test_properties.py",
     "tests/nodes/test_moves.py",
-    "tests/attack/",
-    "tests/api/test_memory.py",
+    "lab/attack/",
+    "lab/bench/test_memory.py",
     "tests/storage/test_revisions.py",
     "tests/worker/",
-    "tests/truth/test_truth.py",
-    "tests/faults/",
+    "lab/truth/test_truth.py",
+    "lab/faults/",
     "tests/cli/test_analyze.py",
     "tests/cli/test_backup.py",
     "tests/nodes/",
     "tests/api/",
     "tests/cli/",
     "tests/storage/",
-    "tests/validation/",
+    "lab/",
     "tests/usecases/",
     "tests/architecture/",
 )
@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
 
 
-OTHER_PROGRAMS_TELL_TIME = ("tests/e2e/", "tests/faults/", "tests/worker/")
+OTHER_PROGRAMS_TELL_TIME = ("tests/e2e/", "lab/faults/", "tests/worker/")
 """Where the product runs in processes of its own, whose clocks go on."""
 
 

@@ -16,7 +16,7 @@ from fixtures.elsewhere import long, one_of_each_kind
 
 SEED = int(os.environ.get("ATTACK_SEED", "1"))
 KEPT = {attack.name for attack in ATTACKS} - {"bodies", "documents", "callers"}
-"""In tests/api, test_memory.py sends bodies that are more than they seem, test_body_limits.py and test_properties.py
+"""test_memory.py in lab/bench sends bodies that are more than they seem, test_body_limits.py and test_properties.py
 send some to every route, and test_permissions.py asks all of them as every kind of caller."""
 pytestmark = [long, pytest.mark.slow, pytest.mark.running_clock]
 

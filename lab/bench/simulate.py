@@ -31,7 +31,7 @@ from tierscope.usecases.simulate.runs import replay_to_store, work_at_once
 if TYPE_CHECKING:
     from tierscope_simcore import SimulationTrace
 
-TRACES = Path(__file__).parents[1] / "data" / "page-traces"
+TRACES = Path(__file__).parents[2] / "tests" / "data" / "page-traces"
 RECORDED = ("redis-zipf", "sqlite")
 PAGES = 10_000_000
 INTERVALS = 6

@@ -1,6 +1,6 @@
 """Run the Python tests at the times of a day and a year at which programs err, in random order, on a busy machine.
 
-python tests/soak.py [ROUND...] [--seed N] [--no-burners] [--pytest ARGUMENTS]
+python lab/workshop/soak.py [ROUND...] [--seed N] [--no-burners] [--pytest ARGUMENTS]
 
 All programs of a round tell its time (fixtures/shifted_clock.c); downloads are over before. Two processes keep both
 cores busy; where rounds run beside each other, each in a clone of its own, `--no-burners` leaves that to them.
@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from fixtures.shifted_clock import can_shift, run_variables
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build" / "logs" / "soak"
 PROCESSES = 2
 _LONGEST_S = 3 * 3600

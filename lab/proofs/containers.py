@@ -45,7 +45,7 @@ def in_namespace(module: str, *words: str | Path) -> Iterator[str]:
         raise NotHereError("networks of containers are made by root here")
     spaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
     inside = [*spaces, sys.executable, "-m", module, *map(str, words)]
-    with subprocess.Popen(inside, stdout=subprocess.PIPE, text=True, cwd=ROOT / "tests") as process:
+    with subprocess.Popen(inside, stdout=subprocess.PIPE, text=True, cwd=ROOT / "lab") as process:
         assert process.stdout is not None
         yield from process.stdout
     if process.returncode != 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floors import compare, count_python, count_rust, count_web, not_run, rust_skips, times, too_many_elsewhere
+from workshop.floors import compare, count_python, count_rust, count_web, not_run, rust_skips, times, too_many_elsewhere
 
 
 def test_counts_are_read_from_the_logs_of_each_suite() -> None:

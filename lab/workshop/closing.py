@@ -1,6 +1,6 @@
 """Close a run of all tests: name each test that failed with the end of its output, and run it once more, alone.
 
-python tests/closing.py LOGS    reads what `make test` and `make test-long` left; ends with 1 when anything failed
+python lab/workshop/closing.py LOGS   reads what `make test` and `make test-long` left; ends with 1 when anything failed
 
 A test that passes alone has failed by chance. That is a fault too: the seeds of the run are printed with it.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 30
 MOST_RERUNS = 10
 MOST_SECONDS = 1200.0

@@ -11,7 +11,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-RECORDING = Path(__file__).parents[1] / "data" / "kernel-lab" / "04-pingpong.tar.zst"
+RECORDING = Path(__file__).parents[2] / "tests" / "data" / "kernel-lab" / "04-pingpong.tar.zst"
 _SCOPES = {"nodes": "node:", "zones": "zone:", "cgroups": "cgroup:", "services": "service:"}
 
 

@@ -9,8 +9,19 @@ from pathlib import Path
 
 import pytest
 
-import closing
-from closing import FAILED, PASSED, TOO_LONG, UNKNOWN, Alone, Failure, close, run_again, run_alone, rust_failures
+from workshop import closing
+from workshop.closing import (
+    FAILED,
+    PASSED,
+    TOO_LONG,
+    UNKNOWN,
+    Alone,
+    Failure,
+    close,
+    run_again,
+    run_alone,
+    rust_failures,
+)
 
 RUST = """
    Compiling tierscope-sample v0.1.0

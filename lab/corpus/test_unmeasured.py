@@ -27,7 +27,7 @@ from tierscope.domain.ledger.measured import GROUPS
 from tierscope.domain.ledger.rules import BY_COUNTERS, PRESSURE
 from tierscope.domain.ledger.told import is_fault
 
-CORPUS = sorted((Path(__file__).parents[1] / "data/kernel-corpus").glob("*.tar.zst"))
+CORPUS = sorted((Path(__file__).parents[2] / "tests/data/kernel-corpus").glob("*.tar.zst"))
 OUTCOMES = (*LOADS, *TRAFFIC)
 COLUMNS = (
     *dict.fromkeys(column for group in GROUPS for column in group.inputs),
