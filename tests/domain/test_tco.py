@@ -363,6 +363,19 @@ def test_a_loss_of_log_normal_odds_has_its_median_and_bounds() -> None:
     assert option.tornado[0].input == "loss"
 
 
+@pytest.mark.parametrize("median", [0.004, 0.0174, 0.2])
+@pytest.mark.parametrize("draws", [999, 1000])
+def test_with_one_uncertain_input_the_median_saving_is_plain_arithmetic(median: float, draws: int) -> None:
+    """Chance in the draws is no doubt of anybody's: where a saving is near none it would decide the sign."""
+    example = worked_example()
+    exact = {name: Range.exactly(item.value) for name, item in example.inputs.items()}
+    loss = LogOdds(median, 2.5, 0.9)
+    scenario = replace(example, inputs=exact, options=(replace(example.options[0], loss=loss),))
+    option = only_option(scenario, draws=draws)
+    assert option.saving == pytest.approx(option.saving_as_given, rel=1e-9)
+    assert len(np.unique(option.distribution.saving)) >= draws - 1, "the draws are as many as before"
+
+
 def test_the_saving_of_an_option_is_the_median_of_its_draws() -> None:
     """A lop-sided loss moves the median away from the saving at its value; parts stay about the latter."""
     scenario = replace(worked_example(), options=(replace(worked_example().options[0], loss=Range(0.005, 0.0, 0.3)),))

@@ -1,13 +1,15 @@
 """Cases to cost: the values as given, one input moved at a time, or many drawn at random from a seed.
 
 Each input has its own stream of the seed, by its place in the list of inputs: what is drawn for one does not depend on
-which others there are. Prices of DRAM and CXL media are tied by a Gaussian copula, because both are DRAM.
+which others there are. Each stream takes one value from each of as many equally likely strata (Latin hypercube sampling,
+McKay, Beckman and Conover 1979): with one uncertain input the median over draws is what its median gives, to the cent.
+Prices of DRAM and CXL media are tied by a Gaussian copula, because both are DRAM.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from tierscope.domain.tco.costs import Cases, Floats, Own
 from tierscope.domain.tco.scenario import (
@@ -52,7 +54,7 @@ def with_input(scenario: Scenario, name: SharedName, values: Sequence[float]) ->
 
 def draw_shared(scenario: Scenario, *, draws: int, seed: int) -> Cases:
     """Draws of the shared inputs."""
-    normals = {name: _stream(seed, number).standard_normal(draws) for number, name in enumerate(SHARED_INPUTS)}
+    normals = {name: _normals(seed, number, draws) for number, name in enumerate(SHARED_INPUTS)}
     rest = float(np.sqrt(1.0 - CORRELATION**2))
     normals["cxl_media"] = CORRELATION * normals["dram"] + rest * normals["cxl_media"]
     cases = {name: triangular(scenario.inputs[name], ndtr(normals[name])) for name in SHARED_INPUTS}
@@ -64,8 +66,8 @@ def draw_shared(scenario: Scenario, *, draws: int, seed: int) -> Cases:
 def draw_own(design: Design, place: int, *, draws: int, seed: int) -> Own:
     """Draws of what a design has for itself; `place` is its place among the designs."""
     first = _OWN_STREAMS + _STREAMS_PER_DESIGN * place
-    loss = _draw_loss(design.loss, _stream(seed, first).standard_normal(draws))
-    uniform = ndtr(_stream(seed, first + 1).standard_normal(draws))
+    loss = _draw_loss(design.loss, _normals(seed, first, draws))
+    uniform = ndtr(_normals(seed, first + 1, draws))
     swapped = triangular(design.swap.swap_out_mb_per_s, uniform) if design.swap else np.zeros(draws)
     return Own(loss, swapped)
 
@@ -94,5 +96,10 @@ def _of_log_odds(loss: LogOdds, normal: Floats) -> Floats:
     return np.minimum(odds / (1.0 + odds), HIGHEST_LOSS)
 
 
-def _stream(seed: int, number: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+def _normals(seed: int, number: int, draws: int) -> Floats:
+    """Standard normal values in random order, one from the middle of each of `draws` equally likely strata."""
+    levels = (np.arange(draws) + 0.5) / draws
+    # The median of an even number is the mean of the two in the middle: both stand at the median itself.
+    levels[(draws - 1) // 2 : draws // 2 + 1] = 0.5
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).permutation(draws)
+    return np.asarray(ndtri(levels[order]), np.float64)
