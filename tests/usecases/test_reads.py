@@ -30,6 +30,7 @@ from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.hosts import HostPage, HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.services import ServiceReads
+from tierscope.usecases.ledger.reads import LedgerReads
 from tierscope.usecases.operate.status import StatusReads
 from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 
@@ -209,7 +210,7 @@ def test_many_samples_are_binned_and_the_resolution_is_named(context: ReadContex
     assert rates
 
 
-def test_services_show_their_heat_and_the_moves_of_their_hosts(context: ReadContext) -> None:
+def test_services_show_their_heat_and_no_moves_of_whole_hosts(context: ReadContext) -> None:
     host = feed(context)
     page = ServiceReads(context).list(limit=100, cursor=None, origin=None, host=None)
     (line,) = page.items
@@ -217,12 +218,47 @@ def test_services_show_their_heat_and_the_moves_of_their_hosts(context: ReadCont
     assert line.resident_bytes.value == 72 * 4096
     assert line.method == "referenced"
     assert line.cold_ratio.grade == "early"
-    assert line.promotion_pages_per_s.value == pytest.approx(10)
+    # Only whole hosts count moves here, and those are not the service's.
+    assert (line.promotion_pages_per_s.status, line.promotion_pages_per_s.value) == ("not_collected", None)
+    drain(context.database, utc_now() + timedelta(hours=3))
+    (line,) = ServiceReads(context).list(limit=100, cursor=None, origin=None, host=None).items
+    assert (line.promotion_pages_per_s.status, line.psi_memory_some_ratio.status) == ("not_supported",) * 2
     detail = ServiceReads(context).detail(line.id, from_=None, to=None)
     assert detail.hosts == (host.id,)
     assert "cold" in detail.headline
     with pytest.raises(NotFound):
         ServiceReads(context).detail("sx", from_=None, to=None)
+
+
+@pytest.mark.parametrize("summed", [False, True])
+def test_a_service_has_what_its_own_cgroups_moved(context: ReadContext, *, summed: bool) -> None:
+    """On the list, in its detail and in its ledger; pages add up over hosts, of shares there is a mean."""
+    own = {"memory.stat|pgpromote_success": 60, "memory.pressure|some_total_us": 600_000}
+    keys = sorted((*KEYS, *(f"service:demo/cache|{name}" for name in own)))
+    for name, factor in (("a", 1), ("b", 3)):
+        host = enrol(context.database, name=name)
+        batch = batches.make_batch(host_id=host.id)
+        grown = {f"service:demo/cache|{key}": step * factor for key, step in own.items()}
+        rows = [
+            [dict(zip(KEYS, row(minute), strict=True)).get(key, 0) + grown.get(key, 0) * minute for key in keys]
+            for minute in range(MINUTES)
+        ]
+        batches.add_counters(batch, rows, keys=tuple(keys))
+        batches.add_heat(batch)
+        batches.add_inventory(batch, hostname=name)
+        assert not isinstance(store(context.database, host, [batch])[0], Exception)
+    drain(context.database, utc_now() + timedelta(hours=3) if summed else utc_now())
+    services = ServiceReads(context)
+    (line,) = services.list(limit=100, cursor=None, origin=None, host=None).items
+    assert services.detail(line.id, from_=None, to=None).summary == line
+    assert line.promotion_pages_per_s.value == pytest.approx(1 + 3)
+    assert line.psi_memory_some_ratio.value == pytest.approx((0.01 + 0.03) / 2)
+    ledger = LedgerReads(context).service(line.id, from_="-1h", to=None, max_points=500)
+    columns, lines = {one.key: one for one in ledger.columns}, {one.key: one for one in ledger.series}
+    assert columns["promoted_pages"].rate.value == pytest.approx(1 + 3)
+    assert columns["psi_some_us"].rate.value == pytest.approx((0.01 + 0.03) / 2 * 1e6)
+    shown = [value for value in lines["psi_some_us"].values if value is not None]
+    assert shown == [pytest.approx(20_000)] * len(shown)
 
 
 def test_a_service_without_heat_says_why(context: ReadContext) -> None:

@@ -1858,6 +1858,7 @@ class Incident(TypedDict):
     events: list[EventItem]
     hosts: list[IncidentHost]
     judged: Window
+    kind: Literal["capacity", "spill", "agent", "tiering"]
     notes: list[str]
     onset: IncidentOnset
     origin: Literal["live", "import", "simulated"]

@@ -387,6 +387,8 @@ COLUMNS: tuple[Column, ...] = (
 
 COLUMN_KEYS: tuple[str, ...] = tuple(column.key for column in COLUMNS)
 COLUMN_INDEX: dict[str, int] = {key: index for index, key in enumerate(COLUMN_KEYS)}
+SHARES = tuple(column.key for column in COLUMNS if column.unit == "us")
+"""Time that tasks waited: per second a share, of which hosts have a mean and no sum."""
 TRAFFIC = ("fast_traffic_bytes", "slow_traffic_bytes")
 """Bytes at memory controllers: what measures how many accesses are slow. Of a service, those of its whole hosts."""
 LOADS = ("fast_loads", "slow_loads")

@@ -15,6 +15,7 @@ from tierscope.domain.ledger.machine import Machine
 from tierscope.domain.ledger.plan import NO_DAMON
 
 GOOD_INTERVALS = 60
+NOWHERE = "One memory tier: there is nowhere to move pages."
 _BEGAN_ANEW = {int(Cause.REBOOT), int(Cause.WENT_BACKWARDS), int(Cause.FIRST)}
 
 
@@ -173,7 +174,7 @@ def figures_of_sums(sums: Sequence[RateSum], *, one_tier: bool) -> MoveFigures:
 def _figure(found: RateSum, what: RateDefinition, *, one_tier: bool) -> Figure:
     """Pages and bytes per second add up over hosts; pressure is the mean over observed seconds."""
     if what.needs_tiers and one_tier:
-        return absent(what.definition, what.unit, "not_supported", "One memory tier: there is nowhere to move pages.")
+        return absent(what.definition, what.unit, "not_supported", NOWHERE)
     if not found.n_hosts:
         return absent(what.definition, what.unit, "not_collected", "No two samples of counters arrived recently.")
     if not found.n_known:

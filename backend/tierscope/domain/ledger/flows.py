@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
 from tierscope.domain.counters.monotonic import CAUSE_TEXT, Cause
-from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS
+from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS, SHARES
 from tierscope.domain.ledger.ledger import Ledger
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +33,12 @@ def sum_series(parts: Sequence[Floats]) -> Floats:
     known = np.isfinite(stacked).any(axis=0)
     out: Floats = np.where(known, np.nansum(stacked, axis=0), np.nan)
     return out
+
+
+def join_series(parts: Sequence[Floats], key: str) -> Floats:
+    """A column of several hosts per bucket: their sum, of shares their mean; a bucket without any host is NaN."""
+    total = sum_series(parts)
+    return total / np.maximum(np.isfinite(np.stack(parts)).sum(axis=0), 1) if key in SHARES else total
 
 
 def list_resets(ledger: Ledger) -> list[tuple[float, str, list[str]]]:

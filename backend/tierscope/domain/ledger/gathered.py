@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS
+from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS, SHARES
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _GAUGES = np.array([column.gauge for column in COLUMNS])
+_SHARES = np.isin(COLUMN_KEYS, SHARES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,11 @@ class Gathered:
     seconds: Floats
 
     def rates(self) -> Floats:
-        """Rates of flows, and means of gauges, summed over hosts [c]; NaN where no host has the column."""
+        """Rates of flows, and means of gauges, summed over hosts [c], of shares the mean; NaN where no host has any."""
         over = np.where(_GAUGES[:, None], self.counts, self.seconds)
         parts = np.divide(self.sums, over, out=np.zeros(self.sums.shape), where=over > 0)
-        found: Floats = np.where((self.counts > 0).any(axis=1), parts.sum(axis=1), np.nan)
+        having = (self.counts > 0).sum(axis=1)
+        found: Floats = np.where(having > 0, parts.sum(axis=1) / np.where(_SHARES, np.maximum(having, 1), 1), np.nan)
         return found
 
 

@@ -146,6 +146,17 @@ def read_moves_hours(session: ReadSession, service_id: int, start: datetime, end
     return [_hour(row) for row in rows]
 
 
+def read_newest_hours(session: ReadSession, service_ids: Sequence[int], since: datetime) -> dict[int, MovesHour]:
+    """The newest hour of each service that has one which starts after `since`."""
+    statement = text(
+        "SELECT s.id, h.* FROM unnest(CAST(:services AS bigint[])) AS s (id) CROSS JOIN LATERAL"
+        " (SELECT ts, own, n_hosts, lines FROM service_moves_1h WHERE service_id = s.id AND ts > :since"
+        " ORDER BY ts DESC LIMIT 1) AS h"
+    )
+    rows = session.execute(statement, {"services": list(service_ids), "since": since})
+    return {int(row.id): _hour(row) for row in rows}
+
+
 def read_since_midnight(session: ReadSession, service_id: int, starts: Sequence[datetime]) -> dict[datetime, Gathered]:
     """What was counted from midnight to the end of each of these hours."""
     if not starts:

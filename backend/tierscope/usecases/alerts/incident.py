@@ -12,15 +12,16 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.alerts.evaluating import evaluate
 from tierscope.domain.alerts.frame import MINUTE_S
 from tierscope.domain.alerts.onset import Onset, explain_onset, find_onset
+from tierscope.domain.alerts.vocabulary import DAYS_EARLY, DAYS_MEDIAN
 from tierscope.domain.base.axis import grid_of, make_grid
 from tierscope.domain.base.figures import TimeAxis, Window
 from tierscope.storage.alerts.rows import AlertRow, changes_of
 from tierscope.storage.base.subjects import SubjectHost
 from tierscope.storage.fleet.events import EventItem, list_events
 from tierscope.usecases.alerts.answers import AlertSubject
-from tierscope.usecases.alerts.conditions import find_condition
+from tierscope.usecases.alerts.conditions import AlertCondition, find_condition
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS
-from tierscope.usecases.alerts.incident_answers import Incident, IncidentOnset, IncidentRow
+from tierscope.usecases.alerts.incident_answers import Incident, IncidentKind, IncidentOnset, IncidentRow
 from tierscope.usecases.alerts.incident_hosts import NO_HOST, view_hosts
 from tierscope.usecases.alerts.incident_rows import (
     in_order,
@@ -86,7 +87,8 @@ class IncidentReads:
         now = self._context.clock()
         with self._context.database.read() as session:
             row = require_alert(session, alert_id)
-            onset = _read_onset(session, row, now)
+            condition = find_condition(session, row)
+            onset = _read_onset(session, row, condition, now)
         began = min(onset.held_at or row.started_at, row.started_at)
         window, judged = _window(row, began, now), _judged(row, began, now)
         found = self._read(row, window, judged, now, max_points)
@@ -98,6 +100,7 @@ class IncidentReads:
         long = (row.resolved_at or now) - window.end > TAIL
         return Incident(
             alert_id=row.public_id,
+            kind="tiering" if isinstance(condition, str) else kind_of(condition.checked.inputs),
             subject=AlertSubject(row.subject_kind, row.subject_id, row.subject_name),
             origin=row.origin,
             window=window,
@@ -185,10 +188,18 @@ def _whole_minute(at: datetime) -> datetime:
     return at.replace(second=0, microsecond=0)
 
 
-def _read_onset(session: ReadSession, row: AlertRow, now: datetime) -> IncidentOnset:
+def kind_of(inputs: frozenset[str]) -> IncidentKind:
+    """What a rule of these inputs watches."""
+    if inputs & {DAYS_EARLY, DAYS_MEDIAN}:
+        return "capacity"
+    if "allocation_spill" in inputs:
+        return "spill"
+    return "agent" if any(name.startswith("agent_") for name in inputs) else "tiering"
+
+
+def _read_onset(session: ReadSession, row: AlertRow, condition: AlertCondition | str, now: datetime) -> IncidentOnset:
     changes = changes_of(session, [row.id])
     pending = next((change.at for change in changes if change.to_state == "pending"), None)
-    condition = find_condition(session, row)
     if isinstance(condition, str):
         return IncidentOnset(None, pending, row.fired_at, row.resolved_at, ())
     end = min(now, row.fired_at or row.resolved_at or now)

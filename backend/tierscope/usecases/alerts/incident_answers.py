@@ -13,6 +13,7 @@ from tierscope.usecases.alerts.incident_sharing import SharedHosts
 from tierscope.usecases.ledger.answers import ServiceState
 from tierscope.usecases.ledger.ping_pong import StateStretch
 
+IncidentKind = Literal["capacity", "spill", "agent", "tiering"]
 RowKey = Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput"]
 
 
@@ -72,6 +73,13 @@ class Incident:
     """The time around an alert on one axis, what caused it, and whom it touched."""
 
     alert_id: str
+    kind: Annotated[
+        IncidentKind,
+        Described(
+            "What its rule watches: when memory runs out, allocations that go to another node, the agent, or else what"
+            " moves between tiers. It says what helps: a plan, free memory, a mended agent, or settings."
+        ),
+    ]
     subject: AlertSubject
     origin: Origin
     window: Window

@@ -1,7 +1,7 @@
-"""Lines of the services table, from the newest heat and from the hosts that a service runs on."""
+"""Lines of the services table: newest heat, what its own cgroups moved, and the gravest verdict on its hosts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -14,7 +14,6 @@ from tierscope.storage.fleet.services import ServiceRow, commonest_reasons
 from tierscope.usecases.fleet.service_moves import ServiceMoves, read_service_moves
 from tierscope.usecases.heat.services import HeatFigures, HeatNow, service_figures
 
-WHOLE_HOSTS = "of the service's whole hosts, all their services together"
 NOT_MEASURED = "Heat is not measured for this service on any host."
 
 
@@ -39,7 +38,7 @@ class ServiceSummary:
     promotion_pages_per_s: Figure
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
-    verdict: str
+    verdict: Annotated[str, Described("The gravest verdict on its hosts.")]
     last_seen: datetime | None
     owner_team: Annotated[TeamRef | None, Described("Its members may do more with this service than their role says.")]
 
@@ -90,15 +89,11 @@ def _summarise(
         hot_outside_dram_bytes=figures.hot_outside_dram_bytes,
         cold_in_dram_bytes=figures.cold_in_dram_bytes,
         method=heat.method.family if heat and heat.method and source is not None else None,
-        promotion_pages_per_s=_of_hosts(found.moves.promotion),
-        demotion_pages_per_s=_of_hosts(found.moves.demotion),
-        psi_memory_some_ratio=_of_hosts(found.moves.psi),
+        promotion_pages_per_s=found.moves.promotion,
+        demotion_pages_per_s=found.moves.demotion,
+        psi_memory_some_ratio=found.moves.psi,
         verdict=found.verdict,
         last_seen=row.last_seen_at,
         owner_team=row.owner_team,
     )
     return SummarisedService(row, summary, figures, reason)
-
-
-def _of_hosts(figure: Figure) -> Figure:
-    return replace(figure, warnings=(*figure.warnings, WHOLE_HOSTS)) if figure.status == "ok" else figure

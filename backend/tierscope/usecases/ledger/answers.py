@@ -7,7 +7,7 @@ from typing import Annotated
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.ledger import Column, ColumnPlan, Trust
-from tierscope.domain.ledger.columns import ABSENT
+from tierscope.domain.ledger.columns import ABSENT, SHARES
 from tierscope.usecases.ledger.ping_pong import PingPong, StateTime
 
 GROUNDING = "L kernel text of each counter"
@@ -138,7 +138,7 @@ def trust_of_hosts(plans: Sequence[ColumnPlan]) -> tuple[tuple[str, ...], Trust,
 def _numbers(
     column: Column, sums: ColumnSums | None, evidence: LedgerEvidence, trust: Trust, note: str
 ) -> tuple[Figure, Figure]:
-    """Total (a gauge: its newest value) and rate over observed seconds, summed over hosts."""
+    """Total (a gauge: its newest value) and rate over observed seconds, summed over hosts; of shares their mean."""
     window = evidence.window
     name, rate_name = f"tier_moves.{column.key}/1", f"tier_moves.{column.key}_per_s/1"
     rate_unit = f"{column.unit}_per_s"
@@ -176,4 +176,5 @@ def _numbers(
             figure(name, column.unit, sums.newest),
             absent(rate_name, rate_unit, "not_supported", reason, window=window, method="counters"),
         )
-    return figure(name, column.unit, sums.total), figure(rate_name, rate_unit, sums.per_s)
+    rate = sums.total / sums.seconds if column.key in SHARES and sums.seconds > 0 else sums.per_s
+    return figure(name, column.unit, sums.total), figure(rate_name, rate_unit, rate)

@@ -10,7 +10,7 @@ from tierscope.domain.base.figures import Origin, Series, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger import COLUMNS, Column
 from tierscope.domain.ledger.columns import ABSENT, MOVED
-from tierscope.domain.ledger.flows import list_resets, rate_series, sum_series
+from tierscope.domain.ledger.flows import join_series, list_resets, rate_series
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, services_of_host
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
@@ -185,8 +185,8 @@ def _series(column: Column, measured: Sequence[HostLedger], grid: Grid) -> Serie
     unit = column.unit if column.gauge else f"{column.unit}_per_s"
     if not measured:
         return Series(column.key, column.label, unit, (None,) * len(grid))
-    summed = sum_series([rate_series(part.ledger, grid, column.key) for part in measured])
-    return Series(column.key, column.label, unit, gaps_to_none(summed))
+    joined = join_series([rate_series(part.ledger, grid, column.key) for part in measured], column.key)
+    return Series(column.key, column.label, unit, gaps_to_none(joined))
 
 
 def _sums(column: Column, measured: Sequence[HostLedger]) -> ColumnSums | None:

@@ -6990,6 +6990,12 @@ export interface components {
             hosts: components["schemas"]["IncidentHost"][];
             /** @description What cause, hosts and services are of: while the condition held. */
             judged: components["schemas"]["Window"];
+            /**
+             * Kind
+             * @description What its rule watches: when memory runs out, allocations that go to another node, the agent, or else what moves between tiers. It says what helps: a plan, free memory, a mended agent, or settings.
+             * @enum {string}
+             */
+            kind: "capacity" | "spill" | "agent" | "tiering";
             /** Notes */
             notes: string[];
             onset: components["schemas"]["IncidentOnset"];
@@ -11773,7 +11779,10 @@ export interface components {
             promotion_pages_per_s: components["schemas"]["Figure"];
             psi_memory_some_ratio: components["schemas"]["Figure"];
             resident_bytes: components["schemas"]["Figure"];
-            /** Verdict */
+            /**
+             * Verdict
+             * @description The gravest verdict on its hosts.
+             */
             verdict: string;
             warm_ratio: components["schemas"]["Figure"];
         };
@@ -20654,9 +20663,7 @@ export interface operations {
                      *             "status": "ok",
                      *             "unit": "pages_per_s",
                      *             "value": 0,
-                     *             "warnings": [
-                     *               "of the service's whole hosts, all their services together"
-                     *             ],
+                     *             "warnings": [],
                      *             "window": {
                      *               "end": "2026-11-26T02:42:00Z",
                      *               "start": "2026-11-26T01:42:00Z"
@@ -20739,9 +20746,7 @@ export interface operations {
                      *             "status": "ok",
                      *             "unit": "pages_per_s",
                      *             "value": 204.8,
-                     *             "warnings": [
-                     *               "of the service's whole hosts, all their services together"
-                     *             ],
+                     *             "warnings": [],
                      *             "window": {
                      *               "end": "2026-11-26T02:42:00Z",
                      *               "start": "2026-11-26T01:42:00Z"
@@ -20761,9 +20766,7 @@ export interface operations {
                      *             "status": "ok",
                      *             "unit": "ratio",
                      *             "value": 0,
-                     *             "warnings": [
-                     *               "of the service's whole hosts, all their services together"
-                     *             ],
+                     *             "warnings": [],
                      *             "window": {
                      *               "end": "2026-11-26T02:42:00Z",
                      *               "start": "2026-11-26T01:42:00Z"

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { causesOf, causeText, isCause, troubleOf, writeCause } from './causes'
+import { causesOf, causeText, isCause, sufferingsOf, troubleOf, writeCause } from './causes'
 
 const well = { origin: 'live', state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
 
@@ -34,4 +34,17 @@ it('puts hosts that nobody hears of, and grave ones, before those with a warning
   const off = { ...well, tiering_off: true }
   const order = [well, off, silent, failing].sort((a, b) => troubleOf(b) - troubleOf(a))
   expect(order).toEqual([failing, silent, off, well])
+})
+
+it('names every state that the list of hosts is sorted by, so that no host looks well that is not', () => {
+  const off = { ...well, tiering_off: true }
+  expect(sufferingsOf(off)).toMatchObject([{ key: 'tiering_off', tone: 'warning', label: 'tiering disabled' }])
+  expect(sufferingsOf({ ...off, verdict: 'tiering_off' })).toHaveLength(1)
+  expect(sufferingsOf({ ...off, verdict: 'spill', state: 'silent' }).map(({ key }) => key)).toEqual([
+    'silent',
+    'spill',
+    'tiering_off',
+  ])
+  for (const host of [well, off, { ...well, verdict: 'one_tier' }, { ...well, state: 'late' }])
+    expect(sufferingsOf(host).length > 0).toBe(troubleOf(host) >= 200)
 })

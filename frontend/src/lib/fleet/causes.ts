@@ -1,4 +1,4 @@
-import { verdictText } from '../text/verdicts'
+import { verdictText, type VerdictText } from '../text/verdicts'
 
 /** What is needed of a cause to name it. */
 interface Cause {
@@ -58,6 +58,21 @@ export function causesOf(host: Suspect): NamedCause[] {
       .filter(({ severity }) => severity !== 'info')
       .map(({ id }) => ({ kind: 'finding' as const, key: id })),
   ]
+}
+
+/** What a host suffers from beside its findings, in words: silence, a grave verdict, settings that move nothing. */
+export function sufferingsOf(host: Suspect): (VerdictText & NamedCause)[] {
+  return causesOf(host)
+    .filter(({ kind }) => kind !== 'finding')
+    .map((cause) => {
+      const tone =
+        cause.kind === 'verdict' ? verdictText(cause.key).tone : cause.key === 'silent' ? 'critical' : 'warning'
+      return { ...cause, ...causeText({ ...cause, cause: null }), tone }
+    })
+    .filter(
+      ({ kind, key, tone }) =>
+        (tone === 'warning' || tone === 'critical') && !(kind === 'setting' && key === host.verdict),
+    )
 }
 
 const kinds = ['state', 'verdict', 'setting', 'finding']

@@ -27,6 +27,7 @@ export function incident(id: string): Incident | undefined {
   })
   return {
     alert_id: alert.id,
+    kind: 'tiering',
     subject: alert.subject,
     origin: alert.origin,
     window: axis.window,

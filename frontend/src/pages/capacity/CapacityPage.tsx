@@ -108,5 +108,5 @@ function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: 
 function groupingWords(grouping: string): string {
   if (grouping === 'service') return 'Services'
   if (grouping === 'sku') return 'Hosts by hardware'
-  return grouping.startsWith('label:') ? `Hosts by ${grouping.slice('label:'.length)}` : `Hosts by ${grouping}`
+  return grouping.startsWith('label:') ? `Hosts by label ${grouping.slice('label:'.length)}` : `Hosts by ${grouping}`
 }

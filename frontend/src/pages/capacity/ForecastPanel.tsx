@@ -2,18 +2,16 @@ import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import type { CapacityForecast, CapacitySubject } from '../../api/_generated/schema'
+import type { CapacitySubject } from '../../api/_generated/schema'
 import { forecastQuery } from '../../api/queries/capacity/capacity'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { ForecastChart } from '../../charts/forecast/ForecastChart'
-import type { ForecastDays } from '../../charts/forecast/figure'
 import { capacityHorizons, capacityMetrics } from '../../lib/url/capacityUrl'
 import { Stack } from '../../ui/layout/Stack'
 import { ForecastEvidence } from './ForecastEvidence'
+import { daysOf, metricWords } from './forecastDays'
 
 const route = getRouteApi('/capacity')
-
-const metricWords = { resident: 'Resident', hot: 'Hot', dram_need: 'DRAM need' } as const
 
 /** What the forecast of the chosen subject looks like, and what it rests on. */
 export function ForecastPanel({ subject }: { subject: CapacitySubject | undefined }) {
@@ -76,15 +74,4 @@ export function ForecastPanel({ subject }: { subject: CapacitySubject | undefine
       <ForecastEvidence forecast={forecast} />
     </Stack>
   )
-}
-
-function daysOf(forecast: CapacityForecast): ForecastDays {
-  return {
-    label: `${metricWords[forecast.metric].toLowerCase()} memory of ${forecast.subject.name}`,
-    unit: forecast.unit,
-    history: forecast.history,
-    forecast: forecast.forecast,
-    changes: forecast.changes,
-    threshold: forecast.exhaustion.threshold_bytes,
-  }
 }

@@ -85,11 +85,11 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
           <Topology nodes={host?.nodes} swaps={host?.swaps} />
         </Panel>
         <Panel
-          title="Findings"
-          hint={host === undefined ? undefined : `${host.summary.findings.length}`}
+          title="What is wrong"
+          hint={host === undefined ? undefined : `${host.summary.findings.length} findings`}
           testId="findings"
         >
-          <FindingsList findings={host?.summary.findings} />
+          <FindingsList host={host?.summary} />
         </Panel>
       </div>
       <Columns stretch>

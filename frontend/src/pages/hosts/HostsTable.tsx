@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
-import { troubleOf } from '../../lib/fleet/causes'
+import { sufferingsOf, troubleOf } from '../../lib/fleet/causes'
 import { worstFinding } from '../../lib/fleet/findings'
-import { verdictText } from '../../lib/text/verdicts'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { FigureText } from '../../ui/figures/FigureText'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
+import { ToneTag } from '../../ui/tags/ToneTag'
 import { TierTags } from '../../ui/tags/TierTags'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
@@ -91,9 +91,17 @@ function columnsAt(now: Date): Column<HostSummary>[] {
     {
       key: 'trouble',
       header: 'Verdict',
-      value: (host) => verdictText(host.verdict).label,
       sortBy: troubleOf,
-      cell: (host) => <VerdictTag verdict={host.verdict} />,
+      cell: (host) => (
+        <>
+          <VerdictTag verdict={host.verdict} />{' '}
+          {sufferingsOf(host)
+            .filter(({ kind }) => kind === 'setting')
+            .map(({ key, tone, label, meaning }) => (
+              <ToneTag key={key} tone={tone} label={label} meaning={meaning} />
+            ))}
+        </>
+      ),
     },
     {
       key: 'findings',

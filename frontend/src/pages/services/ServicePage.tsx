@@ -82,7 +82,11 @@ export function ServicePage(): ReactNode {
               )}
               {service !== undefined && <OwnerControl serviceId={serviceId} owner={service.summary.owner_team} />}
               {service !== undefined && <span>now</span>}
-              {service !== undefined && <VerdictTag verdict={service.summary.verdict} />}
+              {service !== undefined && (
+                <span>
+                  gravest on its hosts: <VerdictTag verdict={service.summary.verdict} />
+                </span>
+              )}
             </>
           }
           sentence={service?.headline}

@@ -136,7 +136,14 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'verdict',
-    header: 'Verdict',
+    header: (
+      <>
+        Gravest verdict
+        <br />
+        on its hosts
+      </>
+    ),
+    name: 'Gravest verdict on its hosts',
     sortBy: (service) => service.verdict,
     cell: (service) => <VerdictTag verdict={service.verdict} />,
   },

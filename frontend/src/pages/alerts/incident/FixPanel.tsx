@@ -10,12 +10,18 @@ import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import { NotesList } from '../../../ui/text/NotesList'
 import { Prose } from '../../../ui/text/Prose'
+import { AgentFix, CapacityFix, FreeMemory } from './FixByKind'
 import { AdviceFiles } from '../../knobs/AdviceFiles'
 import classes from './Incident.module.css'
 
-/** The first advice on the worst host, judged over the time of the incident: what to change, back, and how to check. */
+/**
+ * What helps against the kind of incident: a plan, free memory, a mended agent; else the first advice on the worst host,
+ * judged over the time of the incident: what to change, back, and how to check.
+ */
 export function FixPanel({ incident, runbook }: { incident: Incident | undefined; runbook: string | null }) {
   const hostId = incident?.cause.host_id ?? null
+  if (incident?.kind === 'capacity' && incident.subject.kind === 'service') return <CapacityFix incident={incident} />
+  if (incident?.kind === 'agent') return <AgentFix incident={incident} />
   if (incident !== undefined && hostId === null) {
     return (
       <Panel title="Do this" testId="incident-fix">
@@ -30,7 +36,12 @@ export function FixPanel({ incident, runbook }: { incident: Incident | undefined
       </Panel>
     )
   }
-  return <HostFix incident={incident} hostId={hostId} runbook={runbook} />
+  return (
+    <>
+      {incident.kind === 'spill' && <FreeMemory hostId={hostId} name={incident.cause.host_name} />}
+      <HostFix incident={incident} hostId={hostId} runbook={runbook} />
+    </>
+  )
 }
 
 function HostFix({ incident, hostId, runbook }: { incident: Incident; hostId: string; runbook: string | null }) {

@@ -44,6 +44,22 @@ describe('the incident page', () => {
     expect(within(fix).getByText(/echo true >/)).toBeTruthy()
   })
 
+  it.each([
+    ['capacity', 'plan memory', 'plan of hosts by quarter'],
+    ['agent', 'mend the agent', 'systemctl status tierscope-agent'],
+    ['spill', 'Demote to CXL', 'Set'],
+  ] as const)('of kind %s says what helps against it', async (kind, title, text) => {
+    openApp('/alerts/alert-1', (url) =>
+      url.pathname.endsWith('/incident')
+        ? Response.json({ ...incident('alert-1'), kind, subject: { kind: 'service', id: 'svc-redis', name: 'redis' } })
+        : undefined,
+    )
+    const fix = await screen.findByTestId('incident-fix')
+    await waitFor(() => expect(fix.textContent).toContain(title))
+    expect(fix.textContent).toContain(text)
+    if (kind === 'spill') expect((await screen.findByTestId('incident-free')).textContent).toMatch(/node 0, dram/)
+  })
+
   it('says that nothing is advised, and which rules lack data', async () => {
     openApp('/alerts/alert-1', (url) =>
       url.pathname.endsWith('/knob-advice')
