@@ -25,7 +25,7 @@ from tierscope.cli.experiments import command as experiments
 from tierscope.cli.fairness import command as fairness
 from tierscope.cli.fleet import agents, hosts
 from tierscope.cli.fleet import events as event
-from tierscope.cli.ingest import prometheus_history
+from tierscope.cli.ingest import prometheus_history, recorded_history
 from tierscope.cli.ingest import recordings as agent_data
 from tierscope.cli.instance import down, loadgen, processes, status, up
 from tierscope.cli.knobs import command as knobs
@@ -82,7 +82,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-prometheus_history.register(agent_data.import_app)
+for history in (prometheus_history, recorded_history):
+    history.register(agent_data.import_app)
 for panel, members in PANELS.items():
     for member in members:
         if isinstance(member, tuple):

@@ -63,7 +63,7 @@ def import_prometheus(
         start_ms = int(oldest.timestamp() * 1000)
     token = os.environ.get(TOKEN_VARIABLE)
     api = PrometheusApi(url, headers={"Authorization": f"Bearer {token}"} if token else None)
-    labels = _labels(label) if label else api.external_labels()
+    labels = read_labels(label) if label else api.external_labels()
     if labels is None:
         say("Prometheus does not tell its external labels: give those that it sends with --label name=value.")
     key = json.dumps([url, sorted(match or []), sorted((labels or {}).items()), start if start[0].isdigit() else ""])
@@ -131,7 +131,8 @@ def _moment(text: str, now: datetime) -> int:
     return int(at.timestamp() * 1000)
 
 
-def _labels(given: list[str]) -> dict[str, str]:
+def read_labels(given: list[str]) -> dict[str, str]:
+    """The labels that `--label name=value` gives."""
     pairs = [text.partition("=") for text in given]
     if any(not name or not equals for name, equals, _ in pairs):
         fail("--label is name=value", next_step="such as --label cluster=east", status=BAD_USAGE)

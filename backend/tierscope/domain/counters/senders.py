@@ -8,7 +8,7 @@ the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 VMSTAT_FIELDS = (
@@ -41,7 +41,7 @@ class Offer:
 class Sender:
     """A program. `verb`: how settings are added to it; `instead`: what to do for counters that it never prints.
 
-    `between`: what stands between two settings.
+    `between`: what stands between two settings. `doubt`: why its counters are not exact, '' where they are.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Sender:
     offers: tuple[Offer, ...]
     instead: str = "Run our agent on the host, which reads them."
     between: str = ", "
+    doubt: str = ""
 
 
 def _vmstat(*names: str) -> tuple[str, ...]:
@@ -145,9 +146,35 @@ _HOSTMETRICS = Sender(
     ),
     "Let the collector scrape node_exporter (receiver prometheus), or run our agent on the host.",
 )
+_SYSSTAT = Sender(
+    "sysstat",
+    "sysstat",
+    "record with",
+    (
+        # One sum of all causes, which is no counter of the kernel.
+        Offer("by_cause", r"host\|vmstat\|pgdemote_", "", ()),
+        Offer(
+            "moves",
+            r"host\|(vmstat\|pgpromote_success|sysstat\|pgdem)$",
+            "sysstat 12.7 or later on a kernel that counts them",
+            (),
+        ),
+        Offer("paging", r"host\|vmstat\|(pgpg(in|out)|pg(maj)?fault|pgfree|pgscan_kswapd|pswp(in|out))$", "sadc", ()),
+        Offer("pressure", r"host\|pressure\.", "sysstat 12.4 or later on a kernel with psi=1", ()),
+        Offer("meminfo", r"host\|meminfo\|", "sadc", ("host|meminfo|MemTotal",)),
+    ),
+    "sysstat never records them: our agent or node_exporter does.",
+)
+_SYSSTAT_RATES = replace(
+    _SYSSTAT,
+    name="sysstat_rates",
+    title="sysstat (rates of sadf -j)",
+    doubt="Counted from rates per second times intervals in whole seconds.",
+)
 _CADVISOR = Sender("cadvisor", "cAdvisor", "", (), "Scrape node_exporter on the same machine, or run our agent there.")
 SENDERS: Mapping[str, Sender] = {
-    sender.name: sender for sender in (_NODE_EXPORTER, _TELEGRAF, _PCP, _HOSTMETRICS, _CADVISOR)
+    sender.name: sender
+    for sender in (_NODE_EXPORTER, _TELEGRAF, _PCP, _HOSTMETRICS, _SYSSTAT, _SYSSTAT_RATES, _CADVISOR)
 }
 
 
@@ -193,6 +220,11 @@ def write_sender(sent: Sent) -> dict[str, Any]:
     }
 
 
+def find_doubt(sent: Sequence[Sent]) -> str:
+    """Why counters of these senders are not exact, '' where they are."""
+    return next((SENDERS[one.sender].doubt for one in sent if SENDERS[one.sender].doubt), "")
+
+
 def read_senders(body: Mapping[str, Any]) -> tuple[Sent, ...]:
     """The senders that an inventory names: none where an agent reports the host."""
     return tuple(
@@ -229,12 +261,12 @@ def why_unsent(sent: Sequence[Sent], keys: Sequence[str]) -> Unsent | None:
 
 
 NEEDED = {
-    "promotions": "host|vmstat|pgpromote_success",
-    "demotions": "host|vmstat|pgdemote_kswapd",
-    "hint faults": "host|vmstat|numa_hint_faults",
-    "memory by node": "node:0|meminfo|MemTotal",
+    "promotions": ("host|vmstat|pgpromote_success",),
+    "demotions": ("host|vmstat|pgdemote_kswapd", "host|sysstat|pgdem"),
+    "hint faults": ("host|vmstat|numa_hint_faults",),
+    "memory by node": ("node:0|meminfo|MemTotal",),
 }
-"""What the ledger and its verdicts rest on, by one counter of each."""
+"""What the ledger and its verdicts rest on, by counters of which one is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,14 +278,15 @@ class Lack:
     fix: str
 
 
-def find_lack(sent: Sequence[Sent], keys: Iterable[str]) -> Lack | None:
+def find_lack(sent: Sequence[Sent], came: Iterable[str]) -> Lack | None:
     """What a host's senders leave out of what the ledger needs; None where nothing, or nothing that they could send."""
-    known = set(keys)
-    unsent = {
-        name: found
-        for name, key in NEEDED.items()
-        if key not in known and (found := why_unsent(sent, [key])) is not None
-    }
+    known = set(came)
+    unsent: dict[str, Unsent] = {}
+    for name, keys in NEEDED.items():
+        found = [] if known.intersection(keys) else [why_unsent(sent, [key]) for key in keys]
+        missed = [one for one in found if one is not None]
+        if missed and len(missed) == len(found):
+            unsent[name] = next((one for one in missed if one.setting), missed[0])
     if not unsent:
         return None
     settings = dict.fromkeys(found.setting for found in unsent.values() if found.setting)

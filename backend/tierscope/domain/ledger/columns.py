@@ -53,6 +53,8 @@ class Column:
     service: Terms | None = None
     tpp: Terms | None = None
     gauge: bool = False
+    summed: str = ""
+    """The key of a sum of all of these counters, as another program makes it."""
 
 
 class _Both(TypedDict):
@@ -144,6 +146,7 @@ COLUMNS: tuple[Column, ...] = (
         "pages",
         **_same(*_DEMOTED, any_of=True, note="The sum of all pgdemote lines that this kernel has."),
         tpp=Terms(("pgdemote_anon", "pgdemote_file"), note="The sum by kind; equals kswapd + direct."),
+        summed="host|sysstat|pgdem",
     ),
     Column(
         "demoted_anon_pages",

@@ -12,7 +12,7 @@ import numpy as np
 
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES, NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.counters.senders import Sent, why_unsent
+from tierscope.domain.counters.senders import Sent, find_doubt, why_unsent
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU: Final[Mapping[str, frozenset[str]]] = {
@@ -143,6 +143,9 @@ def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, send
             continue
         terms = column.tpp if dialect == "tpp" and column.tpp is not None else column.host
         columns.append(_plan_terms(column, terms, index, ("host",)))
+        if columns[-1].trust == "not_supported" and column.summed in index:
+            name = column.summed.rpartition("|")[2]
+            columns[-1] = ColumnPlan(column, (index[column.summed],), (), (name,), "exact", terms.note)
     return Plan(dialect, variant, tuple(_unsent(column, tiers, keys, senders) for column in columns))
 
 
@@ -160,7 +163,9 @@ def _is_unsent(senders: Sequence[Sent], terms: Terms, name: str) -> bool:
 def _unsent(plan: ColumnPlan, tiers: Tiers, keys: Sequence[str], senders: Sequence[Sent]) -> ColumnPlan:
     """A column that nobody sends as just that: whether the kernel counts it is not known."""
     terms = plan.column.host
-    if terms.any_of and plan.plus:
+    if plan.plus and plan.trust == "exact" and not plan.column.gauge and (doubt := find_doubt(senders)):
+        plan = replace(plan, trust="sampled", note=f"{plan.note} {doubt}".strip())
+    if terms.any_of and plan.plus and plan.counters[0] in terms.names:
         # A sum of what comes of several counters: some may be counted and not sent.
         left_out = [name for name in terms.names if name not in plan.counters and _is_unsent(senders, terms, name)]
         note = f"{plan.note} Not sent, and not in it: {', '.join(left_out)}.".strip()

@@ -71,8 +71,9 @@ class CounterSeries:
         ids, times_ms, values = load_core().read_bodies(list(bodies), wanted, *_in_ms(span))
         machines = tell_machines(self.marks, ids, times_ms, values)
         newest: dict[int, float] = {}
+        until_ms = min(to_us(span[1]) // 1000, int(times_ms.max(initial=0)))  # recordings have ten minutes between two
         for series, at_ms, value in zip(ids.tolist(), times_ms.tolist(), values.tolist(), strict=True):
-            recent = at_ms > to_us(span[1] - _INFO_SPAN) // 1000
+            recent = at_ms > until_ms - _INFO_SPAN // timedelta(milliseconds=1)
             if recent and np.isfinite(value) and self.info_tellers.get(series, -1) not in machines.apart:
                 newest[series] = value
         return Told(newest, machines)

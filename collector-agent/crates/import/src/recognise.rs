@@ -44,6 +44,8 @@ pub(crate) fn words(path: &Path) -> String {
 const ANALYZE: &str = "`tierscope analyze FILE` takes it";
 const PERF_DATA: &str = "`tierscope import perf-data FILE --service S --host H` takes it";
 const PERF_SCRIPT: &str = "`tierscope import perf-script FILE --service S --host H` takes it";
+const IMPORT_SYSSTAT: &str = "`tierscope import sysstat FILE` takes it";
+const IMPORT_PCP: &str = "`tierscope import pcp FILE` takes it";
 const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 
 const PARQUET: &[u8] = b"PAR1";
@@ -64,12 +66,7 @@ const MAGIC: [(usize, &[u8], &str, &str); 10] = [
         "a recording of trace-cmd",
         "`trace-cmd report FILE > FILE.txt` makes text of it that `tierscope analyze` takes, where it has events of DAMON",
     ),
-    (
-        4,
-        b"\x50\x05\x26",
-        "a part of a PCP archive",
-        "`pmrep -a ARCHIVE -o csv` prints it; no command takes PCP archives",
-    ),
+    (4, b"\x50\x05\x26", "a part of a PCP archive", IMPORT_PCP),
     (
         0,
         b"\xef\xbe\xed\xfe",
@@ -110,10 +107,7 @@ fn recognise_head(head: &[u8]) -> Option<Recognised> {
     }
     if let Some(version) = sysstat_version(head) {
         let what = format!("a data file of sysstat {version} (sa)");
-        return Some(other(
-            &what,
-            "`sadf -r FILE -- -A` prints its counters; no command takes it",
-        ));
+        return Some(other(&what, IMPORT_SYSSTAT));
     }
     if looks_like_damo(head) {
         return Some(taken("a record of damo", ANALYZE, "damo-record"));
@@ -131,6 +125,9 @@ fn recognise_text(start: &str) -> Option<Recognised> {
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     if lines.clone().take(20).any(is_event) {
         return Some(other("text of `perf script`", PERF_SCRIPT));
+    }
+    if start.starts_with("Time,\"") {
+        return Some(other("a table of `pmrep -o csv`", IMPORT_PCP));
     }
     let commas = |line: &str| line.matches(',').count();
     let (first, second) = (lines.next()?, lines.next()?);
@@ -164,10 +161,7 @@ fn recognise_json(start: &str) -> Option<Recognised> {
         .take(200)
         .collect();
     if compact.starts_with("{\"sysstat\":") {
-        return Some(other(
-            "output of `sadf -j`",
-            "it has rates of sysstat; no command takes it",
-        ));
+        return Some(other("output of `sadf -j`", IMPORT_SYSSTAT));
     }
     compact.contains("\"schema\":\"tierscope.once/").then(|| {
         other(
@@ -205,21 +199,26 @@ mod tests {
 
     #[test]
     fn files_are_told_by_their_content_with_what_takes_them() {
-        let cases: [(&[u8], &str, &str); 11] = [
+        let cases: [(&[u8], &str, &str); 12] = [
             (b"PAR1xxxx", "Parquet", "analyze"),
             (b"PERFILE2h", "perf.data", "import perf-data"),
             (
                 &[0x96, 0xd5, 0x75, 0x21, 12, 7, 5, 0, 1],
                 "sysstat 12.7.5",
-                "sadf",
+                "import sysstat",
             ),
             (
                 &[0xd5, 0x96, 0x21, 0x75, 11, 0, 1, 0, 1],
                 "sysstat 11.0.1",
-                "sadf",
+                "import sysstat",
             ),
-            (b"{\"sysstat\": {\n\t\"hosts\": [", "sadf -j", "sysstat"),
-            (&[0, 0, 3, 0x28, 0x50, 5, 0x26, 3, 0, 0], "PCP", "pmrep"),
+            (b"{\"sysstat\": {\n\t\"hosts\": [", "sadf -j", "import sysstat"),
+            (&[0, 0, 3, 0x28, 0x50, 5, 0x26, 3, 0, 0], "PCP", "import pcp"),
+            (
+                b"Time,\"mem.vmstat.pgfault\"\n2026-11-02 00:00:00,5\n",
+                "pmrep",
+                "import pcp",
+            ),
             (&[0xef, 0xbe, 0xed, 0xfe, 0, 0], "atop", "atop -r"),
             (b"time,addr\n1,4096\n", "comma-separated", "Parquet"),
             (

@@ -29,7 +29,9 @@ _KNOBS = {
 }
 _PART = "node_scrape_collector_success"
 _BUILD = "node_exporter_build_info"
-INFO_METRICS = ("node_uname_info", "tierscope_node_tier", _PART, _BUILD, *_KNOBS)
+_RECORDED = ("sysstat_info", "pcp_info")
+"""Of recordings that are imported: what `node_uname_info` has, and the version of the program."""
+INFO_METRICS = ("node_uname_info", "tierscope_node_tier", _PART, _BUILD, *_RECORDED, *_KNOBS)
 """Series whose labels or newest values an inventory is made of."""
 _SETTINGS_BY_LOWER = {name.lower(): path for name, path in _KNOBS.items()}
 
@@ -51,7 +53,9 @@ def make_inventory(
     versions: dict[str, str] = {}
     for labels, value in info:
         metric = labels["__name__"]
-        if metric == "node_uname_info":
+        if metric in _RECORDED and labels.get("version"):
+            versions[metric.removesuffix("_info")] = labels["version"]
+        if metric in ("node_uname_info", *_RECORDED):
             body |= {
                 "kernel_release": labels.get("release", ""),
                 "kernel_version": labels.get("version", ""),

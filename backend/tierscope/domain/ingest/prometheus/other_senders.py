@@ -1,4 +1,4 @@
-"""Kernel counters under the names of Telegraf, Performance Co-Pilot and the OpenTelemetry collector's hostmetrics.
+"""Kernel counters under the names of Telegraf, PCP, hostmetrics of the OpenTelemetry collector, and of sysstat imports.
 
 Taken are names that are the kernel's own, with its own values. Left out is what a sender sums or derives: `_total` of
 Performance Co-Pilot (its pgdemote_total lacks pgdemote_proactive), `cached` and `used` of Telegraf and hostmetrics
@@ -100,7 +100,7 @@ _OTEL_SIZES = {
     "system_linux_memory_available": "MemAvailable",
     "system_linux_memory_dirty": "Dirty",
 }
-METRICS_LIKE = ("kernel\\_%", "mem\\_%", "pressure\\_total", "system\\_%")
+METRICS_LIKE = ("kernel\\_%", "mem\\_%", "pressure\\_total", "system\\_%", "sysstat\\_%", "pcp\\_%")
 """Patterns of SQL that all of their metrics match."""
 
 Found = tuple[tuple[str, float], ...]
@@ -114,6 +114,11 @@ def find_other(labels: Mapping[str, str]) -> tuple[str, Found] | None:
     if word == "system":
         found = _hostmetrics(metric.removesuffix("_bytes"), labels)
         return ("hostmetrics", found) if found else None
+    if word == "sysstat":
+        found = _sysstat(metric.removeprefix("sysstat_"))
+        return ("sysstat_rates" if labels.get("form") == "rates" else "sysstat", found) if found else None
+    if metric == "pcp_boot_time_seconds":
+        return "pcp", (("host|stat|btime", 1.0),)
     if word not in ("kernel", "mem", "pressure"):
         return None
     for sender, read in (("telegraf", _telegraf), ("pcp", _pcp)):
@@ -165,6 +170,19 @@ def _pcp(metric: str, labels: Mapping[str, str]) -> Found:
 
 def _known(scope: str, names: Mapping[str, str], name: str, scale: float) -> Found:
     return ((scope + names[name], scale),) if name in names else ()
+
+
+def _sysstat(name: str) -> Found:
+    """Of series that `domain/ingest/history/sysstat.py` makes."""
+    if name == "boot_time_seconds":
+        return (("host|stat|btime", 1.0),)
+    if name == "vmstat_pgdem":
+        return (("host|sysstat|pgdem", 1.0),)
+    source, _, rest = name.partition("_")
+    if source == "pressure":
+        resource, _, kind = rest.partition("_")
+        return ((f"host|pressure.{resource}|{kind}_total_us", 1.0),)
+    return ((f"host|{source}|{rest}", 1.0),) if source in ("vmstat", "meminfo") else ()
 
 
 def _hostmetrics(metric: str, labels: Mapping[str, str]) -> Found:

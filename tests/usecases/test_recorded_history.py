@@ -1,0 +1,146 @@
+"""What sysstat and Performance Co-Pilot recorded becomes the ledger of a host on which nothing of ours ever ran."""
+
+import gzip
+import json
+import lzma
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands import Ended, call
+from factories.derived import drain
+from factories.loopback import free_port
+from factories.prometheus import process, require
+from factories.waiting import DEADLINE_SECONDS, until
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import Unprocessable
+from tierscope.domain.ingest.history.recorded import Recorded
+from tierscope.storage.ledger.rows import read_ledger
+from tierscope.usecases.ingest.recorded_history import read_pcp, read_sysstat
+
+pytestmark = pytest.mark.running_clock
+NATIVE = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+DAY = timedelta(days=1)
+TEN_MINUTES = timedelta(minutes=10)
+SADC = Path("/usr/lib/sysstat/sadc")
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as opened:
+        yield opened
+
+
+def run_import(database_url: str, folder: Path, *words: str | Path) -> Ended:
+    """Runs `tierscope import`."""
+    environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
+    return call("import", *words, env=environment)
+
+
+def sadf_json(first: datetime, promoted_per_s: list[float]) -> dict[str, Any]:
+    """Output of `sadf -j` with records every ten minutes."""
+    rows = []
+    for i, rate in enumerate(promoted_per_s):
+        at = first + i * TEN_MINUTES
+        stamp = {"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M:%S}", "tz": "UTC", "interval": 600}
+        memory = {"memfree": 1 << 20, "memused": 3 << 20, "memused-percent": 75.0}
+        rows.append({"timestamp": stamp, "paging": {"pgprom": rate, "pgdem": 2.0, "pgsteal": 8.0}, "memory": memory})
+    host = {"nodename": "old1", "release": "6.12.9", "machine": "x86_64", "statistics": rows, "restarts": []}
+    return {"sysstat": {"hosts": [host]}}
+
+
+@NATIVE
+def test_two_days_of_sysstat_are_a_ledger_in_any_order(database: Database, database_url: str, tmp_path: Path) -> None:
+    start = utc_now().replace(hour=0, minute=0, second=0, microsecond=0) - 12 * DAY
+    for name, at, rates in (("sa02", start + DAY, 3.0), ("sa01", start, 1.5), ("sa02", start + DAY, 3.0)):
+        printed = json.dumps(sadf_json(at + TEN_MINUTES, [rates] * 143))
+        (tmp_path / f"{name}.xz").write_bytes(lzma.compress(printed.encode()))
+        done = run_import(database_url, tmp_path, "sysstat", tmp_path / f"{name}.xz")
+        assert done.status == 0, done.stderr
+    assert "old1: sysstat, 144 samples" in done.stdout
+    assert "memory by node is not collected: sysstat never records it" in done.stderr
+    drain(database)
+    with database.read() as session:
+        (part,) = read_ledger(session, [1], 0, start - TEN_MINUTES, start + 2 * DAY)
+    assert part.ledger.total("promoted_pages") == round(143 * 600 * 4.5)
+    assert part.ledger.total("demoted_pages") == 2 * 143 * 600 * 2
+    assert part.ledger.total("reclaimed_pages") is None
+
+
+def page_faults() -> int:
+    """What the kernel counts now."""
+    found = re.search(r"^pgfault (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def is_in_order(*values: float) -> bool:
+    """Whether none is less than the one before."""
+    return list(values) == sorted(values)
+
+
+def counted(recorded: Recorded, metric: str) -> list[float]:
+    """The values of a series without labels, in order of time."""
+    return [value for _, value in sorted(recorded.columns[metric, ()].items())]
+
+
+def test_a_file_of_sadc_has_what_the_kernel_counted(tmp_path: Path) -> None:
+    require("sadf")
+    file = tmp_path / "sa01"
+    before = page_faults()
+    subprocess.run([SADC, "1", "3", file], check=True, timeout=DEADLINE_SECONDS)
+    (tmp_path / "sa01.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    (recorded,) = read_sysstat(tmp_path, None)
+    faults = counted(recorded, "sysstat_vmstat_pgfault")
+    assert is_in_order(before, *faults, page_faults())
+    assert len(faults) == 3
+    (tmp_path / "sa02").write_bytes(gzip.decompress((tmp_path / "sa01.gz").read_bytes())[:200])
+    with pytest.raises(Unprocessable, match="sadf"):
+        read_sysstat(tmp_path / "sa02", None)
+
+
+def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> None:
+    require("pmrep", "pmlogger", "pmloglabel")
+    if not Path("/var/lib/pcp/pmns/root").exists():
+        pytest.skip("PCP is not set up: run Rebuild in /var/lib/pcp/pmns")
+    (tmp_path / "pmcd.conf").write_text("linux 60 dso linux_init /var/lib/pcp/pmdas/linux/pmda_linux.so\n")
+    (tmp_path / "ask").write_text("log mandatory on 1 second { mem.vmstat.pgfault kernel.uname.release }\n")
+    port, before = str(free_port()), page_faults()
+    pmcd = ["/usr/lib/pcp/bin/pmcd", "-f", "-A", "-c", str(tmp_path / "pmcd.conf"), "-p", port, "-U", "root"]
+    with process([*pmcd, "-s", str(tmp_path / "socket"), "-l", str(tmp_path / "pmcd.log")], tmp_path / "out"):
+        asked = ["pminfo", "-h", f"localhost:{port}"]
+        until(lambda: subprocess.run(asked, capture_output=True, check=False).returncode == 0, "pmcd answers")
+        words = ["pmlogger", "-h", f"localhost:{port}", "-c", tmp_path / "ask", "-l", tmp_path / "log", "-T", "3sec"]
+        subprocess.run([*words, tmp_path / "archive"], check=True, timeout=DEADLINE_SECONDS)
+    for path in (tmp_path / "archive", tmp_path / "archive.meta", tmp_path):
+        (recorded,) = read_pcp(path, None, None)
+        faults = counted(recorded, "mem_vmstat_pgfault")
+        assert is_in_order(before, *faults, page_faults())
+        assert recorded.about["release"] == os.uname().release
+    assert any(note.startswith("promotions: not in the archive") for note in recorded.notes)
+
+
+@NATIVE
+def test_what_is_something_else_is_refused_with_what_takes_it(database_url: str, tmp_path: Path) -> None:
+    other = tmp_path / "t.csv"
+    other.write_text("time,pages\n1,2\n")
+    refused = run_import(database_url, tmp_path, "sysstat", other)
+    assert "neither a data file of sysstat (sa) nor output of `sadf -j`" in refused.stderr
+    refused = run_import(database_url, tmp_path, "pcp", other, "--host", "db1")
+    assert "no table of pmrep" in refused.stderr
+    table = tmp_path / "p.csv"
+    table.write_text('Time,"mem.vmstat.pgfault"\n2026-11-02 00:00:00,5\n')
+    assert "--timezone" in run_import(database_url, tmp_path, "pcp", table, "--host", "db1").stderr
+    assert "--host" in run_import(database_url, tmp_path, "pcp", table).stderr
+    assert "is no time zone" in run_import(database_url, tmp_path, "pcp", table, "--timezone", "Nowhere").stderr
+    old = run_import(database_url, tmp_path, "pcp", table, "--host", "db1", "--timezone", "UTC")
+    assert (old.status, "older than" in old.stdout) in ((0, False), (3, True))
