@@ -15,6 +15,27 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 
 __version__: str
 
+def pack_bytes(raw: bytes) -> bytes:
+    """A part of a block: bytes, as a frame of zstd where that is smaller."""
+
+def unpack_bytes(part: bytes) -> bytes:
+    """The bytes that `pack_bytes` was given. Raises ValueError with the cause."""
+
+def pack_floats(columns: Floats) -> bytes:
+    """A part of a block: columns [c, n] of float64, NaN where missing."""
+
+def pack_ints(columns: Ints, present: Bools | None = None) -> bytes:
+    """A part of a block: columns [c, n] of int64; `present` [c, n], None = all."""
+
+def unpack_floats(part: bytes, n: int) -> Floats:
+    """The columns [c, n] of a part of n rows as float64, NaN where missing. Raises ValueError with the cause."""
+
+def unpack_ints(part: bytes, n: int) -> tuple[Ints, Bools]:
+    """The columns [c, n] of a part of n integer rows, 0 where missing, and which are present [c, n].
+
+    Raises ValueError with the cause.
+    """
+
 class DamoRecord:
     """What one target of a record of damo did, snapshot by snapshot; regions that overlapped are clipped."""
 

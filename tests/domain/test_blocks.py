@@ -98,6 +98,17 @@ def test_a_rising_counter_takes_its_steps_and_what_is_beside_it_the_difference()
     assert len(pack_ints(np.stack([last, last - 3]))) < one + 10
 
 
+def test_a_few_large_values_are_told_by_a_dictionary() -> None:
+    rng = np.random.default_rng(7)
+    sizes = rng.integers(0, 2**40, 9)
+    columns = np.stack([sizes[rng.integers(0, 9, 1440)], rng.integers(0, 2**40, 1440)])
+    there = rng.random(columns.shape) < 0.9
+    values, present = unpack_ints(pack_ints(columns, there), 1440)
+    np.testing.assert_array_equal(values, np.where(there, columns, 0))
+    np.testing.assert_array_equal(present, there)
+    assert len(pack_ints(columns[:1])) < 1440 * 0.55, "four bits a value, and a little"
+
+
 @pytest.mark.parametrize("cut", [1, 2, 5, 15])
 def test_a_part_that_ends_early_is_refused(cut: int) -> None:
     part = pack_ints(np.array([[3, 900, 70_000, 2**40]]), np.array([[True, True, False, True]]))
@@ -114,3 +125,7 @@ def test_what_is_no_part_is_refused_with_its_cause() -> None:
         unpack_ints(b"\x82\x00" + b"\xff" * 11, 1)
     with pytest.raises(ValueError, match="not there"):
         unpack_ints(b"\x84\x00\x00", 1)
+    with pytest.raises(ValueError, match="dictionary"):
+        unpack_ints(b"\x85\x00\x00\x00\x01", 1)
+    with pytest.raises(ValueError, match="ends early"):
+        unpack_ints(b"\x28\xb5\x2f\xfd\x00", 1)

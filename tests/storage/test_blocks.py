@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tierscope.core.database import Database
-from tierscope.domain.base.blocks import pack_floats, pack_ints, pack_words
+from tierscope.domain.base.blocks import pack_floats, pack_ints, pack_words, unpack_floats, unpack_ints, unpack_words
 from tierscope.storage.base.blocks import (
     Block,
     Days,
-    Unpacker,
     read_blocks,
     read_parts,
     replace_blocks,
@@ -57,18 +56,17 @@ def test_blocks_are_read_whole_and_in_parts(database: Database) -> None:
         replace_blocks(transaction, rule_days, 1, [DAY, NEXT], [block(1, 0, DAY, 5), block(1, 9, NEXT, 6)])
         replace_blocks(transaction, rule_days, 2, [DAY], [block(2, 0, DAY, 5, PARTS[::-1]), block(2, 0, DAY, 6)])
     days = Days(DAY, NEXT + timedelta(days=1), [1, 2], "any")
-    unpacker = Unpacker()
     with database.read() as session:
         assert stored_layouts(session, rule_days, days) == [5, 6]
         whole = read_blocks(session, rule_days, days)
         assert heads(whole) == [(1, 0, 0, 5), (1, 9, 86_400, 6), (2, 0, 0, 5), (2, 0, 0, 6)]
-        assert [unpacker.raw(part) for part in whole[0].parts] == list(PARTS)
-        assert [unpacker.raw(part) for part in whole[2].parts] == list(PARTS[::-1])
+        assert whole[0].parts == PARTS
+        assert whole[2].parts == PARTS[::-1]
         some = read_parts(session, rule_days, days, 5, [3, 1])
         assert heads(some) == [(1, 0, 0, 5), (2, 0, 0, 5)]
-        np.testing.assert_array_equal(unpacker.floats(some[0].parts[0], N), np.stack([NOISE, np.full(N, np.nan)]))
-        np.testing.assert_array_equal(unpacker.ints(some[0].parts[1], N)[0], STEPS[None])
-        assert unpacker.words(some[1].parts[1]) == ("server", "größe")
+        np.testing.assert_array_equal(unpack_floats(some[0].parts[0], N), np.stack([NOISE, np.full(N, np.nan)]))
+        np.testing.assert_array_equal(unpack_ints(some[0].parts[1], N)[0], STEPS[None])
+        assert unpack_words(some[1].parts[1]) == ("server", "größe")
         assert heads(read_parts(session, rule_days, days, 6, [])) == [(1, 9, 86_400, 6), (2, 0, 0, 6)]
         assert read_parts(session, rule_days, days, 7, [0]) == []
 
@@ -99,11 +97,3 @@ def test_a_day_is_replaced_whole_and_the_others_stay(database: Database) -> None
     with database.read() as session:
         left = heads(read_blocks(session, rule_days, Days(DAY, NEXT + timedelta(days=1), None, "any")))
     assert left == [(1, 0, 86_400, 5), (1, 3, 0, 6), (2, 0, 0, 5)]
-
-
-def test_small_parts_are_unpacked_once_and_cannot_be_written_to() -> None:
-    unpacker = Unpacker()
-    one, again = unpacker.floats(PARTS[0], N), unpacker.floats(PARTS[0], N)
-    assert one is again
-    with pytest.raises(ValueError, match="read-only"):
-        one[0, 0] = 1.0

@@ -83,8 +83,13 @@ class Part:
                     present = [not bits[row // 8] >> (7 - row % 8) & 1 for row in range(rows)]
                 values = [self.varint()] if form == 3 else []
                 low, m = self.varint(), sum(present) - len(values)
-                planes = self.take(width * m)
-                residuals = [low + sum(planes[j * m + i] << 8 * j for j in range(width)) for i in range(m)]
+                distinct = self.take(1)[0] + 1 if form == 5 else m
+                planes = self.take(width * distinct)
+                residuals = [
+                    low + sum(planes[j * distinct + i] << 8 * j for j in range(width)) for i in range(distinct)
+                ]
+                if form == 5:
+                    residuals = [residuals[place] for place in self.take(m)]
                 for i, residual in enumerate(residuals):
                     base = values[-1] if form == 3 else before[i] if form == 4 else 0
                     values.append(signed(base + residual))

@@ -1,6 +1,7 @@
 //! Python bindings of the page fold, records of damo, the simulator's inner loop, swap devices, and samples of Prometheus;
-//! rows of live tables for binary COPY, and the fold of heat packs.
+//! rows of live tables for binary COPY, the codec of blocks, and the fold of heat packs.
 
+mod blocks;
 mod damo;
 mod heat_packs;
 mod live_rows;
@@ -16,6 +17,12 @@ use pyo3::prelude::*;
 #[pymodule]
 fn tierscope_simcore(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(blocks::pack_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::unpack_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::pack_floats, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::pack_ints, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::unpack_floats, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::unpack_ints, module)?)?;
     module.add_class::<damo::DamoRecord>()?;
     module.add_function(wrap_pyfunction!(damo::looks_like_damo, module)?)?;
     module.add_function(wrap_pyfunction!(damo::recognise_file, module)?)?;

@@ -11,14 +11,13 @@ from sqlalchemy import text
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.frame import PairIds, Rows
-from tierscope.domain.base.blocks import pack_floats
+from tierscope.domain.base.blocks import pack_floats, unpack_floats
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import copy_out, from_us
 from tierscope.storage.base.blocks import (
     Block,
     Days,
-    Unpacker,
     ensure_days,
     read_parts,
     replace_blocks,
@@ -94,10 +93,9 @@ def stored_spans(
         found.setdefault((row.host_id, row.service_id), set()).add((row.end_s - row.dt_seconds, row.end_s))
     if start < utc_now() - kept("rule_inputs"):
         days = Days(day_of(start), end + timedelta(days=1), host_ids, "any")
-        unpacker = Unpacker()
         for layout_id in stored_layouts(session, rule_days, days):
             for block in read_parts(session, rule_days, days, layout_id, [0, 1]):
-                ends_s, seconds = (unpacker.floats(part, block.n)[0] for part in block.parts)
+                ends_s, seconds = (unpack_floats(part, block.n)[0] for part in block.parts)
                 touch = (ends_s > start.timestamp()) & (ends_s - seconds < end.timestamp())
                 spans = found.setdefault((block.host_id, block.service_id), set())
                 spans.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
@@ -201,9 +199,9 @@ class PackedDay:
     names: tuple[str, ...]
 
 
-def unpack_day(unpacker: Unpacker, day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
+def unpack_day(day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
     """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
-    ends_s, seconds, lags_s, *values = (unpacker.floats(part, day.block.n)[0] for part in day.block.parts)
+    ends_s, seconds, lags_s, *values = (unpack_floats(part, day.block.n)[0] for part in day.block.parts)
     return ends_s, seconds, lags_s, values
 
 
@@ -235,10 +233,9 @@ def read_packed_days(
 def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
     """The rows of packed days of one host and day, by service and layout."""
     found = {}
-    unpacker = Unpacker()
     for day in days:
         block = day.block
-        ends_s, seconds, lags_s, values = unpack_day(unpacker, day)
+        ends_s, seconds, lags_s, values = unpack_day(day)
         subject = np.full(block.n, block.host_id), np.full(block.n, block.service_id)
         matrix = np.stack(values, axis=1) if values else np.zeros((block.n, 0))
         found[block.service_id, block.layout_id] = InputRows(*subject, ends_s, seconds, lags_s, day.names, matrix)

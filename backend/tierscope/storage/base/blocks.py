@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
-import zstandard
 from sqlalchemy import Table, text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Unavailable
-from tierscope.domain.base.blocks import Bools, Floats, Ints, unpack_floats, unpack_ints, unpack_words
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import EPOCH, copy_out, parse_int, parse_small_array
 from tierscope.storage.base.partitions import ensure_partitions
@@ -28,19 +26,14 @@ _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
 _HEADS = ("host_id", "service_id", "extract(epoch FROM ts)::bigint", "layout_id", "n::bigint")
 _JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
 _JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
-_LEVEL = 3
 _TRIES = 10
-_FRAME = b"\x28\xb5\x2f\xfd"
-"""How a Zstandard frame begins. No part begins so."""
 _INDEX_BYTES = 48
 """Of a block's place in the index, about."""
-_SMALL_BYTES = 64
-"""Parts that are packed so small are regular: many are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """n rows of a host, or of a service on it, in one day. `parts` are those that were read, as stored."""
+    """n rows of a host, or of a service on it, in one day. `parts` are those that were read."""
 
     host_id: int
     service_id: int
@@ -77,18 +70,16 @@ class Days:
 def replace_blocks(
     transaction: WriteTransaction, table: Table, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
 ) -> None:
-    """Store the blocks of a host's days, in place of all that were there. Their parts are compressed here."""
+    """Store the blocks of a host's days, in place of all that were there."""
     statement = text(f"DELETE FROM {table.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
     ensure_days(transaction, table, min(starts), max(starts))
     transaction.execute(statement, {"host": host_id, "starts": list(starts)})
-    deflate = zstandard.ZstdCompressor(level=_LEVEL)
     rows = []
     for block in blocks:
-        parts = [_squeezed(deflate, part) for part in block.parts]
-        offsets = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+        offsets = np.cumsum([0, *map(len, block.parts)], dtype=np.int64)
         fields = [copy.int8(block.host_id), copy.int8(block.service_id), copy.instant(block.start_s * 10**9)]
-        fields += [copy.int8(block.layout_id), copy.int4(block.n), copy.int4_array(offsets), copy.blob(b"".join(parts))]
-        rows.append(copy.row(fields))
+        fields += [copy.int8(block.layout_id), copy.int4(block.n), copy.int4_array(offsets)]
+        rows.append(copy.row([*fields, copy.blob(b"".join(block.parts))]))
     if rows:
         copy.copy_rows(transaction, table.name, _COLUMNS, rows)
 
@@ -96,13 +87,6 @@ def replace_blocks(
 def ensure_days(transaction: WriteTransaction, table: Table, first: datetime, last: datetime) -> None:
     """Make the partitions of days of a time table where one is missing: days may be older than the usual ones."""
     ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.table is table])
-
-
-def _squeezed(deflate: zstandard.ZstdCompressor, part: bytes) -> bytes:
-    if len(part) <= len(_FRAME) or part.startswith(_FRAME):
-        return part
-    small = deflate.compress(part)
-    return small if len(small) < len(part) else part
 
 
 def stored_bytes(session: ReadSession, table: Table, host_ids: Sequence[int]) -> int:
@@ -196,33 +180,3 @@ def read_parts(session: ReadSession, table: Table, days: Days, layout_id: int, p
 def start_seconds(day: datetime) -> int:
     """The start of a day as a block has it."""
     return round((day - EPOCH).total_seconds())
-
-
-class Unpacker:
-    """Unpacks parts of blocks. Small ones are the same in many blocks, and are unpacked once; not to be written to."""
-
-    def __init__(self) -> None:
-        self._inflate = zstandard.ZstdDecompressor()
-        self._known: dict[tuple[bytes, int], Floats] = {}
-
-    def raw(self, part: bytes) -> bytes:
-        """A part as it was packed, from how it is stored."""
-        return self._inflate.decompress(part) if part.startswith(_FRAME) else part
-
-    def floats(self, part: bytes, n: int) -> Floats:
-        """The columns [c, n] of a part of n rows, NaN where missing."""
-        if len(part) > _SMALL_BYTES:
-            return unpack_floats(self.raw(part), n)
-        found = self._known.get((part, n))
-        if found is None:
-            found = self._known[part, n] = unpack_floats(self.raw(part), n)
-            found.flags.writeable = False
-        return found
-
-    def ints(self, part: bytes, n: int) -> tuple[Ints, Bools]:
-        """The columns [c, n] of a part of n integer rows, 0 where missing, and which are present."""
-        return unpack_ints(self.raw(part), n)
-
-    def words(self, part: bytes) -> tuple[str, ...]:
-        """The texts of a part of words."""
-        return unpack_words(self.raw(part))

@@ -14,14 +14,13 @@ import numpy as np
 from sqlalchemy import Table
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.base.blocks import pack_floats, pack_ints
+from tierscope.domain.base.blocks import pack_floats, pack_ints, unpack_floats, unpack_ints
 from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.counters.rollups import STATISTICS, Rollup
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.blocks import (
     Block,
     Days,
-    Unpacker,
     read_parts,
     replace_blocks,
     start_seconds,
@@ -77,24 +76,23 @@ def read_rollup_blocks(
     low, high = to_us(starts[0]), to_us(starts[1])
     days = Days(floor_to(starts[0], packed.width), starts[1], host_ids)
     wanted = keys if keys is None or callable(keys) else frozenset(keys).__contains__
-    unpacker = Unpacker()
     found = []
     for layout_id, names in read_layouts(session, stored_layouts(session, packed.table, days)).items():
         places = [place for place, name in enumerate(names) if wanted is None or wanted(name)]
         picked = tuple(names[place] for place in places)
         for block in read_parts(session, packed.table, days, layout_id, [0, *(1 + place for place in places)]):
-            rollup = _rollup(unpacker, block, picked)
+            rollup = _rollup(block, picked)
             inside = (rollup.starts_us >= low) & (rollup.starts_us < high)
             if picked and inside.any():
                 found.append((block.host_id, rollup if inside.all() else rollup.rows(inside)))
     return found
 
 
-def _rollup(unpacker: Unpacker, block: Block, keys: tuple[str, ...]) -> Rollup:
+def _rollup(block: Block, keys: tuple[str, ...]) -> Rollup:
     offsets, *parts = block.parts
-    starts_us = (unpacker.ints(offsets, block.n)[0][0] + block.start_s) * 1_000_000
+    starts_us = (unpack_ints(offsets, block.n)[0][0] + block.start_s) * 1_000_000
     columns = np.zeros((len(STATISTICS) + 1, block.n, len(keys)))
     for key, part in enumerate(parts):
-        columns[:, :, key] = unpacker.floats(part, block.n)
+        columns[:, :, key] = unpack_floats(part, block.n)
     statistics = dict(zip(STATISTICS, columns, strict=False))
     return Rollup(starts_us=starts_us, keys=keys, n=np.nan_to_num(columns[-1]).astype(np.int64), **statistics)

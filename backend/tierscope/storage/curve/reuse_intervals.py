@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.base.blocks import pack_ints, pack_words
+from tierscope.domain.base.blocks import pack_ints, pack_words, unpack_ints, unpack_words
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.jobs import GAP_DAYS
 from tierscope.domain.curve.reaccess import LENGTHS
@@ -33,7 +33,6 @@ from tierscope.storage.base.binary import (
 from tierscope.storage.base.blocks import (
     Block,
     Days,
-    Unpacker,
     read_blocks,
     replace_blocks,
     start_seconds,
@@ -188,19 +187,18 @@ def _pack(blocks: Sequence[GapBlock], day: datetime) -> Block:
 
 
 def _read_days(session: ReadSession, days: Days) -> Iterator[GapBlock]:
-    unpacker = Unpacker()
     for block in read_blocks(session, gap_days, days):
-        yield from _unpack(unpacker, block)
+        yield from _unpack(block)
 
 
-def _unpack(unpacker: Unpacker, block: Block) -> Iterator[GapBlock]:
+def _unpack(block: Block) -> Iterator[GapBlock]:
     part = dict(zip(PARTS, block.parts, strict=True))
-    heads = [unpacker.ints(part[name], block.n)[0][0].tolist() for name in PARTS[:6]]
+    heads = [unpack_ints(part[name], block.n)[0][0].tolist() for name in PARTS[:6]]
     ends = np.cumsum([0, *heads[5]]).tolist()
-    words = unpacker.words(part["words"])
-    group, kind = (unpacker.ints(part[name], ends[-1])[0][0].tolist() for name in ("group", "kind"))
-    closed, freed, open_ = (unpacker.ints(part[name], ends[-1])[0].T for name in PARTS[9:12])
-    censored, told = unpacker.ints(part["censored_bytes"], ends[-1])
+    words = unpack_words(part["words"])
+    group, kind = (unpack_ints(part[name], ends[-1])[0][0].tolist() for name in ("group", "kind"))
+    closed, freed, open_ = (unpack_ints(part[name], ends[-1])[0].T for name in PARTS[9:12])
+    censored, told = unpack_ints(part["censored_bytes"], ends[-1])
     for row, (end_us, backend, granularity, interval_ns, intervals, _) in enumerate(zip(*heads, strict=True)):
         of = slice(ends[row], ends[row + 1])
         yield GapBlock(

@@ -10,12 +10,13 @@ from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.blocks import unpack_floats
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.ledger.words import Word
-from tierscope.storage.base.blocks import Days, Unpacker, read_parts, stored_layouts
+from tierscope.storage.base.blocks import Days, read_parts, stored_layouts
 from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import IN_SERVICE
 from tierscope.storage.counters.schemas import read_layouts
@@ -185,7 +186,6 @@ _HEADS = 3
 def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str, list[int] | list[float | None]]:
     """The same of days whose rows are packed, as arrays over hosts."""
     days = Days(day_of(at - span), at, None)
-    unpacker = Unpacker()
     newest: dict[int, tuple[float, float]] = {}
     psi: dict[int, list[float]] = {}
     for layout_id, names in read_layouts(session, stored_layouts(session, rule_days, days)).items():
@@ -193,7 +193,7 @@ def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str,
         if len(places) < len(("verdict", "psi_some_us")):
             continue
         for block in read_parts(session, rule_days, days, layout_id, [0, 1, *places]):
-            ends_s, seconds, verdicts, psi_us = (unpacker.floats(part, block.n)[0] for part in block.parts)
+            ends_s, seconds, verdicts, psi_us = (unpack_floats(part, block.n)[0] for part in block.parts)
             inside = (ends_s > (at - span).timestamp()) & (ends_s <= at.timestamp())
             if not inside.any() or not block.host_id:
                 continue

@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from tierscope.core.clock import utc_now
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.base.blocks import pack_floats, pack_ints
+from tierscope.domain.base.blocks import pack_floats, pack_ints, unpack_floats, unpack_ints
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.jobs import TIER_MOVE_DAYS
 from tierscope.domain.ledger import COLUMN_KEYS
@@ -29,7 +29,6 @@ from tierscope.storage.base.blocks import (
     Block,
     Days,
     Rows,
-    Unpacker,
     ensure_days,
     read_beside,
     read_parts,
@@ -193,7 +192,6 @@ def packed_spans(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tup
     """From the start of the first packed interval of a whole host to the end of the last one, in Unix seconds."""
     ids = ", ".join(str(int(host)) for host in host_ids) or "NULL"
     cuts = ", ".join(f"substring(body FROM offsets[{i}] + 1 FOR offsets[{i + 1}] - offsets[{i}])" for i in (1, 2))
-    unpacker = Unpacker()
 
     def edge(order: str, place: int) -> dict[int, tuple[float, float]]:
         query = (
@@ -203,8 +201,8 @@ def packed_spans(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tup
         found = {}
         for host, n, ends, lengths in copy_out(session, query):
             rows = parse_int(n) or 0
-            end_s = float(unpacker.ints(ends or b"", rows)[0][0, place]) / 1e6
-            found[parse_int(host) or 0] = end_s - float(unpacker.floats(lengths or b"", rows)[0, place]), end_s
+            end_s = float(unpack_ints(ends or b"", rows)[0][0, place]) / 1e6
+            found[parse_int(host) or 0] = end_s - float(unpack_floats(lengths or b"", rows)[0, place]), end_s
         return found
 
     first, last = edge("ASC", 0), edge("DESC", -1)
@@ -214,31 +212,30 @@ def packed_spans(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tup
 def read_days(session: ReadSession, days: Days, keys: Sequence[str] = COLUMN_KEYS) -> list[Moves]:
     """Packed days by host, service and time, with `keys` of the columns in this order."""
     layouts = read_layouts(session, stored_layouts(session, tier_move_days, days))
-    unpacker = Unpacker()
     found = []
     for layout_id, names in layouts.items():
         held = [(place, key) for place, key in enumerate(keys) if key in names]
         at = [*range(_HEADS), *(_HEADS + names.index(key) for _, key in held)]
         places = [place for place, _ in held]
         blocks = read_parts(session, tier_move_days, days, layout_id, at)
-        found += [_unpack(unpacker, block, places, len(keys)) for block in blocks]
+        found += [_unpack(block, places, len(keys)) for block in blocks]
     return sorted(found, key=lambda part: (part.host_id, part.service_id, part.times_us[0]))
 
 
-def _unpack(unpacker: Unpacker, block: Block, places: Sequence[int], width: int) -> Moves:
+def _unpack(block: Block, places: Sequence[int], width: int) -> Moves:
     ends, lengths, causes, trusts, *columns = block.parts
     n = block.n
     values, present = np.zeros((n, width), np.int64), np.zeros((n, width), np.bool_)
     for place, part in zip(places, columns, strict=True):
-        column, there = unpacker.ints(part, n)
+        column, there = unpack_ints(part, n)
         values[:, place], present[:, place] = column[0], there[0]
     return Moves(
         block.host_id,
         block.service_id,
-        unpacker.ints(ends, n)[0][0],
-        unpacker.floats(lengths, n)[0],
-        unpacker.ints(causes, n)[0][0],
-        unpacker.ints(trusts, n)[0][0],
+        unpack_ints(ends, n)[0][0],
+        unpack_floats(lengths, n)[0],
+        unpack_ints(causes, n)[0][0],
+        unpack_ints(trusts, n)[0][0],
         values,
         present,
     )

@@ -22,7 +22,6 @@ from tierscope.domain.alerts.frame import (
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.alerts.rule_inputs import PackedDay, read_inputs, read_packed_days, unpack_day
-from tierscope.storage.base.blocks import Unpacker
 from tierscope.storage.base.retention import kept
 from tierscope.usecases.alerts.subjects import Subject
 
@@ -69,7 +68,7 @@ def read_frame(
         parts = [_not_packed(part, days, pairs) for part in parts]
     frame = lay_out(parts, base_ids, minutes, names, known)
     if days:
-        _Placing(frame, Unpacker(), in_time, pairs).place(days)
+        _Placing(frame, in_time, pairs).place(days)
     if kind == "host":
         return frame
     return _joined(frame, subjects, pairs)
@@ -121,9 +120,8 @@ def _subject_of(day: PackedDay, pairs: PairIds | None) -> int:
 class _Placing:
     """Puts packed days into a frame. Where the ends of a day's intervals lie is worked out once for all subjects."""
 
-    def __init__(self, frame: Frame, unpacker: Unpacker, in_time: InTime | None, pairs: PairIds | None) -> None:
+    def __init__(self, frame: Frame, in_time: InTime | None, pairs: PairIds | None) -> None:
         self._frame = frame
-        self._unpacker = unpacker
         self._in_time = in_time
         self._pairs = pairs
         self._rows = {int(subject): row for row, subject in enumerate(frame.subject_ids.tolist())}
@@ -138,7 +136,7 @@ class _Placing:
 
     def _place(self, day: PackedDay, row: int) -> None:
         frame = self._frame
-        ends_s, seconds, lags_s, values = unpack_day(self._unpacker, day)
+        ends_s, seconds, lags_s, values = unpack_day(day)
         at = self._span_of(day, ends_s)
         subject = int(frame.subject_ids[row])
         if at is None or (self._in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS):
@@ -164,7 +162,7 @@ class _Placing:
     def _place_some(self, day: PackedDay, row: int, subject: int) -> None:
         """The minutes of a day that has holes, late minutes, or several intervals in a minute."""
         frame = self._frame
-        ends_s, seconds, lags_s, values = unpack_day(self._unpacker, day)
+        ends_s, seconds, lags_s, values = unpack_day(day)
         matrix = np.stack(values, axis=1) if values else np.zeros((len(ends_s), 0))
         subjects = np.full(len(ends_s), subject)
         part = Rows(subjects, ends_s, seconds, lags_s, day.names, matrix)
