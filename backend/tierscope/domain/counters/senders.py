@@ -7,7 +7,7 @@ the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,20 @@ class Sender:
 
 def _vmstat(*names: str) -> tuple[str, ...]:
     return tuple(f"host|vmstat|{name}" for name in names)
+
+
+_WHOLE_VMSTAT = frozenset(_vmstat("nr_free_pages", "pgfault", "unevictable_pgs_stranded"))
+"""Counters of every kernel from 2.6.28 on, whatever its configuration: of the list's first lines, its middle and its
+last ones, after those of promotion, demotion and NUMA balancing (mm/vmstat.c `vmstat_text`)."""
+NOT_WHOLE = (
+    "The list of /proc/vmstat did not come whole: it was cut off, masked or not read, so that nothing says whether the "
+    "kernel counts it. Read it as root outside of a container: `tierscope-agent once` names what is wrong with it."
+)
+
+
+def is_whole(keys: Collection[str]) -> bool:
+    """Whether an agent's counters hold the whole of `/proc/vmstat`, so that what is absent is the kernel's."""
+    return all(key in keys for key in _WHOLE_VMSTAT)
 
 
 _NODE_EXPORTER = Sender(

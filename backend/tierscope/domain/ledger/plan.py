@@ -12,7 +12,7 @@ import numpy as np
 
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES, NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.counters.senders import Sent, find_doubt, why_unsent
+from tierscope.domain.counters.senders import NOT_WHOLE, Sent, find_doubt, is_whole, why_unsent
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU: Final[Mapping[str, frozenset[str]]] = {
@@ -170,8 +170,11 @@ def _unsent(plan: ColumnPlan, tiers: Tiers, keys: Sequence[str], senders: Sequen
         left_out = [name for name in terms.names if name not in plan.counters and _is_unsent(senders, terms, name)]
         note = f"{plan.note} Not sent, and not in it: {', '.join(left_out)}.".strip()
         return replace(plan, trust="partial", note=note) if left_out else plan
-    if plan.trust != "not_supported" or not senders or (terms.trust == "not_supported" and not plan.column.gauge):
+    if plan.trust != "not_supported" or (terms.trust == "not_supported" and not plan.column.gauge):
         return plan
+    if not senders:
+        is_cut = terms.source == "vmstat" and not plan.column.gauge and not is_whole(keys)
+        return replace(plan, trust="not_collected", note=NOT_WHOLE) if is_cut else plan
     if not plan.column.gauge:
         reason = why_column_unsent(senders, plan.column.key)
         return plan if reason is None else replace(plan, trust="not_collected", note=reason)

@@ -106,10 +106,7 @@ impl Reader {
     pub fn value(&mut self, kernel_path: &str) -> Result<&str, Missing> {
         let path = self.root.join(kernel_path);
         let length = self.load(&path)?;
-        if length == 0 {
-            note(&mut self.problems, &path, ParseError::of_file(EMPTY));
-            return Err(Missing::Unreadable(EMPTY.to_owned()));
-        }
+        self.refuse_empty(&path, length)?;
         self.check_end(&path, length);
         Ok(sanitize(&mut self.buffer[..length]).trim())
     }
@@ -155,7 +152,8 @@ impl Reader {
         Ok(self.parse_loaded(&path, length, parser))
     }
 
-    /// As [`Reader::parse`], for a file of the kernel that is read again and again: it stays open.
+    /// As [`Reader::parse`], for a file of the kernel that is read again and again: it stays open. The kernel leaves none
+    /// of these empty, so that one without a byte is unreadable, and a problem.
     pub fn parse_again<T>(
         &mut self,
         kernel_path: &str,
@@ -171,6 +169,7 @@ impl Reader {
             Some(Ok(length)) => self.filled(&path, length),
             _ => self.open_and_read(kernel_path, &path)?,
         };
+        self.refuse_empty(&path, length)?;
         Ok(self.parse_loaded(&path, length, parser))
     }
 
@@ -246,6 +245,14 @@ impl Reader {
             self.open.insert(kernel_path.to_owned(), file);
         }
         Ok(self.filled(path, length))
+    }
+
+    fn refuse_empty(&mut self, path: &Path, length: usize) -> Result<(), Missing> {
+        if length > 0 {
+            return Ok(());
+        }
+        note(&mut self.problems, path, ParseError::of_file(EMPTY));
+        Err(Missing::Unreadable(EMPTY.to_owned()))
     }
 
     /// Counts what was read; its length without padding.
