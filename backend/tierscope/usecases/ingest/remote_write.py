@@ -24,10 +24,11 @@ from tierscope.core.errors import Busy, TierscopeError, TooLarge, Unavailable, U
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_usual_partitions
+from tierscope.storage.ingest import OutdatedError
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import HOUR_MS, NewBody, append_bodies
 from tierscope.storage.ingest.series import hold_targets
-from tierscope.usecases.ingest.series_registry import OutdatedError, SampleRegistry
+from tierscope.usecases.ingest.series_registry import SampleRegistry
 
 if TYPE_CHECKING:
     from tierscope.storage.ingest.sample_core import WriteRequest

@@ -12,6 +12,7 @@ from tierscope.core.database import Database
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.domain.ingest.prometheus.counters import sender_of
 from tierscope.domain.ingest.prometheus.targets import find_target
+from tierscope.storage.ingest import OutdatedError
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.series import (
     NewSeries,
@@ -37,10 +38,6 @@ class KnownSeries:
 
     index: "SeriesIndex"
     generation: int
-
-
-class OutdatedError(Exception):
-    """A restore or a purge came while series were looked up."""
 
 
 class SampleRegistry:
