@@ -1,11 +1,11 @@
 """Answers over long windows are computed once for a while, and by one of those who ask at once."""
 
+import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import pytest
 
-from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.api.base.kept_answers import Answers, AtOnce
 from tierscope.api.base.reuse import LONGEST_SECONDS, reuse_seconds
 
@@ -66,34 +66,49 @@ def test_a_longer_window_is_used_for_longer(start: str | None, seconds: float) -
 
 
 def test_who_asks_while_an_answer_is_made_gets_the_next_one_with_all_others() -> None:
-    answers, made = AtOnce[bytes](), Made()
-    began, go_on = threading.Event(), threading.Event()
+    async def work() -> None:
+        answers, made, go_on = AtOnce[bytes](), Made(), asyncio.Event()
+        known: list[Callable[[], bool]] = []
 
-    def make() -> bytes:
-        found = made()
-        if made.count == 1:
-            began.set()
-            assert go_on.wait(DEADLINE_SECONDS)
-        return found
+        async def make(shared: Callable[[], bool]) -> bytes:
+            known.append(shared)
+            found = made()
+            if made.count == 1:
+                await go_on.wait()
+            return found
 
-    with ThreadPoolExecutor(5) as pool:
-        first = pool.submit(answers.get, "a", make)
-        assert began.wait(DEADLINE_SECONDS)
-        later = [pool.submit(answers.get, "a", make) for _ in range(4)]
-        assert answers.get("b", lambda: b"another") == b"another"
-        until(lambda: len(answers) == 1 + len(later), "all ask")
+        async def another(_: Callable[[], bool]) -> bytes:
+            return b"another"
+
+        first, *later = [asyncio.create_task(answers.get("a", make)) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert await answers.get("b", another) == b"another"
+        assert len(answers) == 1 + len(later)
+        assert not known[0](), "nobody shares the first one"
+        gone = later.pop()
+        gone.cancel()  # a client that goes takes nobody's answer along
         go_on.set()
-        assert first.result() == b"answer 1"
-        assert [one.result() for one in later] == [b"answer 2"] * 4
-    assert answers.get("a", make) == b"answer 3"
+        assert await first == b"answer 1"
+        assert [await one for one in later] == [b"answer 2"] * 3
+        assert known[1]()
+        assert await answers.get("a", make) == b"answer 3"
+        assert len(answers) == 0
+
+    asyncio.run(work())
 
 
 def test_an_answer_that_fails_fails_for_those_who_share_it_alone() -> None:
-    answers = AtOnce[bytes]()
+    async def work() -> None:
+        answers = AtOnce[bytes]()
 
-    def fail() -> bytes:
-        raise ValueError("no")
+        async def fail(_: Callable[[], bool]) -> bytes:
+            raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        answers.get("a", fail)
-    assert answers.get("a", lambda: b"yes") == b"yes"
+        async def succeed(_: Callable[[], bool]) -> bytes:
+            return b"yes"
+
+        with pytest.raises(ValueError, match="no"):
+            await answers.get("a", fail)
+        assert await answers.get("a", succeed) == b"yes"
+
+    asyncio.run(work())

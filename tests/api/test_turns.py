@@ -1,11 +1,72 @@
 """Questions that may take much: so many at once, callers by turns, and a clear refusal of the others."""
 
 import asyncio
+from contextlib import closing
 
 import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
 
+from factories.populated import populate
+from factories.services import running
+from tierscope.api.app import ROUTERS
+from tierscope.api.base import limited
 from tierscope.api.base.kept_answers import WAITING_MAX, WAITING_OF_ONE_MAX, Turns
+from tierscope.core.database import Database
 from tierscope.core.errors import BusyReading
+from tierscope.core.settings import Settings
+from tierscope.domain.base.budget import GROWN_BYTES
+
+SHORT = {
+    "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/{path:path}", "/{path:path}", "/login", "/login/password",
+    "/metrics", "/metrics/fleet", "/prometheus/api/v1/metadata", "/prometheus/api/v1/status/buildinfo",
+    "/v1/agent/config", "/v1/alert-routes", "/v1/login/methods", "/v1/login/oidc/callback", "/v1/login/oidc/logout",
+    "/v1/login/oidc/start", "/v1/me", "/v1/rules/vocabulary", "/v1/rules/{rule_id}", "/v1/scenarios/defaults",
+    "/v1/scenarios/schema", "/v1/scenarios/{scenario_id}", "/v1/session", "/v1/silences/{silence_id}", "/v1/status",
+    "/v1/purges/{purge_id}", "/v1/simulator/policies", "/v1/advice/{advice_id}",
+}  # fmt: skip
+"""Reads of one row or a few, and what monitoring needs."""
+COMPUTING = {"/v1/rules/backtest", "/v1/tco/evaluate", "/v1/tco/sheet", "/v1/reports/preview", "/v1/capacity/plan"}
+
+
+def test_whatever_is_read_takes_turns_unless_it_is_short() -> None:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, routes=[r for one in ROUTERS for r in one.routes])
+    waiting: set[str] = set()
+    free: set[str] = set()
+    for route in iter_route_contexts(app.routes):
+        dependant = getattr(route, "dependant", None)
+        if isinstance(dependant, Dependant) and ({"GET"} & (route.methods or set()) or route.path in COMPUTING):
+            (waiting if _takes_turn(dependant) else free).add(route.path)
+    assert waiting >= COMPUTING
+    assert free - waiting == SHORT & free
+
+
+def _takes_turn(dependant: Dependant) -> bool:
+    calls = [one.call for one in dependant.dependencies]
+    is_table = getattr(dependant.call, "takes_turn", None)
+    return limited.costly in calls or limited.budgeted in calls or is_table is not None
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_any_answer_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        made = populate(database)
+    host_id = made.ids["host_id"][0]
+    with running(Settings.model_validate({"database_url": database_url})) as (_, client):
+        client.headers["Authorization"] = f"Bearer {made.token}"
+        for seconds, grown, said in (
+            (limited.READER_SECONDS, GROWN_BYTES, (200, "")),
+            (limited.READER_SECONDS, GROWN_BYTES + 1, (422, "answer-too-large")),
+            (0.0, 0, (503, "slow-query")),
+        ):
+            monkeypatch.setattr(limited, "READER_SECONDS", seconds)
+            for path in ("/v1/fleet", "/v1/fleet?format=csv", f"/v1/hosts/{host_id}"):
+                looks = iter([0])
+                monkeypatch.setattr(limited, "resident_bytes", lambda looks=looks, grown=grown: next(looks, grown))
+                answer = client.get(path)
+                slug = "" if answer.is_success else answer.json()["type"].rpartition("/")[2]
+                assert (answer.status_code, slug) == said, path
 
 
 def test_callers_take_turns_each_with_its_oldest_question() -> None:

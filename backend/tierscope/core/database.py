@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
-from tierscope.core import generations
+from tierscope.core import generations, metering
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 from tierscope.core.objects.store import ObjectReader, ObjectStore
 
@@ -75,17 +75,23 @@ class ReadSession:
         return cast("Held", self._held[key])
 
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
-        """Runs one statement and returns its result."""
-        return self._connection.execute(statement, parameters)
+        """Runs one statement and returns its result. Raises what the meter of the question raises: core/metering.py."""
+        metering.measure()
+        found = self._connection.execute(statement, parameters)
+        metering.measure()
+        return found
 
     def ask(self, statement: LiteralString, parameters: Mapping[str, Any] | None = None) -> list[Any]:
         """Runs one statement in the driver's own form (`%(name)s`); its rows with named fields, none where it has none.
 
         For statements of each batch: it takes a fraction of what `execute` does outside the database.
         """
+        metering.measure()
         with self.driver.cursor(row_factory=namedtuple_row) as cursor:
             cursor.execute(statement, parameters)
-            return [] if cursor.description is None else cursor.fetchall()
+            found = [] if cursor.description is None else cursor.fetchall()
+        metering.measure()
+        return found
 
     @property
     def connection(self) -> Connection:

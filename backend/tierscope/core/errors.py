@@ -25,7 +25,8 @@
     │   ├── UnknownVersion         422 unknown-version
     │   ├── WeakPassword           422 weak-password
     │   ├── OutgoingRefused        422 outgoing-refused
-    │   └── TooManyGaps            422 too-many-gaps
+    │   ├── TooManyGaps            422 too-many-gaps
+    │   └── AnswerTooLarge         422 answer-too-large
     ├── TooMany                    429 too-many
     ├── OutgoingFailed             502 outgoing-failed
     ├── Unavailable                503 unavailable
@@ -281,6 +282,14 @@ class TooManyGaps(Unprocessable):
     slug = "too-many-gaps"
     title = "The stream has too many gaps"
     default_next_step = "Start a new stream: remove the agent's spool directory."
+
+
+class AnswerTooLarge(Unprocessable):
+    """The answer to a question would take more memory than one may."""
+
+    slug = "answer-too-large"
+    title = "The answer needs too much memory"
+    default_next_step = "Ask for a shorter window, fewer points or fewer items."
 
 
 class OutgoingRefused(Unprocessable):

@@ -166,7 +166,7 @@ def create_token(body: NewTokenRequest, request: Request, caller: Tokens) -> New
 
 
 @router.get("/v1/tokens", summary="Tokens, without their secrets")
-@tabular()
+@tabular(quick=True)
 def list_tokens(request: Request, caller: Tokens) -> Answer[list[TokenInfo]]:
     """List join tokens, API tokens and login links, newest first."""
     del caller

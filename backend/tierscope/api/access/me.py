@@ -94,7 +94,7 @@ def read_account(request: Request, caller: Own) -> Account:
 
 
 @router.get("/tokens", summary="API tokens of one's own")
-@tabular()
+@tabular(quick=True)
 def list_own_tokens(request: Request, caller: Own) -> Answer[list[OwnToken]]:
     """List the tokens of the account that were not revoked, newest first."""
     return answer(request, list[OwnToken], [_token(row) for row in use_cases(request).own_tokens.list(caller)])

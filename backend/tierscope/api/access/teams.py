@@ -41,7 +41,7 @@ class Owner(Model):
 
 
 @router.get("/v1/teams", summary="Teams by name")
-@tabular()
+@tabular(quick=True)
 def list_teams(request: Request, caller: Writer) -> Answer[list[Team]]:
     """List all teams with members and services."""
     del caller

@@ -43,7 +43,7 @@ class PasswordLink(Model):
 
 
 @router.get("", summary="Users by name")
-@tabular()
+@tabular(quick=True)
 def list_users(request: Request, caller: Writer) -> Answer[list[User]]:
     """List all users."""
     del caller

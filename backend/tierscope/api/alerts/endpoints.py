@@ -72,7 +72,7 @@ def read_marks(
 
 
 @router.get("/{alert_id}", summary="One alert with its history")
-@tabular("history", "evidence.series")
+@tabular("history", "evidence.series", quick=True)
 def read_alert(request: Request, reads: Reads, alert_id: str) -> Answer[AlertDetail]:
     """An alert, every change of its state, and the minutes behind it."""
     return answer(request, AlertDetail, reads.show(alert_id))

@@ -8,6 +8,7 @@ from tierscope.api.alerts.backtest_answers import BacktestRequest
 from tierscope.api.alerts.rule_answers import CheckRequest, ImportRequest, Rule, RuleList, RuleRequest, Vocabulary
 from tierscope.api.alerts.rule_views import describe_vocabulary, rule_answer
 from tierscope.api.base.answers import Answer, answer, answer_bytes
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -25,7 +26,7 @@ _READ = [Depends(requires("read:fleet"))]
 
 
 @router.get("", dependencies=_READ, summary="Alert rules")
-@tabular("items")
+@tabular("items", quick=True)
 def list_rules(request: Request, rules: Use) -> Answer[RuleList]:
     """All rules, by group and name, with how many subjects are in each state."""
     return answer(request, RuleList, RuleList(items=[rule_answer(view) for view in rules.list()]))
@@ -43,13 +44,13 @@ def read_vocabulary(request: Request) -> Answer[Vocabulary]:
     return answer(request, Vocabulary, describe_vocabulary())
 
 
-@router.post("/check", dependencies=_READ, summary="Check a rule")
+@router.post("/check", dependencies=[*_READ, COSTLY], summary="Check a rule")
 def check_rule(body: CheckRequest, request: Request, rules: Use) -> Answer[RuleCheck]:
     """All that is wrong with a rule, with column, cause and next step; nothing is stored."""
     return answer(request, RuleCheck, rules.check(body.rule.to_rule()))
 
 
-@router.post("/backtest", dependencies=_READ, summary="What a rule would have done")
+@router.post("/backtest", dependencies=[*_READ, COSTLY], summary="What a rule would have done")
 def run_backtest(
     body: BacktestRequest,
     request: Request,
@@ -69,7 +70,13 @@ def run_backtest(
     return answer(request, Backtest, runs.run(asked))
 
 
-@router.get("/export", response_class=Response, responses=_YAML, dependencies=_READ, summary="Rules as a file")
+@router.get(
+    "/export",
+    response_class=Response,
+    responses=_YAML,
+    dependencies=[*_READ, COSTLY],
+    summary="Rules as a file",
+)
 def export_rules(
     request: Request, rules: Use, format_: Annotated[Literal["yaml", "prometheus"], Query(alias="format")] = "yaml"
 ) -> Response:

@@ -4,9 +4,9 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tierscope.core import generations
@@ -49,49 +49,49 @@ class AtOnce(Generic[T]):
     """One answer for all who ask the same at once, never older than their question.
 
     While one is made, those who ask for the same wait for the next one, which begins when it ends, and share it: what
-    anybody gets was read after they asked. So many viewers of a page cost what two do. Safe between threads.
+    anybody gets was read after they asked. So many viewers of a page cost what two do.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[str, Future[T]] = {}
-        self._running: dict[str, Future[T]] = {}
-        self._asking = 0
+        self._waiting: dict[str, _Shared[T]] = {}
+        self._running: dict[str, _Shared[T]] = {}
 
     def __len__(self) -> int:
         """How many ask now."""
-        return self._asking
+        return sum(one.asking for those in (self._waiting, self._running) for one in those.values())
 
-    def get(self, key: str, make: Callable[[], T]) -> T:
-        """What `make` returns, or that of another thread that began after this call. Raises what it raised."""
-        with self._lock:
-            self._asking += 1
-            joined, before = self._waiting.get(key), self._running.get(key)
-            if joined is None:
-                own = self._waiting[key] = Future[T]()
+    async def get(self, key: str, make: Callable[[Callable[[], bool]], Awaitable[T]]) -> T:
+        """What `make` returns, or that of another who began after this call. Raises what it raised.
+
+        `make` is told how to know whether others share what it makes.
+        """
+        joined = self._waiting.get(key)
+        if joined is not None:
+            joined.asking += 1
+            return await asyncio.shield(joined.answer)
+        own = self._waiting[key] = _Shared[T](asyncio.get_running_loop().create_future())
+        before = self._running.get(key)
         try:
-            if joined is not None:
-                return joined.result()
             if before is not None:
-                before.exception()
-            return self._make(key, own, make)
-        finally:
-            with self._lock:
-                self._asking -= 1
-
-    def _make(self, key: str, own: Future[T], make: Callable[[], T]) -> T:
-        with self._lock:
+                await asyncio.wait([before.answer])
             del self._waiting[key]
             self._running[key] = own
-        try:
-            own.set_result(make())
-        except BaseException as error:  # noqa: BLE001 - raised below, and by those who wait
-            own.set_exception(error)
+            own.answer.set_result(await make(lambda: own.asking > 1))
+        except BaseException as error:
+            own.answer.set_exception(error)
+            own.answer.exception()  # nobody else may have asked
+            raise
         finally:
-            with self._lock:
-                if self._running.get(key) is own:
-                    del self._running[key]
-        return own.result()
+            for those in (self._waiting, self._running):
+                if those.get(key) is own:
+                    del those[key]
+        return own.answer.result()
+
+
+@dataclass(slots=True)
+class _Shared(Generic[T]):
+    answer: "asyncio.Future[T]"
+    asking: int = 1
 
 
 class Turns:
@@ -101,6 +101,8 @@ class Turns:
         self._free = at_once
         self._wait_seconds = wait_seconds
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self.begun: list[int] = []
+        """Bytes that the process had when each of those began that are worked on."""
 
     def __len__(self) -> int:
         """How many wait."""

@@ -6,20 +6,26 @@ logins, probes) has threads, connections and memory left.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from tierscope.api.base.peers import client_address
 from tierscope.api.base.rate_limits import Kind
 from tierscope.api.base.use_cases import use_cases
-from tierscope.core.errors import WrongLogin
+from tierscope.core.errors import AnswerTooLarge, SlowQuery, WrongLogin
+from tierscope.core.metering import metered
+from tierscope.core.process_memory import resident_bytes
 from tierscope.domain.access.permissions import Permission
+from tierscope.domain.base.budget import Budget as AnyBudget
 from tierscope.domain.promql.budget import Budget
 from tierscope.usecases.access.tokens import Caller
 
+B = TypeVar("B", bound=AnyBudget)
+READER_SECONDS = 20.0
 _trying: "WeakValueDictionary[tuple[str, str], asyncio.Lock]" = WeakValueDictionary()
 
 
@@ -67,38 +73,68 @@ async def guarded_login(request: Request, name: str) -> AsyncIterator[None]:
             raise
 
 
-async def costly(request: Request) -> AsyncIterator[None]:
-    """A dependency of routes that may take much: waits for a turn.
-
-    Raises:
-        BusyReading: none came in time.
-    """
-    async with use_cases(request).turns.turn(_key(request)):
-        yield
-
-
-async def budgeted(request: Request) -> AsyncIterator[Budget]:
-    """The budget of a query, once it has its turn; it ends with the client.
+@asynccontextmanager
+async def question(request: Request, make: Callable[..., B], *, shared: Callable[[], bool] = bool) -> AsyncIterator[B]:
+    """The budget of a question, made once it has its turn; it ends with the client, unless others share the answer.
 
     Raises:
         BusyReading: no turn came in time.
     """
     await request.body()  # what comes after it says that the client has gone
     async with use_cases(request).turns.turn(_key(request)):
-        budget = Budget()
-        looking = asyncio.create_task(_cancel_with(request, budget))
+        begun, before = use_cases(request).turns.begun, resident_bytes()
+        begun.append(before)
+        budget = make(grown_bytes=lambda: resident_bytes() - min(begun))
+        looking = asyncio.create_task(_cancel_with(request, budget, shared))
         try:
-            yield budget
+            with metered(budget):
+                yield budget
         finally:
+            begun.remove(before)
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking
 
 
-async def _cancel_with(request: Request, budget: Budget) -> None:
+async def costly(request: Request) -> AsyncIterator[None]:
+    """A dependency of routes that may take much: waits for a turn, and bounds what the answer takes.
+
+    Raises:
+        BusyReading: no turn came in time.
+    """
+    async with question(request, reader_budget):
+        yield
+
+
+COSTLY = Depends(costly, scope="function")
+"""Stands behind the permission of its route: who has none takes no turn."""
+
+
+async def budgeted(request: Request) -> AsyncIterator[Budget]:
+    """The budget of a query of PromQL.
+
+    Raises:
+        BusyReading: no turn came in time.
+    """
+    async with question(request, Budget) as budget:
+        yield budget
+
+
+def reader_budget(*, grown_bytes: Callable[[], int]) -> AnyBudget:
+    """What any other answer may take."""
+    return AnyBudget(
+        seconds=READER_SECONDS,
+        too_much=AnswerTooLarge,
+        timed_out=lambda detail: SlowQuery(detail, retry_after_seconds=5),
+        grown_bytes=grown_bytes,
+    )
+
+
+async def _cancel_with(request: Request, budget: AnyBudget, shared: Callable[[], bool]) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-    budget.cancel()
+    if not shared():
+        budget.cancel()
 
 
 def _key(request: Request) -> str:

@@ -22,9 +22,11 @@ from typing import Annotated, Any, Never, TypeVar, get_args
 
 import orjson
 from fastapi import Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator, TypeAdapter
 
 from tierscope.api.base.answers import OK, Answer, answer_again
+from tierscope.api.base.limited import question, reader_budget
 from tierscope.api.base.table_columns import Shape, shape_of
 from tierscope.api.base.table_files import (
     NEXT_CURSOR,
@@ -47,27 +49,35 @@ MAX_FILE_ROWS = 50_000
 _PAGE = 1000
 
 
-def tabular(*parts: str) -> Callable[[Callable[..., Answer[T]]], Callable[..., Answer[T]]]:
+def tabular(*parts: str, quick: bool = False) -> Callable[[Callable[..., Answer[T]]], Callable[..., object]]:
     """Declares that a route's answer is a table as well, which it then answers as a file where one is asked for.
+
+    Files, and JSON that is neither `quick` nor a page of a list, wait for their turn and have a budget (limited.py).
 
     Args:
         parts: names of the lists and series in the answer, as in table_columns.py; the first one is the table unless
             `table` names another. None where the answer itself is the list.
+        quick: the answer is short, and made of a few rows.
     """
 
-    def declare(handler: Callable[..., Answer[T]]) -> Callable[..., Answer[T]]:
+    def declare(handler: Callable[..., Answer[T]]) -> Callable[..., object]:
         signature = inspect.signature(handler)
         (model,) = get_args(signature.return_annotation)
         first = parts[0] if parts else None
         is_shared = not any(Caller in get_args(one.annotation) for one in signature.parameters.values())
+        is_quick = quick or ("cursor" in signature.parameters and "from_" not in signature.parameters)
 
         @wraps(handler)
-        def answer_as_asked(*, format: Wanted, table: str | None = first, **given: Any) -> Answer[T]:  # noqa: ANN401
+        async def answer_as_asked(*, format: Wanted, table: str | None = first, **given: Any) -> Answer[T]:  # noqa: ANN401
             request: Request = given["request"]
             wanted = wanted_format(request, format)
-            if wanted == "json":
-                return chosen_by_accept(_share(handler, given) if is_shared else handler(**given))
-            return _answer_table(request, wanted, model, table, _documents(handler, given))
+            if wanted != "json":
+                async with question(request, reader_budget):
+                    documents = _documents(handler, given)
+                    return await run_in_threadpool(_answer_table, request, wanted, model, table, documents)
+            if is_quick:
+                return chosen_by_accept(await run_in_threadpool(handler, **given))
+            return chosen_by_accept(await _take_turn(handler, given, is_shared=is_shared))
 
         added = [inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default="json", annotation=Format)]
         if len(parts) > 1:
@@ -75,18 +85,24 @@ def tabular(*parts: str) -> Callable[[Callable[..., Answer[T]]], Callable[..., A
         answer_as_asked.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*signature.parameters.values(), *added]
         )
+        answer_as_asked.takes_turn = not is_quick  # type: ignore[attr-defined]
         return answer_as_asked
 
     return declare
 
 
-def _share(handler: Callable[..., Answer[T]], given: dict[str, Any]) -> Answer[T]:
+async def _take_turn(handler: Callable[..., Answer[T]], given: dict[str, Any], *, is_shared: bool) -> Answer[T]:
     """The answer for whoever asks; those who ask for the same at once share one."""
     request: Request = given["request"]
-    if request.method != "GET":
-        return handler(**given)
-    found = use_cases(request).at_once.get(
-        f"{request.url.path}?{request.url.query}", lambda: handler(**given | {"request": _unconditional(request)})
+
+    async def make(shared: Callable[[], bool] = bool, asked: Request = request) -> Answer[T]:
+        async with question(request, reader_budget, shared=shared):
+            return await run_in_threadpool(handler, **given | {"request": asked})
+
+    if request.method != "GET" or not is_shared:
+        return await make()
+    found = await use_cases(request).at_once.get(
+        f"{request.url.path}?{request.url.query}", lambda shared: make(shared, _unconditional(request))
     )
     return answer_again(request, found)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, answer, plain
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.table_files import Format, answer_with_file
 from tierscope.api.base.tables import tabular
@@ -34,7 +35,7 @@ def list_capacity(
     return answer(request, Capacity, reads.list(group_by, service=service))
 
 
-@router.get("/forecast", summary="The forecast of one of them")
+@router.get("/forecast", dependencies=[COSTLY], summary="The forecast of one of them")
 def read_forecast(
     request: Request,
     reads: Reads,
@@ -56,7 +57,7 @@ def read_forecast(
     )
 
 
-@router.post("/plan", summary="Hosts needed by quarter")
+@router.post("/plan", dependencies=[COSTLY], summary="Hosts needed by quarter")
 def plan_capacity(request: Request, body: PlanRequest, plans: Plans, format: Format = "json") -> Answer[CapacityPlan]:
     """Pack the services on hosts of the chosen kinds, without and with tiering and swap, now and by quarter."""
     skus = tuple(

@@ -220,7 +220,7 @@ def resume(body: SwitchRequest, plans: PlansOf, caller: Operator) -> SwitchAnswe
 
 
 @router.get("/v1/agents/pauses", dependencies=[Depends(requires("read:fleet"))], summary="Who is paused, and by whom")
-@tabular()
+@tabular(quick=True)
 def list_pauses(request: Request, plans: PlansOf) -> Answer[list[Pause]]:
     """Pauses that hold, oldest first."""
     return answer(request, list[Pause], plans.pauses())

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AwareDatetime
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -62,7 +63,7 @@ def list_hosts(
     return answer(request, HostPage, view)
 
 
-@router.get("/{host_id}", summary="Everything known of one host now")
+@router.get("/{host_id}", dependencies=[COSTLY], summary="Everything known of one host now")
 def read_host(request: Request, reads: Reads, host_id: str) -> Answer[HostDetail]:
     """One host: nodes and tiers, knobs, collectors and why some are off, services, findings."""
     return answer(request, HostDetail, reads.detail(host_id))

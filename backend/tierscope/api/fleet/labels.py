@@ -31,7 +31,7 @@ Writer = Annotated[Caller, Depends(requires("write:labels"))]
     dependencies=[Depends(requires("read:fleet"))],
     summary="Labels of a host with their sources",
 )
-@tabular("labels")
+@tabular("labels", quick=True)
 def read_host_labels(request: Request, labels: Stored, host_id: str) -> Answer[HostLabels]:
     """Of the same label the strongest source counts: join token, service, agent, kubernetes."""
     return answer(request, HostLabels, labels.read(host_id))

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -33,7 +34,7 @@ def list_services(
     return answer(request, Page[ServiceSummary], view)
 
 
-@router.get("/{service_id}", summary="One service in one sentence, and its evidence")
+@router.get("/{service_id}", dependencies=[COSTLY], summary="One service in one sentence, and its evidence")
 def read_service(
     request: Request, reads: Reads, service_id: str, from_: From = None, to: To = None
 ) -> Answer[ServiceDetail]:

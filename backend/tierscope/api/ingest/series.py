@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
 from tierscope.api.base.figures import Model
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.table_files import Format, answer_with_file
 from tierscope.api.base.tables import tabular
@@ -61,7 +62,7 @@ def list_series(
     return answer(request, Page[SampleSeries], reads.find(match, cursor=cursor, limit=limit))
 
 
-@router.get("/samples", summary="Samples of series")
+@router.get("/samples", dependencies=[COSTLY], summary="Samples of series")
 def read_samples(
     request: Request,
     reads: Reads,

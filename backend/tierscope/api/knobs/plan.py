@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, Limit, answer
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -35,7 +36,7 @@ def read_change_plan(request: Request, plans: Plans) -> Answer[ChangePlan]:
     return answer(request, ChangePlan, plans.plan())
 
 
-@router.get("/plan/bundle", summary="Files of some changes: drop-ins, Ansible, rollback")
+@router.get("/plan/bundle", dependencies=[COSTLY], summary="Files of some changes: drop-ins, Ansible, rollback")
 def read_plan_bundle(
     request: Request, plans: Plans, changes: ChangeIds, hosts: HostIds, without: WithoutIds
 ) -> Answer[PlanBundle]:
@@ -43,7 +44,7 @@ def read_plan_bundle(
     return answer(request, PlanBundle, plans.bundle(changes, host_ids=set(hosts), without_host_ids=set(without)))
 
 
-@router.get("/plan/canaries", summary="Canary and control hosts of a change")
+@router.get("/plan/canaries", dependencies=[COSTLY], summary="Canary and control hosts of a change")
 def propose_canaries(
     request: Request,
     proposals: Proposals,

@@ -22,14 +22,14 @@ def read_status(request: Request, reads: Reads) -> Answer[InstallationStatus]:
 
 
 @router.get("/metrics", summary="The metric catalogue")
-@tabular("items")
+@tabular("items", quick=True)
 def read_catalogue(request: Request, reads: Reads) -> Answer[Catalogue]:
     """Every metric that Tierscope knows by name: unit, kind, scopes, kernel, meaning."""
     return answer(request, Catalogue, reads.catalogue())
 
 
 @router.get("/quantities", summary="What each figure is")
-@tabular("items")
+@tabular("items", quick=True)
 def read_quantities(request: Request, reads: Reads) -> Answer[Quantities]:
     """Every definition that a figure may have: unit, subjects, meaning, and the page of its method."""
     return answer(request, Quantities, reads.quantities())

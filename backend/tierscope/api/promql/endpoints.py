@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from tierscope.api.base.answers import Answer, answer, answer_bytes, serialise
 from tierscope.api.base.bodies import check_sent_as
-from tierscope.api.base.limited import budgeted, costly
+from tierscope.api.base.limited import COSTLY, budgeted
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import PROBLEM_TYPE
 from tierscope.api.base.use_cases import use
@@ -37,7 +37,7 @@ NO_MATCH: list[str] = []
 FIELDS_MAX = 100
 """Fields of a form."""
 _TIME_CHARACTERS = 64
-Budgeted = Annotated[Budget, Depends(budgeted)]
+Budgeted = Annotated[Budget, Depends(budgeted, scope="function")]
 Reads = Annotated[PromQueries, Depends(use(lambda held: held.prom_queries))]
 Asked = Annotated[str, Query(max_length=4000, description="A PromQL expression; longer ones come in a form.")]
 Moment = Annotated[str | None, Query(max_length=_TIME_CHARACTERS, description="Unix seconds or RFC 3339. Default now.")]
@@ -86,7 +86,7 @@ def prom_query_range(
     return _body(request, lambda: reads.range(query, start, end, step, budget))
 
 
-@router.get("/series", summary="Series that selectors mean", responses=_PROBLEMS, dependencies=[Depends(costly)])
+@router.get("/series", summary="Series that selectors mean", responses=_PROBLEMS, dependencies=[COSTLY])
 def prom_series(
     request: Request,
     reads: Reads,
@@ -98,7 +98,7 @@ def prom_series(
     return _answered(request, SeriesAnswer, lambda: reads.series(match, start, end))
 
 
-@router.get("/labels", summary="Names of labels", responses=_PROBLEMS, dependencies=[Depends(costly)])
+@router.get("/labels", summary="Names of labels", responses=_PROBLEMS, dependencies=[COSTLY])
 def prom_labels(
     request: Request,
     reads: Reads,
@@ -110,7 +110,7 @@ def prom_labels(
     return _answered(request, TextsAnswer, lambda: reads.names(match, start, end))
 
 
-@router.get("/label/{name}/values", summary="Values of a label", responses=_PROBLEMS, dependencies=[Depends(costly)])
+@router.get("/label/{name}/values", summary="Values of a label", responses=_PROBLEMS, dependencies=[COSTLY])
 def prom_label_values(
     request: Request,
     reads: Reads,
@@ -182,7 +182,7 @@ async def prom_query_range_by_form(request: Request, reads: Reads, budget: Budge
     return await run_in_threadpool(_body, request, lambda: reads.range(query, start, end, step, budget))
 
 
-@router.post("/series", include_in_schema=False, dependencies=[Depends(costly)])
+@router.post("/series", include_in_schema=False, dependencies=[COSTLY])
 async def prom_series_by_form(request: Request, reads: Reads) -> Answer[SeriesAnswer]:
     """The same as by GET."""
     form = await _read_form(request)
@@ -192,7 +192,7 @@ async def prom_series_by_form(request: Request, reads: Reads) -> Answer[SeriesAn
     )
 
 
-@router.post("/labels", include_in_schema=False, dependencies=[Depends(costly)])
+@router.post("/labels", include_in_schema=False, dependencies=[COSTLY])
 async def prom_labels_by_form(request: Request, reads: Reads) -> Answer[TextsAnswer]:
     """The same as by GET."""
     form = await _read_form(request)

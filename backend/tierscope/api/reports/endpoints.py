@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -53,7 +54,7 @@ _WRITE = [Depends(requires("write:reports"))]
 
 
 @router.get("", dependencies=_WRITE, summary="Scheduled reports")
-@tabular()
+@tabular(quick=True)
 def list_reports(request: Request, reports: Schedules) -> Answer[tuple[Report, ...]]:
     """All reports by name, with their newest sending. Addresses of people are for operators."""
     return answer(request, tuple[Report, ...], reports.list())
@@ -82,7 +83,7 @@ def delete_report(report_id: str, reports: Schedules, caller: Writer) -> None:
 
 
 @router.get("/{report_id}/runs", dependencies=_WRITE, summary="Sendings of a report")
-@tabular("items")
+@tabular("items", quick=True)
 def list_report_runs(
     request: Request, reports: Schedules, report_id: str, limit: Limit = 100, cursor: Cursor = None
 ) -> Answer[Page[ReportRun]]:
@@ -92,7 +93,7 @@ def list_report_runs(
 
 @router.post(
     "/preview",
-    dependencies=_WRITE,
+    dependencies=[*_WRITE, COSTLY],
     response_class=Response,
     responses={200: {"content": {"text/html": {}, "application/pdf": {}}}},
     summary="The report as it would be sent now",

@@ -7,6 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.bodies import spooled_body
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -37,13 +38,17 @@ def list_policies(request: Request, reads: Reads) -> Answer[SimulatorPolicies]:
     return answer(request, SimulatorPolicies, reads.policies())
 
 
-@router.get("/sources", dependencies=_READ, summary="What can be replayed")
+@router.get("/sources", dependencies=[*_READ, COSTLY], summary="What can be replayed")
 def list_sources(request: Request, reads: Reads) -> Answer[SimulatorSources]:
     """Services with page samples, synthetic workloads and uploaded traces."""
     return answer(request, SimulatorSources, reads.sources())
 
 
-@router.get("/services/{service_id}/workload", dependencies=_READ, summary="The workload that a service stands for")
+@router.get(
+    "/services/{service_id}/workload",
+    dependencies=[*_READ, COSTLY],
+    summary="The workload that a service stands for",
+)
 def read_service_workload(request: Request, reads: Stand, service_id: str) -> Answer[ServiceWorkload]:
     """What the paper of a simulated service's workload measured, beside what comes out; null of any other."""
     return answer(request, ServiceWorkload, reads.service(service_id))

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import Model
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -89,7 +90,7 @@ def list_sweeps(
 
 
 @router.get("/{sweep_id}", dependencies=_READ, summary="One sweep")
-@tabular("tasks")
+@tabular("tasks", quick=True)
 def read_sweep(request: Request, reads: Reads, sweep_id: str) -> Answer[Sweep]:
     """What was asked, and how far it is."""
     return answer(request, Sweep, reads.show(sweep_id))
@@ -120,7 +121,7 @@ def read_results(request: Request, reads: Reads, sweep_id: str) -> Answer[SweepR
     return answer(request, SweepResults, reads.results(sweep_id))
 
 
-@router.get("/{sweep_id}/runs/{run_id}", dependencies=_READ, summary="One run of a sweep")
+@router.get("/{sweep_id}/runs/{run_id}", dependencies=[*_READ, COSTLY], summary="One run of a sweep")
 def read_run(request: Request, reads: Reads, sweep_id: str, run_id: str) -> Answer[SweepRun]:
     """A finished run with its totals and its series."""
     return answer(request, SweepRun, reads.run(sweep_id, run_id))
@@ -128,7 +129,7 @@ def read_run(request: Request, reads: Reads, sweep_id: str, run_id: str) -> Answ
 
 @router.get(
     "/{sweep_id}/heat",
-    dependencies=[Depends(requires("read:tiles"))],
+    dependencies=[Depends(requires("read:tiles")), COSTLY],
     summary="Heat of the trace of a sweep",
 )
 def read_sweep_heat(

@@ -22,7 +22,7 @@ Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points
     dependencies=[Depends(requires("read:fleet"))],
     summary="Owners' measurements of the slowdown, newest first",
 )
-@tabular()
+@tabular(quick=True)
 def list_slowdown_points(request: Request, points: Points, service_id: str) -> Answer[list[SlowdownPointItem]]:
     """List what was measured of a service."""
     return answer(request, list[SlowdownPointItem], points.list(service_id))

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from tierscope.api.base.answers import Answer, At, From, To, answer
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.reuse import answer_reused
 from tierscope.api.base.tables import tabular
@@ -58,7 +59,7 @@ def read_lookalikes(request: Request, reads: Reads, service_id: str) -> Answer[L
     return answer(request, Lookalikes, reads.lookalikes(service_id))
 
 
-@router.get("/v1/services/{service_id}/network", summary="RDMA and SMC-R beside another service")
+@router.get("/v1/services/{service_id}/network", dependencies=[COSTLY], summary="RDMA and SMC-R beside another service")
 def compare_network(
     request: Request,
     reads: Network,

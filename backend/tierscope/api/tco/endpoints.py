@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tierscope.api.base.answers import Answer, answer
 from tierscope.api.base.figures import Model
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -43,7 +44,9 @@ Reads = Annotated[TcoReads, Depends(use(lambda held: held.tco))]
 Idle = Annotated[ReclaimableReads, Depends(use(lambda held: held.reclaimable))]
 
 
-@router.get("/reclaimable", summary="DRAM of the fleet that holds cold memory, and what it costs a year")
+@router.get(
+    "/reclaimable", dependencies=[COSTLY], summary="DRAM of the fleet that holds cold memory, and what it costs a year"
+)
 def read_reclaimable(
     request: Request,
     reads: Idle,
@@ -53,7 +56,7 @@ def read_reclaimable(
     return answer(request, ReclaimableDram, reads.read(currency=currency))
 
 
-@router.post("/evaluate", summary="Cost a scenario")
+@router.post("/evaluate", dependencies=[COSTLY], summary="Cost a scenario")
 def evaluate_scenario(
     request: Request,
     reads: Reads,
@@ -70,6 +73,7 @@ def evaluate_scenario(
 
 @router.post(
     "/sheet",
+    dependencies=[COSTLY],
     response_class=Response,
     responses={200: {"content": {XLSX: {}}, "description": "A workbook."}},
     summary="A costed scenario as a workbook",

@@ -19,7 +19,7 @@ Writer = Annotated[Caller, Depends(requires("write:scenarios"))]
 
 
 @router.get("", dependencies=[Depends(requires("read:fleet"))], summary="The price book")
-@tabular("items")
+@tabular("items", quick=True)
 def list_prices(request: Request, book: Book) -> Answer[Page[Price]]:
     """All prices by item: those of this installation, then published presets. The book is small: one page."""
     return answer(request, Page[Price], Page(tuple(book.list()), None))

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tierscope.api.base.answers import Answer, Cursor, Limit, answer
 from tierscope.api.base.figures import MAX_COUNT, Model
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -56,7 +57,7 @@ def read_defaults(request: Request) -> Answer[ScenarioDefaults]:
     return answer(request, ScenarioDefaults, starting_point())
 
 
-@router.get("/presets", dependencies=_READ, summary="Scenarios filled in from the fleet")
+@router.get("/presets", dependencies=[*_READ, COSTLY], summary="Scenarios filled in from the fleet")
 def read_presets(
     request: Request,
     reads: Presets,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.base.answers import Answer, From, To, answer, answer_bytes, serialise
+from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use
@@ -24,6 +25,7 @@ Records = Annotated[TileRecordReads, Depends(use(lambda held: held.tile_records)
 
 @router.get(
     "",
+    dependencies=[COSTLY],
     summary="Activity by time and address region",
     responses={
         200: {
@@ -69,6 +71,7 @@ def read_tiles(
 
 @router.get(
     "/damo",
+    dependencies=[COSTLY],
     summary="Tiles as a record of damo",
     response_class=Response,
     responses={

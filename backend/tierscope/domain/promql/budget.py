@@ -1,15 +1,12 @@
-"""What one query may take: memory, estimated before arrays are made, and time, looked at between them.
-
-Bytes are counted as they live: a value counts until the node above it has its own. Texts of labels count to the end.
-"""
+"""What one query may take: a value counts until the node above it has its own, texts of labels to the end."""
 
 import time
 from collections.abc import Callable, Sequence
 
+from tierscope.domain.base.budget import ANSWER_BYTES
+from tierscope.domain.base.budget import Budget as BaseBudget
 from tierscope.domain.promql.series import Labels, QueryError, Scalar, Text, TooMuch, Value
 
-QUERY_BYTES = 96 << 20
-"""What the series, values and answer of one query take at most, without what the interpreter adds."""
 QUERY_SECONDS = 10.0
 LABEL_CHARACTERS = 4096
 """Of a value that a query makes."""
@@ -23,62 +20,25 @@ class TimedOut(QueryError):
     """A query that took longer than one may, or whose client has gone."""
 
 
-class Budget:
-    """Of one query. `cancel` may be called by another thread; it ends the query at its next look."""
+class Budget(BaseBudget):
+    """Of one query."""
 
     def __init__(
         self,
         *,
-        n_bytes: int = QUERY_BYTES,
+        n_bytes: int = ANSWER_BYTES,
         seconds: float = QUERY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        grown_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._n_bytes = n_bytes
-        self._seconds = seconds
-        self._clock = clock
-        self._ends_at = clock() + seconds
-        self._cancelled = False
-        self.held_bytes = 0
-        """What lives until the node that is evaluated has its value."""
-        self._kept_bytes = 0
-
-    def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
-        self._cancelled = True
-
-    def check(self) -> None:
-        """Looks at the clock.
-
-        Raises:
-            TimedOut: the time is over, or nobody waits any more.
-        """
-        if self._cancelled:
-            raise TimedOut("the client has gone")
-        if self._clock() > self._ends_at:
-            raise TimedOut(f"the query took longer than {self._seconds:g} s; ask for less time or fewer series")
-
-    def room(self, n_bytes: float) -> None:
-        """Looks whether so many bytes more may be made, and at the clock.
-
-        Raises:
-            TooMuch: they are too many.
-            TimedOut: the time is over, or nobody waits any more.
-        """
-        self.check()
-        if self.held_bytes + self._kept_bytes + n_bytes > self._n_bytes:
-            raise TooMuch(
-                f"the query needs more than {self._n_bytes >> 20} MiB of memory; ask for less time, a longer step or"
-                " fewer series"
-            )
-
-    def keep(self, n_bytes: float) -> None:
-        """Counts bytes that live until the query ends.
-
-        Raises:
-            TooMuch: they are too many.
-        """
-        self.room(n_bytes)
-        self._kept_bytes += int(n_bytes)
+        super().__init__(
+            n_bytes=n_bytes,
+            seconds=seconds,
+            too_much=TooMuch,
+            timed_out=TimedOut,
+            clock=clock,
+            grown_bytes=grown_bytes,
+        )
 
     def keep_text(self, text: str) -> str:
         """Counts the value of a label that the query has made.
