@@ -30,6 +30,8 @@ from tierscope.usecases.access.tokens import Access
 
 LONG_NAME = "x" * 28
 """Of a host: what expressions that explode are tried on."""
+HOSTS = 12
+"""As many as make questions about a fleet worth more than the overhead of asking."""
 ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
 
 
@@ -98,7 +100,7 @@ def running_arena(agent_binary: Path | None) -> Iterator[Arena]:
             "TIERSCOPE_OUTGOING__TOTAL_SECONDS": "2",
         }
         database = stack.enter_context(closing(Database(cluster.url())))
-        made, host = populate(database), enrol(database, name=LONG_NAME)
+        made, host = populate(database, n_hosts=HOSTS), enrol(database, name=LONG_NAME)
         service = api(folder, settings)
         stack.callback(service.kill)
         service.start()

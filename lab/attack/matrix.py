@@ -27,7 +27,7 @@ ATTACKS = (
         "Expressions that explode: rules, imports, silences, routes, filters",
         expressions.attack,
     ),
-    Attack("queries", "Queries drawn from the grammar of PromQL, many at once", queries.attack),
+    Attack("queries", "The worst questions that a search finds, by many viewers at once", queries.attack),
     Attack("bodies", "Protobuf, zstd and snappy bombs, alone and together", bodies.attack),
     Attack("documents", "JSON, forms, YAML, CSV and Parquet that are too large, too deep or lie", documents.attack),
     Attack("callers", "Every operation by every kind of caller", callers.attack),

@@ -18,18 +18,27 @@ class Drawn:
 
     def __init__(self, seed: int, selectors: tuple[str, ...]) -> None:
         self._random = Random(seed)  # noqa: S311 - which queries are tried
-        self._selectors = selectors
+        self._leaves: tuple[str, ...] = ("vector(1)", "vector(time())", *selectors)
 
     def query(self, depth: int = 6) -> str:
         """A vector, at most so deep."""
         draw = self._random
         if depth <= 0:
-            return draw.choice(("vector(1)", "vector(time())", *self._selectors))
+            return draw.choice(self._leaves)
         ways = (
             self._subquery, self._subquery, self._joined, self._joined, self._replaced, self._binary, self._fold,
             self._each, self._histogram, self._ranked,
         )  # fmt: skip
         return draw.choice(ways)(depth - 1)
+
+    def around(self, query: str) -> str:
+        """A vector that has another one within it, and makes more of it."""
+        draw = self._random
+        self._leaves, kept = (query,), self._leaves
+        try:
+            return draw.choice((self._subquery, self._replaced, self._binary, self._fold, self._histogram))(0)
+        finally:
+            self._leaves = kept
 
     def _subquery(self, depth: int) -> str:
         draw = self._random

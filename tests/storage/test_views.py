@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -10,9 +12,15 @@ import pytest
 from sqlalchemy import Connection, inspect, make_url, text
 
 from factories.populated import populate
+from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
+from tierscope.core.settings import Settings
 from tierscope.storage.base.ddl import make_view
+from tierscope.storage.base.strangers import close_to_strangers
 from tierscope.storage.tables.views import SCHEMA, VIEWS, View
+from tierscope.usecases.alerts.evaluate import EvaluateRules
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.operate.status import ComponentStatus, StatusReads
 
 Rows = list[tuple[object, ...]]
 
@@ -37,6 +45,7 @@ def reader(database_url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]
     owner = libpq_url(database_url)
     role = f"reader_{make_url(database_url).database}"
     with psycopg.connect(owner, autocommit=True) as connection:
+        close_to_strangers(connection)  # as each start does: a copy of a database has rights of its own
         for statement in written("CREATE ROLE grafana"):
             connection.execute(statement.replace("grafana", f'"{role}"').encode())
         connection.execute(f'SET ROLE "{role}"')
@@ -80,6 +89,52 @@ def test_a_reader_sees_hosts_moves_and_heat_and_no_table(
         reader.execute("SELECT credential_hash FROM public.hosts")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         reader.execute("DELETE FROM hosts")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT pg_try_advisory_lock(7201306114)",
+        "SELECT pg_advisory_xact_lock_shared(1, 2)",
+        "CREATE TEMPORARY TABLE mine (n int)",
+        "SELECT lo_create(0)",
+        "SELECT lo_from_bytea(0, 'x')",
+    ],
+)
+def test_a_reader_takes_no_lock_and_leaves_nothing(
+    reader: psycopg.Connection[tuple[object, ...]], statement: str
+) -> None:
+    reader.execute("SET default_transaction_read_only = off")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        reader.execute(statement.encode())
+
+
+def test_status_tells_rules_that_nobody_judges_and_who_holds_locks(database: Database, database_url: str) -> None:
+    populate(database)
+    EvaluateRules(database, utc_now).run()
+    context = ReadContext(database=database, clock=utc_now, settings=Settings(_env_file=None))
+
+    def worker(later: timedelta = timedelta(0)) -> ComponentStatus:
+        reads = StatusReads(replace(context, clock=lambda: utc_now() + later))
+        return next(one for one in reads.status().components if one.name == "worker")
+
+    assert worker().status == "healthy"
+    late = worker(timedelta(minutes=5))
+    assert late.status == "degraded"
+    assert "no alert rule was judged for" in late.detail
+    role = f"holder_{make_url(database_url).database}"
+    with psycopg.connect(libpq_url(database_url), autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'".encode())
+        owner.execute(f"GRANT EXECUTE ON FUNCTION pg_try_advisory_lock(bigint) TO {role}".encode())
+        try:
+            address = make_url(libpq_url(database_url)).set(username=role, password="x")
+            with psycopg.connect(address.render_as_string(hide_password=False), autocommit=True) as other:
+                assert other.execute("SELECT pg_try_advisory_lock(7201306114)").fetchone() == (True,)
+                found = worker()
+                assert found.status == "degraded"
+                assert role in found.detail
+        finally:
+            owner.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
 
 def columns_of(connection: Connection, view: View) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail
-from tierscope.cli.operate.client_tools import ClientTools
+from tierscope.cli.operate.client_tools import NO_CATALOGUE, ClientTools
 from tierscope.cli.operate.fleet_backup import is_archive, restore_archive, say_written, write_archive
 from tierscope.core.settings import Settings
 
@@ -45,7 +45,7 @@ def backup(path: Annotated[Path, typer.Argument(help="File to write.")], demo: D
             if several:
                 held_seconds = write_archive(path, tools, database)
             else:
-                tools.run(database.url, ["pg_dump", "--format=custom", "--no-owner", "--file", str(path)])
+                tools.run(database.url, ["pg_dump", "--format=custom", "--no-owner", NO_CATALOGUE, "--file", str(path)])
         except BaseException:
             path.unlink(missing_ok=True)
             raise

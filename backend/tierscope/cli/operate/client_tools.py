@@ -18,6 +18,8 @@ from tierscope.core.embedded.account import choose_account
 from tierscope.core.settings import Settings
 
 DEADLOCK = "deadlock detected"
+NO_CATALOGUE = "--exclude-schema=pg_catalog"
+"""Of `pg_dump`: who may call which function of PostgreSQL is set anew where a backup goes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import typer
 
 import tierscope
 from tierscope.cli.base.exits import BAD_USAGE, fail, say
-from tierscope.cli.operate.client_tools import ClientTools
+from tierscope.cli.operate.client_tools import NO_CATALOGUE, ClientTools
 from tierscope.core.errors import TierscopeError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def write_archive(path: Path, tools: ClientTools, database: Database) -> float:
         listed = []
         for part in cut.parts[::-1]:
             member = f"{part.node.number}-{part.node.name}.dump"
-            command = ["pg_dump", "--format=custom", "--no-owner", f"--snapshot={part.snapshot}"]
+            command = ["pg_dump", "--format=custom", "--no-owner", NO_CATALOGUE, f"--snapshot={part.snapshot}"]
             if part.node.number == 0:
                 command += [f"--exclude-schema={schema}" for schema in _HIDDEN]
             url = database.url if part.node.number == 0 else part.node.url
@@ -131,8 +131,7 @@ def _fill(tools: ClientTools, archive: zipfile.ZipFile, node: Mapping[str, Any],
         tools.run(beside.url, command, reads=dump)
     if number == 0:
         _show(tools, archive, parts)
-    if storage:
-        beside.complete()
+    beside.complete(timescaledb=storage)
 
 
 def _without_servers(tools: ClientTools, url: str, archive: zipfile.ZipFile, file: str) -> list[bytes]:

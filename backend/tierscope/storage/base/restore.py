@@ -18,6 +18,7 @@ from sqlalchemy import make_url
 
 from tierscope.core.database import libpq_url, translated
 from tierscope.core.errors import ConfigurationError, Conflict
+from tierscope.storage.base.strangers import close_to_strangers
 
 CONNECT_SECONDS = 5
 _MARK = "Made by a restore of Tierscope; nobody uses it."
@@ -97,10 +98,12 @@ class Beside:
                 inside.execute(sql.SQL("CREATE EXTENSION timescaledb{}").format(of))
                 inside.execute("SELECT timescaledb_pre_restore()")
 
-    def complete(self) -> None:
-        """Says to TimescaleDB that `pg_restore` has ended."""
+    def complete(self, *, timescaledb: bool) -> None:
+        """Ends what a restore began, once `pg_restore` has ended."""
         with translated(), psycopg.connect(libpq_url(self.filled_url), autocommit=True) as inside:
-            inside.execute("SELECT timescaledb_post_restore()")
+            if timescaledb:
+                inside.execute("SELECT timescaledb_post_restore()")
+            close_to_strangers(inside)
 
     def take_place(self) -> None:
         """Takes the name of the old one, whose sessions end, in one transaction. Nothing where that was done.
@@ -199,7 +202,7 @@ def replaced_database(url: str) -> Iterator[str]:
         try:
             beside.make(timescaledb=True)
             yield beside.name
-            beside.complete()
+            beside.complete(timescaledb=True)
             beside.take_place()
         except BaseException:
             beside.drop()

@@ -18,6 +18,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction, driver_url
 from tierscope.core.errors import ConfigurationError, Unavailable
 from tierscope.storage.base.partitions import Mode, ensure_usual_partitions, storage_mode
+from tierscope.storage.base.strangers import close_to_strangers
 
 _LOCK_KEY = 0x7469_6572_7363_686D  # "tierschm": one process at a time changes the schema
 _PACKAGE = Path(tierscope.__file__).resolve().parent
@@ -63,6 +64,7 @@ def upgrade(url: str, *, storage: Literal["auto", "timescaledb", "native"] = "au
             with connection.begin():
                 transaction = WriteTransaction(connection)
                 ensure_usual_partitions(transaction, utc_now())
+                close_to_strangers(transaction.driver)
                 return storage_mode(transaction)
     except OperationalError as error:
         raise Unavailable(f"the database cannot be reached or is locked: {error.orig}") from error

@@ -9,7 +9,11 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.jobs import due_table
 from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.partitions import Mode
+from tierscope.storage.base.strangers import Holder, read_holders
 from tierscope.storage.fleet.sending import longest_held_seconds
+
+HELD_BY_OTHERS = timedelta(minutes=1)
+"""A transaction of somebody else's that is longer may hold up what changes tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,9 @@ class Installation:
     has_objects: bool
     moved_at: datetime | None
     move_failed_at: datetime | None
+    judged_to: datetime | None
+    """The newest minute that any enabled rule was judged for, of hosts that hold samples back the longest."""
+    holders: tuple[Holder, ...]
 
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:
@@ -39,6 +46,8 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
     row = session.execute(
         text(
             "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"
+            " (SELECT max(s.evaluated_to) FROM alert_states s JOIN alert_rules r ON r.id = s.rule_id WHERE r.enabled)"
+            "  AS judged_to,"
             " EXISTS (SELECT FROM objects WHERE stored_at IS NOT NULL AND forgotten_at IS NULL) AS has_objects"
             " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
             "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
@@ -58,4 +67,6 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         has_objects=bool(row.has_objects),
         moved_at=row.last_at,
         move_failed_at=row.failed_at,
+        judged_to=None if row.judged_to is None else row.judged_to + held,
+        holders=tuple(read_holders(session, now - HELD_BY_OTHERS)),
     )

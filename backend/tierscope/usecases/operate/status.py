@@ -21,6 +21,7 @@ from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.storage.nodes.rows import DataNode, read_nodes
 from tierscope.storage.operate.installation import Installation, read_installation
 from tierscope.usecases.access.loopback_trust import LoopbackTrust
+from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.nodes.fleet import tell_away
 from tierscope.usecases.nodes.watch import NodeWatch
@@ -33,6 +34,8 @@ LAG_DEGRADED_SECONDS = 600.0
 AGENT_SILENT_SECONDS = 600.0
 HELD_AFTER = timedelta(hours=6)
 """Chunks of live rows that could have gone so long ago are told: work on them fails."""
+JUDGED_WITHIN = timedelta(seconds=ARRIVAL_SECONDS + SETTLING_SECONDS + 60, minutes=3)
+"""Rules are judged each minute, of what has had time to arrive; three that are left out are no chance."""
 UNREAD_AFTER = timedelta(minutes=1)
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 Part = Literal["database", "nodes", "api", "worker", "queue", "agent", "objects"]
@@ -129,6 +132,7 @@ class StatusReads:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
             nodes, unread = (), ()
         lag = self._lag(found)
+        worker = _holding(_skipping(_worker(instance, found, lag), unreadable), held)
         return InstallationStatus(
             version=tierscope.__version__,
             storage=found.storage if found else "native",
@@ -137,7 +141,7 @@ class StatusReads:
                 replace(database, since=_since(instance, "database")) if database.status == "healthy" else database,
                 *nodes,
                 ComponentStatus("api", "healthy", "answers", _since(instance, "api")),
-                _holding(_skipping(_worker(instance, found, lag), unreadable), held),
+                _blocked(worker, found, self._context.clock()),
                 _supervised(instance, "queue") or ComponentStatus("queue", "unknown", _UNSUPERVISED, None),
                 _supervised(instance, "agent") or self._agents(found),
                 _objects(settings.objects.store, found),
@@ -262,6 +266,22 @@ def _holding(worker: ComponentStatus, held: Sequence[WaitingChunk]) -> Component
         return worker
     detail = "; ".join([worker.detail, *map(describe_waiting, held[:_NAMED])])
     return replace(worker, status="degraded", detail=detail)
+
+
+def _blocked(worker: ComponentStatus, found: Installation | None, now: datetime) -> ComponentStatus:
+    """The worker with rules that nobody judges, and with the roles whose locks may be why."""
+    if found is None or worker.status == "down":
+        return worker
+    said = []
+    if found.judged_to is not None and (late := now - found.judged_to) > JUDGED_WITHIN:
+        said.append(f"no alert rule was judged for {late.total_seconds() / 60:.0f} minutes")
+    for holder in found.holders[:_NAMED]:
+        what = "locks of its own" if holder.advisory else "tables"
+        since = "" if holder.since is None else f" since {holder.since:%H:%M:%S} UTC"
+        said.append(f"the role {holder.role!r} holds {what} in the database{since} (process {holder.pid})")
+    if not said:
+        return worker
+    return replace(worker, status="degraded", detail="; ".join([worker.detail, *said]))
 
 
 def _worker(instance: InstanceState | None, found: Installation | None, lag: float | None) -> ComponentStatus:
