@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -31,7 +32,7 @@ SEARCH_SECONDS = 150.0
 MOST_GROWTH_MIB = 256
 MOST_HEALTH_MS = 200.0
 MOST_ENROL_SECONDS = 2.0
-_ANSWERS = (200, 400, 404, 409, 422, 503)
+_ANSWERS = (200, 400, 403, 404, 409, 422, 503)
 _TIMES = ("-1h", "-1d", "-7d", "-90d", "-400d", "-3000d")
 _NUMBERS = (1, 100, 1000, 2000, 100_000)
 
@@ -76,7 +77,7 @@ def _readers(assault: Assault) -> Iterator[Callable[[], Question]]:
     """What draws a question, of each operation that reads."""
     for path, methods in application.document()["paths"].items():
         if "get" in methods and not path.startswith(("/v1/login", "/v1/agent/", "/prometheus", "/healthz", "/readyz")):
-            yield lambda path=path, operation=methods["get"]: _draw(assault, path, operation)
+            yield partial(_draw, assault, path, methods["get"])
 
 
 def _draw(assault: Assault, path: str, operation: dict[str, Any]) -> Question:

@@ -12,7 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -211,6 +211,27 @@ def _started_again(scene: Supervised, before: int) -> bool:
     return scene.restarts("worker") > before and scene.pid("worker") is not None
 
 
+def hang_parts(scene: Supervised) -> None:
+    """Each part is stopped, alive and doing nothing: it is found, said and started again."""
+    for part in scene.rng.sample(PARTS, len(PARTS)):
+        until(scene.all_healthy, f"all parts are healthy: {scene.log()}", seconds=RECOVERY_SECONDS)
+        before, pid = scene.restarts(part), scene.pid(part)
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        scene.heal()
+        try:
+            until(partial(_started_again_of, scene, part, before), f"{part} came back: {scene.log()}")
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        scene.notes.append(f"{part} hung, started again after {time.monotonic() - began:.0f} s")
+
+
+def _started_again_of(scene: Supervised, part: str, before: int) -> bool:
+    return scene.restarts(part) > before
+
+
 def jump_clock(scene: Supervised) -> None:
     """An hour ahead, then an hour behind, then right again: no part is thought dead."""
     if not can_shift():
@@ -228,6 +249,7 @@ ROWS: tuple[SupervisedRow, ...] = (
     SupervisedRow("up-disk-full", "`tierscope up`: its disk is full, and parts die meanwhile", fill_disk),
     SupervisedRow("up-state-file", "`tierscope up`: its state file cannot be written", take_state_file),
     SupervisedRow("up-part-dies", "`tierscope up`: a part dies again and again", die_in_a_loop),
+    SupervisedRow("up-part-hangs", "`tierscope up`: each part is alive and does nothing", hang_parts),
     SupervisedRow("up-clock", "`tierscope up`: the clock is set an hour ahead and back", jump_clock),
 )
 

@@ -37,7 +37,7 @@ def test_whatever_is_read_takes_turns_unless_it_is_short() -> None:
     for route in iter_route_contexts(app.routes):
         dependant = getattr(route, "dependant", None)
         if isinstance(dependant, Dependant) and ({"GET"} & (route.methods or set()) or route.path in COMPUTING):
-            (waiting if _takes_turn(dependant) else free).add(route.path)
+            (waiting if _takes_turn(dependant) else free).add(str(route.path))
     assert waiting >= COMPUTING
     assert free - waiting == SHORT & free
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,11 +16,13 @@ from fixtures.memory import data_parent
 from tierscope.cli.base.instance import find_instance
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
+from tierscope.cli.instance.claim import find_port
 from tierscope.cli.instance.components import Runtime
 from tierscope.cli.instance.options import Options
 from tierscope.cli.instance.run import InstanceRun
 from tierscope.core.clock import clock_set
 from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.program import Program
 from tierscope.core.embedded.state import load
@@ -34,6 +37,15 @@ def reachable() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tsc-", dir=data_parent()) as directory:
         Path(directory).chmod(0o755)
         yield Path(directory)
+
+
+def test_a_port_that_was_asked_for_is_taken_or_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        with pytest.raises(EmbeddedError, match=f"port {taken} of 127.0.0.1 is taken"):
+            find_port(taken, exact=True)
+        assert find_port(taken) > taken, "the default one is a wish"
+    assert find_port(taken, exact=True) == taken
 
 
 def _say(files: AgentFiles, at: datetime | None) -> None:

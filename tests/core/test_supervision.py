@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from itertools import repeat
+from itertools import count, repeat
 from pathlib import Path
 
 import pytest
@@ -191,6 +191,10 @@ class Hands:
         """It always does."""
         return True
 
+    def hangs(self) -> bool:
+        """It never does."""
+        return False
+
     def end(self, supervisor: Supervisor) -> float:
         """Have the process end, and return after how many seconds it is started again."""
         assert self.server is not None
@@ -203,6 +207,67 @@ class Hands:
         """Let the time come at which it is started again."""
         self.now = supervisor.items[0].next_start_at
         supervisor.tick()
+
+
+def _pass_seconds(supervisor: Supervisor, clock: Hands, seconds: float) -> None:
+    for _ in range(int(seconds)):
+        clock.now += 1
+        supervisor.tick()
+
+
+class Parts:
+    """A part and one that needs it, both healthy; the second one no longer responds."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = Hands(monkeypatch)
+        self.supervisor = Supervisor(say=lambda _: None)
+        self.needed, self.hung = _service(tmp_path, FOREVER), _service(tmp_path, FOREVER)
+        self.below, self.item = self.supervisor.add("needed", self.needed), self.supervisor.add("hung", self.hung)
+        self.supervisor.tick()
+        assert (self.below.state.status, self.item.state.status) == ("healthy", "healthy")
+        first = self.hung.server
+        assert first is not None
+        os.kill(first.pid, signal.SIGSTOP)
+        self.hung.probe = lambda: self.hung.server is not first
+
+    def let_pass(self, seconds: int) -> None:
+        """Have the supervisor look each second."""
+        for _ in range(seconds):
+            self.clock.now += 1
+            self.supervisor.tick()
+
+
+def test_a_part_that_does_nothing_is_started_again_within_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = Parts(tmp_path, monkeypatch)
+    parts.let_pass(60)
+    assert (parts.item.state.status, parts.item.state.restarts) == ("healthy", 1)
+    assert parts.below.state.restarts == 0
+    parts.supervisor.stop_all()
+
+
+def test_a_part_that_works_or_waits_for_another_one_is_let_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = Parts(tmp_path, monkeypatch)
+    parts.hung.alive = lambda: True
+    parts.let_pass(60)
+    assert parts.item.state.restarts == 0, "it responds, and says that it cannot work"
+    parts.hung.alive = None
+    parts.below.mark("degraded", "does not answer")
+    parts.needed.probe = lambda: False
+    parts.needed.alive = lambda: True
+    parts.let_pass(60)
+    assert parts.item.state.restarts == 0, "what it needs does not work"
+    parts.below.mark("healthy", "answers")
+    parts.needed.probe = lambda: True
+    used = count(0, 100)
+    monkeypatch.setattr("tierscope.core.embedded.supervisor.cpu_ticks", lambda _: next(used))
+    parts.item.missing_since = parts.clock.now
+    parts.let_pass(60)
+    assert parts.item.state.restarts == 0, "it works on something"
+    parts.let_pass(300)
+    assert parts.item.state.restarts == 1
+    parts.supervisor.stop_all()
 
 
 def test_the_pause_before_a_start_is_short_again_once_a_part_was_healthy_for_a_minute(

@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, LiteralString, TypeVar, cast
 
 import orjson
@@ -15,12 +16,13 @@ import psycopg
 from psycopg import errors as pg_errors
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import set_json_loads
-from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, event, make_url
+from sqlalchemy import URL, Connection, CursorResult, Dialect, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from tierscope.core import generations, metering
+from tierscope.core.bounded_connection import GRACE_SECONDS, BoundedConnection
 from tierscope.core.errors import BadRequest, SlowQuery, Unavailable
 from tierscope.core.objects.store import ObjectReader, ObjectStore
 
@@ -92,6 +94,12 @@ class ReadSession:
             found = [] if cursor.description is None else cursor.fetchall()
         metering.measure()
         return found
+
+    def take_time(self) -> None:
+        """Lets the statements of this transaction take as long as they need."""
+        self._connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        if isinstance(self.driver, BoundedConnection):
+            self.driver.patience_seconds = None
 
     @property
     def connection(self) -> Connection:
@@ -166,8 +174,10 @@ class Database:
             f" -c lock_timeout={int(WRITE_LOCK_SECONDS * 1000)}"
         )
         self._own_rows = own_rows
-        self._read = self._engine(url, options=read, pool_size=pool_size)
-        self._write = self._engine(url, options=write, pool_size=max(2, pool_size // 2))
+        self._read = self._engine(url, options=read, pool_size=pool_size, statement_seconds=seconds)
+        self._write = self._engine(
+            url, options=write, pool_size=max(2, pool_size // 2), statement_seconds=WRITE_STATEMENT_SECONDS
+        )
         self._coordinator = coordinator
         self._sizes = (pool_size, read_statement_seconds)
         self._opening = threading.Lock()
@@ -201,7 +211,7 @@ class Database:
         if gone is not None:
             gone.close()
 
-    def _engine(self, url: str, *, options: str, pool_size: int) -> Engine:
+    def _engine(self, url: str, *, options: str, pool_size: int, statement_seconds: float) -> Engine:
         engine = create_engine(
             driver_url(url),
             pool_size=pool_size,
@@ -210,6 +220,7 @@ class Database:
             pool_recycle=SESSION_SECONDS,
             connect_args={"options": f"-c timezone=UTC -c jit=off {options}{self._options}", "connect_timeout": 5},
         )
+        event.listen(engine, "do_connect", partial(_connect_bounded, statement_seconds + GRACE_SECONDS))
         if not self._own_rows:
             event.listen(engine, "connect", _let_nodes_work)
         return engine
@@ -235,8 +246,9 @@ class Database:
         with translated(), self._read.connect() as opened:
             connection = opened.execution_options(isolation_level="REPEATABLE READ")
             generation = self._look(connection)
-            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-            yield ReadSession(connection, self.objects, generation=generation)
+            session = ReadSession(connection, self.objects, generation=generation)
+            session.take_time()
+            yield session
 
     @contextmanager
     def write(self) -> Iterator[WriteTransaction]:
@@ -261,6 +273,9 @@ class Database:
 
     def _look(self, connection: Connection) -> int:
         """Begins the transaction of a session: which generation it sees. A connection that has died is opened anew."""
+        opened = connection.connection.driver_connection
+        if isinstance(opened, BoundedConnection):
+            opened.patience_seconds = opened.usual_seconds
         try:
             told = connection.exec_driver_sql(generations.LOOK).one()
         except DBAPIError as error:
@@ -284,6 +299,14 @@ class Database:
             other.close()
         self._read.dispose()
         self._write.dispose()
+
+
+def _connect_bounded(
+    patience_seconds: float, _: Dialect, __: object, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> BoundedConnection:
+    opened = BoundedConnection.connect(*arguments, **named)
+    opened.usual_seconds = opened.patience_seconds = patience_seconds
+    return opened
 
 
 def _let_nodes_work(connection: psycopg.Connection[Any], _: object) -> None:

@@ -31,9 +31,15 @@ def hold_lock(instance: Instance) -> IO[str]:
     return file
 
 
-def find_port(first: int) -> int:
-    """Return the first free TCP port on loopback from `first` on; 0 asks for any. Raises EmbeddedError."""
-    for port in range(first, first + _PORTS_TRIED) if first else [0]:
+def find_port(first: int, *, exact: bool = False) -> int:
+    """Return the first free TCP port on loopback from `first` on, `first` alone where `exact`; 0 asks for any.
+
+    Raises:
+        EmbeddedError: none is free. Who holds a port that was asked for gets its bookmarks, cookies and tokens: the
+            service does not go elsewhere in silence.
+    """
+    tried = 1 if exact else _PORTS_TRIED
+    for port in range(first, first + tried) if first else [0]:
         with socket.socket() as probe:
             # As the server will, so that connections of an earlier one that are still closing do not count.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,6 +48,9 @@ def find_port(first: int) -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise EmbeddedError(
-        cause=f"no free port in {first}-{first + _PORTS_TRIED - 1}", next_step="name another one with --port"
-    )
+    if exact:
+        raise EmbeddedError(
+            cause=f"port {first} of 127.0.0.1 is taken by another program",
+            next_step=f"end it (`ss -ltnp 'sport = :{first}'` names it), or name another port with --port",
+        )
+    raise EmbeddedError(cause=f"no free port in {first}-{first + tried - 1}", next_step="name another one with --port")

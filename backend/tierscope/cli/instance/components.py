@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from celery import Celery
 
 _PROBE_SECONDS = 3.0
-_WORKER_PROBE_EVERY_SECONDS = 55.0
+_WORKER_PROBE_EVERY_SECONDS = 25.0
+"""Less than the supervisor's rhythm: it finds a worker that does nothing within a minute."""
 
 
 @dataclass(slots=True)
@@ -42,6 +43,10 @@ class ConfiguredServer:
     def answers(self) -> bool:
         """Tell whether it answers."""
         return self.probe()
+
+    def hangs(self) -> bool:
+        """Whoever runs it starts it again."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +83,16 @@ class Runtime:
                 env["TIERSCOPE_CONFIG"] = str(Path(os.environ["TIERSCOPE_CONFIG"]).absolute())
         return env
 
-    def service(self, name: str, *arguments: str, probe: Callable[[], bool]) -> ServiceProcess:
+    def service(
+        self, name: str, *arguments: str, probe: Callable[[], bool], alive: Callable[[], bool] | None = None
+    ) -> ServiceProcess:
         """Return one of the instance's processes, not started yet."""
         return ServiceProcess(
             command=self.program.command(*arguments),
             log=self.instance.places.logs / f"{name}.log",
             env=self.environment(),
             probe=probe,
+            alive=alive,
             account=self.account,
             cwd=self.instance.places.scheduler if self.account.drops else None,
         )
@@ -92,7 +100,12 @@ class Runtime:
 
 def make_api(runtime: Runtime) -> ServiceProcess:
     """Return the API, which serves the dashboard too."""
-    return runtime.service("api", "serve", probe=lambda: responds(f"{runtime.url}/readyz"))
+    return runtime.service(
+        "api",
+        "serve",
+        probe=lambda: responds(f"{runtime.url}/readyz"),
+        alive=lambda: responds(f"{runtime.url}/healthz"),
+    )
 
 
 def make_worker(runtime: Runtime) -> ServiceProcess:

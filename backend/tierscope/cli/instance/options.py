@@ -10,6 +10,8 @@ class Options:
     """What the user asked `up` for."""
 
     port: int
+    exact: bool = False
+    """Whether that very port was asked for, and no other one will do."""
     agent: bool = True
     nodes: int = 0
     """Further database servers of the demo, at least; those that were made before start too."""

@@ -116,7 +116,7 @@ class InstanceRun:
 
     def _bring_up(self) -> None:
         start_copying()
-        self.state.url = f"http://127.0.0.1:{find_port(self.options.port)}"
+        self.state.url = f"http://127.0.0.1:{find_port(self.options.port, exact=self.options.exact)}"
         check_settings_readable(self.settings, self.account)
         program = reachable_program(self.account)
         self._start_build()

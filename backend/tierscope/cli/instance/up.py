@@ -109,7 +109,13 @@ def up(
         keep_programs(instance, programs)
     os.umask(0o077)
     private = sys.stdout.isatty()
-    options = Options(port=settings.port if port is None else port, agent=not no_agent, nodes=nodes, private=private)
+    options = Options(
+        port=settings.port if port is None else port,
+        exact=port is not None or "port" in settings.model_fields_set,
+        agent=not no_agent,
+        nodes=nodes,
+        private=private,
+    )
     if detach:
         _detach(instance, options, wait=not no_wait)
         return
@@ -131,7 +137,8 @@ def _say(line: str) -> None:
 def _detach(instance: Instance, options: Options, *, wait: bool) -> None:
     """Start a supervisor of its own session, show its progress, and return when the instance is healthy."""
     instance.places.state_file.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "tierscope.cli", "up", "--port", str(options.port)]
+    command = [sys.executable, "-m", "tierscope.cli", "up"]
+    command += ["--port", str(options.port)] if options.exact else []
     command += ["--demo"] if instance.demo else []
     command += [] if options.agent else ["--no-agent"]
     command += ["--nodes", str(options.nodes)] if options.nodes else []

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from tierscope.core.bounded_connection import BoundedConnection
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.binaries import PostgresBinaries, find_postgres, make_postgres_reachable
 from tierscope.core.embedded.errors import EmbeddedError
@@ -31,6 +32,7 @@ from tierscope.core.embedded.process import Launch, ProcessId, identify, list_wi
 
 SUPERUSER = "tierscope"
 DATABASE = "tierscope"
+_ASK_SECONDS = 3.0
 _READY_SECONDS = 60.0
 _CRASH_RECOVERY_SECONDS = 300.0
 _RETRY_SECONDS = 0.25
@@ -159,10 +161,15 @@ class PostgresCluster:
             return True
         self._stop_asking()
         try:
-            self._asking = psycopg.connect(self._conninfo("postgres"), connect_timeout=3, autocommit=True)
+            self._asking = BoundedConnection.connect(self._conninfo("postgres"), connect_timeout=3, autocommit=True)
+            self._asking.patience_seconds = _ASK_SECONDS
         except psycopg.Error:
             return False
         return _asks(self._asking)
+
+    def hangs(self) -> bool:
+        """Tell whether it does not answer at all."""
+        return not self.answers()
 
     def _stop_asking(self) -> None:
         if self._asking is not None:

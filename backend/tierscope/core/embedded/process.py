@@ -21,6 +21,7 @@ from tierscope.core.embedded.log_files import open_for_child
 
 _PR_SET_PDEATHSIG = 1
 _STAT_STATE, _STAT_PPID, _STAT_START = 0, 1, 19  # positions after the parenthesised command name, proc(5)
+_STAT_CPU = slice(11, 13)
 _POLL_SECONDS = 0.05
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -65,6 +66,12 @@ def _search_children(pid: int) -> list[int]:
             if fields is not None and int(fields[_STAT_PPID]) == pid and fields[_STAT_STATE] != "Z":
                 found.append(int(entry.name))
     return sorted(found)
+
+
+def cpu_ticks(pid: int) -> int:
+    """Clock ticks of CPU that a process and its children have used."""
+    found = [stat_fields(one) for one in (pid, *list_children(pid))]
+    return sum(int(ticks) for fields in found if fields is not None for ticks in fields[_STAT_CPU])
 
 
 def list_with_cwd(directory: Path) -> list[int]:

@@ -101,6 +101,10 @@ class QueueServer:
             except OSError:
                 return False
 
+    def hangs(self) -> bool:
+        """Tell whether it does not answer at all."""
+        return not self.answers()
+
     def _password(self) -> str:
         """The password, made at first use. It has no character that a URL or the server's settings would quote."""
         file = self.places.data / "queue-password"

@@ -22,6 +22,8 @@ class ServiceProcess:
     log: Path
     probe: Callable[[], bool]
     env: Mapping[str, str] = field(default_factory=dict)
+    alive: Callable[[], bool] | None = None
+    """Tells whether it responds at all, whatever it depends on; None = as `probe`."""
     prepare: Callable[[], None] | None = None
     account: Account | None = None
     cwd: Path | None = None
@@ -44,3 +46,7 @@ class ServiceProcess:
     def answers(self) -> bool:
         """Tell whether the process runs and does its work."""
         return self.server is not None and self.server.poll() is None and self.probe()
+
+    def hangs(self) -> bool:
+        """Tell whether the process runs and responds to nothing."""
+        return self.server is not None and self.server.poll() is None and not (self.alive or self.probe)()

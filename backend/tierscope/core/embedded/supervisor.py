@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Protocol
 
 from tierscope.core.clock import utc_now
-from tierscope.core.embedded.process import identify, kill_session
+from tierscope.core.embedded.process import cpu_ticks, identify, kill_session
 from tierscope.core.embedded.state import ComponentState, Health
 
 PROBE_SECONDS = 30.0
@@ -32,6 +32,11 @@ _FIRST_BACKOFF_SECONDS = 0.5
 _LAST_BACKOFF_SECONDS = 15.0
 _STABLE_SECONDS = 60.0
 """A part that was healthy for so long starts again at once when it ends."""
+_HUNG_SECONDS = 9.0
+"""A part that does not respond and uses no CPU for so long does nothing any more: it is stopped or deadlocked."""
+_HUNG_TICKS = 1
+_BUSY_SECONDS = 300.0
+"""One that is busy for so long and does not respond will not either."""
 _MISSES_UNTIL_DEGRADED = 3
 """A busy machine misses a single probe; one that is missed three times in a row is not only slow."""
 
@@ -50,6 +55,9 @@ class Component(Protocol):
     def answers(self) -> bool:
         """Tell whether it works now."""
 
+    def hangs(self) -> bool:
+        """Tell whether it runs and responds to nothing; never what somebody else has to start again."""
+
 
 @dataclass(slots=True)
 class Supervised:
@@ -62,6 +70,9 @@ class Supervised:
     gone: bool = False
     failures: int = 0
     misses: int = 0
+    missing_since: float = 0.0
+    missing_ticks: int = 0
+    """CPU that it had used when it first did not answer."""
     started_at: float = 0.0
     healthy_at: float | None = None
     """Since when it is healthy, by the monotonic clock; null while it is not."""
@@ -200,12 +211,42 @@ class Supervisor:
             item.next_probe_at = (now // PROBE_SECONDS + 1) * PROBE_SECONDS
             return
         item.misses += 1
+        if item.misses == 1:
+            item.missing_since, item.missing_ticks = now, self._ticks(item)
         young = item.state.status == "starting" and now - item.started_at < _STARTING_SECONDS
         item.next_probe_at = monotonic() + (_STARTING_AGAIN_SECONDS if young else _AGAIN_SECONDS)
         if item.state.status == "healthy" and item.misses >= _MISSES_UNTIL_DEGRADED:
             item.mark("degraded", "runs but does not answer")
+        elif item.state.status == "degraded" and self._hangs(item):
+            self._end_hung(item)
         elif item.state.status == "starting":
             item.mark("starting", "not ready yet")
+
+    def _hangs(self, item: Supervised) -> bool:
+        """Whether it does nothing, and not because of a part that it needs: those were started before it."""
+        before = self.items[: self.items.index(item)]
+        if not item.restart or any(one.state.status != "healthy" for one in before):
+            return False
+        idle = self._ticks(item) - item.missing_ticks <= _HUNG_TICKS
+        if monotonic() - item.missing_since < (_HUNG_SECONDS if idle else _BUSY_SECONDS):
+            return False
+        try:
+            return item.component.hangs()
+        except Exception:  # noqa: BLE001 - as for a probe
+            return True
+
+    @staticmethod
+    def _ticks(item: Supervised) -> int:
+        return 0 if item.component.server is None else cpu_ticks(item.component.server.pid)
+
+    def _end_hung(self, item: Supervised) -> None:
+        server = item.component.server
+        if server is None:
+            return
+        self.say(f"{item.name} runs but does nothing; ending it")
+        with contextlib.suppress(OSError):
+            server.kill()
+        server.wait()
 
     def _answers(self, item: Supervised) -> bool:
         try:

@@ -36,7 +36,7 @@ def close_to_strangers(connection: "psycopg.Connection[tuple[object, ...]]") -> 
     """Takes locks, temporary tables and large objects from all but our own role, as far as that may take them."""
     with connection.cursor() as cursor:
         for (name,) in cursor.execute(_FUNCTIONS).fetchall():
-            function = sql.SQL(str(name))  # type: ignore[arg-type]  # as PostgreSQL itself writes it
+            function = sql.SQL(str(name))  # as PostgreSQL itself writes it
             cursor.execute(sql.SQL("REVOKE EXECUTE ON FUNCTION pg_catalog.{} FROM PUBLIC").format(function))
             cursor.execute(sql.SQL("GRANT EXECUTE ON FUNCTION pg_catalog.{} TO CURRENT_USER").format(function))
         for (name,) in cursor.execute(_TEMPORARY).fetchall():

@@ -185,7 +185,7 @@ def delete_hosts(transaction: WriteTransaction, span: Span) -> int:
 
 def take_time(transaction: WriteTransaction) -> None:
     """Lets statements of this transaction take as long as they need."""
-    transaction.execute(text("SET LOCAL statement_timeout = 0"))
+    transaction.take_time()
 
 
 def disk_was_full(error: BaseException) -> bool:
