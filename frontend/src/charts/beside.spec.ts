@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../lib/palette'
-import { curve } from '../mock-api/curve'
-import { serviceHeat } from '../mock-api/heat/heat'
-import { revisit } from '../mock-api/heat/revisit'
-import { sensitivity } from '../mock-api/sensitivity'
+import { recorded } from '../mock-api/answer'
 import { ageHistogramFigure } from './ageHistogram/figure'
 import { curveFigure } from './curve/figure'
 import { revisitFigure } from './revisit/figure'
@@ -32,7 +29,7 @@ const lastColumn = ({ table }: { table: { columns: string[]; rows: (string | num
 
 describe('beside the other side', () => {
   it('the hit-ratio curve draws both of its curves dimmed, and names them as text', () => {
-    const answer = curve('svc-redis')
+    const answer = recorded('/v1/services/{service_id}/curve', 'svc-redis')
     const figure = curveFigure(answer, null, theme, beside(answer))
     expect(dimmed(figure)).toHaveLength(answer.curves.length)
     expect(dimmed(figure)[0]?.name).toContain('&lt;b&gt;1 day before')
@@ -41,7 +38,7 @@ describe('beside the other side', () => {
   })
 
   it('re-access shares stand at the same time since the access, whatever the interval of the other side', () => {
-    const answer = revisit('svc-redis', 'last_access')
+    const answer = recorded('/v1/services/{service_id}/revisit', 'svc-redis')
     const [chosen] = answer.curves
     if (chosen === undefined || answer.interval_seconds === null) throw new RangeError('no curve')
     const slower = { ...answer, interval_seconds: answer.interval_seconds * 2 }
@@ -54,7 +51,7 @@ describe('beside the other side', () => {
   })
 
   it('ages have a line along the tops of the other side’s bars, on a scale that holds both', () => {
-    const { age_histogram: buckets } = serviceHeat('s', 'recency')
+    const { age_histogram: buckets } = recorded('/v1/services/{service_id}/heat')
     const recency = { name: 'recency', threshold_intervals: 2 } as const
     const larger = buckets.map((bucket) => ({ ...bucket, active_bytes: bucket.active_bytes * 1024 }))
     const figure = ageHistogramFigure(buckets, recency, theme, undefined, beside(larger))
@@ -65,7 +62,7 @@ describe('beside the other side', () => {
   })
 
   it('windows have a mark where the other side’s share lies, and none where it has none', () => {
-    const { by_window: windows } = serviceHeat('s', 'recency')
+    const { by_window: windows } = recorded('/v1/services/{service_id}/heat')
     const [kept] = windows
     const figure = windowBarsFigure(windows, theme, beside(kept === undefined ? [] : [kept]))
     expect(dimmed(figure)[0]?.y.slice(0, 2)).toEqual([(kept?.active_ratio.value ?? 0) * 100, null])
@@ -73,7 +70,7 @@ describe('beside the other side', () => {
   })
 
   it('throughput has the other side’s points as rings and its fit dashed; the table tells them apart', () => {
-    const answer = sensitivity('svc-redis')
+    const answer = recorded('/v1/services/{service_id}/sensitivity', 'svc-redis')
     const figure = sensitivityFigure(answer, 'anon', new Map(), theme, beside(answer))
     expect(dimmed(figure).map(({ line }) => line?.dash)).toEqual([undefined, 'dash'])
     expect(figure.table.rows.filter(([side]) => side === label)).toHaveLength(answer.scatter.length)

@@ -60,13 +60,3 @@ export function timeAxis(count: number, stepSeconds: number): TimeAxis {
     times: Array.from({ length: count }, (_, index) => mockNow - (count - 1 - index) * stepSeconds),
   }
 }
-
-/** A reproducible wave with a gap in the middle: values around `level`, null for a tenth of the points. */
-export function wave(count: number, level: number, swing: number, phase = 0): (number | null)[] {
-  return Array.from({ length: count }, (_, index) => {
-    const share = index / count
-    if (share > 0.55 && share < 0.65) return null
-    const ripple = Math.sin(index * 12.9898 + phase * 78.233) * 0.5
-    return Math.max(0, level + swing * (Math.sin(share * 9 + phase) + ripple * 0.4))
-  })
-}

@@ -39,16 +39,3 @@ export function openApp(
   )
   return router
 }
-
-/** An answer in problem+json. */
-export function problem(status: number, detail: string, nextStep: string): Response {
-  const body = {
-    type: 'https://tierscope.dev/problems/example',
-    title: 'It failed',
-    status,
-    detail,
-    next_step: nextStep,
-    instance: null,
-  }
-  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/problem+json' } })
-}

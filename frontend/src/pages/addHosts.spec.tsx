@@ -1,10 +1,13 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { hostDetail, hosts } from '../mock-api/fleet/hosts'
-import { anonymous, nobody, session } from '../mock-api/identity'
-import { openApp, problem } from '../mock-api/render'
-import { status } from '../mock-api/status'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
+
+const hosts = recorded('/v1/hosts').items
+const anonymous = recorded('/v1/session', '', 'as=anonymous')
+const nobody = recorded('/v1/session', '', 'as=nobody')
+const session = recorded('/v1/session')
 
 const answers = (path: string, body: unknown) => (url: URL) => (url.pathname === path ? Response.json(body) : undefined)
 
@@ -22,7 +25,7 @@ describe('the page that adds hosts', () => {
     const example = 'collectd_memory{instance="db1",memory="free"}'
     const reason = 'none is a counter that we read'
     const unread = [{ word: 'collectd', series: 12_400, senders: 3, example, reason, of_machines: true }]
-    openApp('/add-hosts?how=prometheus', answers('/v1/status', { ...status(), unread }))
+    openApp('/add-hosts?how=prometheus', answers('/v1/status', { ...recorded('/v1/status'), unread }))
     const panel = await screen.findByTestId('unread-series')
     expect(panel.textContent).toContain('12,400 series of 3 senders: none is a counter that we read.')
     expect(panel.textContent).toContain(example)
@@ -83,7 +86,7 @@ describe('the page that adds hosts', () => {
   })
 
   it('warns that a loopback address reaches this machine alone, until another is typed', async () => {
-    openApp('/add-hosts', answers('/v1/status', { ...status(), public_url: null }))
+    openApp('/add-hosts', answers('/v1/status', { ...recorded('/v1/status'), public_url: null }))
     const field = await screen.findByLabelText(/^Address of this service/)
     expect((await screen.findByTestId('server-note')).textContent).toContain('Only this machine reaches')
     await userEvent.clear(field)
@@ -109,7 +112,7 @@ describe('the hosts of the last hour', () => {
       if (url.pathname === '/v1/hosts') return Response.json({ items: [fresh], next_cursor: null })
       if (url.pathname === '/v1/advice') return Response.json({ items: [], next_cursor: null })
       if (url.pathname !== '/v1/hosts/h-1') return undefined
-      const detail = hostDetail('h-1')
+      const detail = recorded('/v1/hosts/{host_id}', 'h-1')
       const pause = { ...detail?.agent.pause, heat_paused: true }
       return Response.json({ ...detail, agent: { ...detail?.agent, pause } })
     })

@@ -1,9 +1,13 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { audit, session, tokens } from '../mock-api/identity'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
 import { stateOf } from './admin/TokensTab'
+
+const audit = recorded('/v1/audit').items
+const session = recorded('/v1/session')
+const tokens = recorded('/v1/tokens')
 
 const later = new Date('2027-01-01T00:00:00Z')
 

@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
+import { openApp } from '../mock-api/render'
+import { problem } from '../mock-api/answer'
 
 describe('the advice page', () => {
   it('sums what is at stake, and opens a card to its evidence and formula', async () => {

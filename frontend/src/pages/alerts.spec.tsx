@@ -1,8 +1,10 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { ruleCheck, rules } from '../mock-api/alerts/rules'
+import { recorded } from '../mock-api/answer'
 import { openApp } from '../mock-api/render'
+
+const rules = recorded('/v1/rules').items
 
 /** Answers writes and keeps them; checks rules as the mock does. */
 function recorder() {
@@ -12,7 +14,7 @@ function recorder() {
     const body: unknown = request.method === 'DELETE' ? null : await request.json().catch(() => null)
     if (url.pathname === '/v1/rules/check') {
       const { rule } = body as { rule: { expression: string } }
-      return Response.json(ruleCheck(rule.expression))
+      return Response.json(recorded('/v1/rules/check', '', rule.expression.includes('<') ? '' : 'expression=wrong'))
     }
     sent.push({ path: url.pathname, method: request.method, body })
     return Response.json(rules[1], { status: 201 })

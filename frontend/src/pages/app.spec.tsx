@@ -1,7 +1,9 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
+import { openApp } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { figure, nothing } from '../mock-api/figures'
 
 describe('the fleet page', () => {
   it('answers first, labels simulated data, and gives figures their evidence', async () => {
@@ -36,9 +38,8 @@ describe('the fleet page', () => {
   it('says how to begin when no host reports', async () => {
     openApp('/', async (url) => {
       if (url.pathname !== '/v1/fleet') return undefined
-      const { fleet } = await import('../mock-api/fleet/fleet')
       return Response.json({
-        ...fleet(),
+        ...recorded('/v1/fleet'),
         hosts_total: 0,
         hosts_reporting: 0,
         services: [],
@@ -97,8 +98,6 @@ describe('the service page', () => {
   it('shows what hardware samples tell, and refuses what they cannot', async () => {
     openApp('/services/svc-redis', async (url) => {
       if (!url.pathname.endsWith('/heat')) return undefined
-      const { serviceHeat } = await import('../mock-api/heat/heat')
-      const { figure, nothing } = await import('../mock-api/figures')
       const events = figure('samples.load_events/1', 3.2e6, 'events')
       const windows = [
         {
@@ -109,7 +108,7 @@ describe('the service page', () => {
       ]
       const samples = figure('samples.loads/1', 4000, 'samples')
       const sampling = { loads: samples, stores: samples, load_events: events, store_events: events, windows }
-      return Response.json({ ...serviceHeat('svc-redis', 'recency'), backend: 'pebs', sampling })
+      return Response.json({ ...recorded('/v1/services/{service_id}/heat'), backend: 'pebs', sampling })
     })
     const panel = await screen.findByTestId('sampling')
     expect(panel.textContent).toContain('4,000')

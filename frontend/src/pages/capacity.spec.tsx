@@ -1,8 +1,9 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { capacity } from '../mock-api/capacity'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { nothing } from '../mock-api/figures'
+import { openApp } from '../mock-api/render'
 
 describe('the capacity page', () => {
   it('says first who runs full, and tells the kinds of unknown apart', async () => {
@@ -32,7 +33,7 @@ describe('the capacity page', () => {
     await same.findByRole('link', { name: 'prod/redis' })
     expect(same.queryByText('Origin')).toBeNull()
     cleanup()
-    const view = capacity('service')
+    const view = recorded('/v1/capacity')
     const subjects = view.subjects.map((row, index) => (index === 0 ? { ...row, origin: 'simulated' } : row))
     openApp('/capacity', (url) => (url.pathname === '/v1/capacity' ? Response.json({ ...view, subjects }) : undefined))
     const mixed = within(await screen.findByRole('region', { name: 'Capacity' }))
@@ -65,10 +66,11 @@ describe('the capacity page', () => {
   })
 
   it('holds cold memory on swap where that is chosen, with its cost, wear, waits and who is kept out', async () => {
-    const { capacityPlan } = await import('../mock-api/capacity')
     openApp('/capacity?tab=plan&plan=(swap~%27block)', ({ pathname }) =>
       pathname === '/v1/capacity/plan'
-        ? new Response(JSON.stringify(capacityPlan('block')), { headers: { 'Content-Type': 'application/json' } })
+        ? new Response(JSON.stringify(recorded('/v1/capacity/plan', '', 'swap=block')), {
+            headers: { 'Content-Type': 'application/json' },
+          })
         : undefined,
     )
     expect((await screen.findByTestId('plan-sentence')).textContent).toContain('With cold memory on swap it takes 8')
@@ -83,14 +85,12 @@ describe('the capacity page', () => {
   })
 
   it('asks for no plan while nothing has been measured', async () => {
-    const { capacity } = await import('../mock-api/capacity')
-    const { nothing } = await import('../mock-api/figures')
     const asked: string[] = []
     openApp('/capacity?tab=plan', ({ pathname }) => {
       asked.push(pathname)
       if (pathname !== '/v1/capacity') return undefined
       const resident_bytes = nothing('capacity.resident_bytes/1', 'bytes', 'not_collected', 'No day yet.')
-      const answer = capacity('service')
+      const answer = recorded('/v1/capacity')
       return Response.json({ ...answer, subjects: answer.subjects.map((one) => ({ ...one, resident_bytes })) })
     })
     expect((await screen.findAllByText('Nothing to plan')).length).toBeGreaterThan(1)

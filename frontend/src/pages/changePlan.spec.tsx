@@ -1,9 +1,11 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { changePlan } from '../mock-api/changePlan'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
 import * as download from '../ui/export/download'
+
+const changePlan = recorded('/v1/advice/plan')
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -58,8 +60,10 @@ describe('the change plan', () => {
     const router = openApp('/advice?tab=plan', async (_, request) => {
       if (request.method !== 'POST') return undefined
       sent.push((await request.json()) as Record<string, unknown>)
-      const { experiment } = await import('../mock-api/experiments')
-      return Response.json({ experiment: experiment('exp-1'), excluded: [] }, { status: 201 })
+      return Response.json(
+        { experiment: recorded('/v1/experiments/{experiment_id}', 'exp-1'), excluded: [] },
+        { status: 201 },
+      )
     })
     await userEvent.click(await screen.findByRole('button', { name: /^Try on canaries: kernel.numa_balancing/ }))
     const proposal = await screen.findByTestId('canary-proposal')

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
+import { recorded } from '../mock-api/answer'
 
 describe('the experiments pages', () => {
   it('lists experiments with their state and verdict', async () => {
@@ -31,8 +32,10 @@ describe('the experiments pages', () => {
     const router = openApp('/experiments/new?service=svc-redis&advice=adv-2', async (_, request) => {
       if (request.method !== 'POST') return undefined
       sent.push((await request.json()) as Record<string, unknown>)
-      const { experiment } = await import('../mock-api/experiments')
-      return Response.json({ experiment: experiment('exp-1'), excluded: [] }, { status: 201 })
+      return Response.json(
+        { experiment: recorded('/v1/experiments/{experiment_id}', 'exp-1'), excluded: [] },
+        { status: 201 },
+      )
     })
     expect(await screen.findByText(/another kernel/i)).toBeTruthy()
     await userEvent.type(screen.getByRole('textbox', { name: /Name/ }), 'Limit promotion')

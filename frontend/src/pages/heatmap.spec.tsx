@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
+import { openApp } from '../mock-api/render'
+import { problem } from '../mock-api/answer'
 
 const times = 'from=2026-11-20T21:00:00Z&to=2026-11-21T03:00:00Z'
 const tab = `/services/svc-redis?tab=heatmap&${times}`

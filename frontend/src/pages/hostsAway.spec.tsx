@@ -1,10 +1,11 @@
 import userEvent from '@testing-library/user-event'
 import { screen, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { capacity } from '../mock-api/capacity'
-import { fleet, fleetGrid } from '../mock-api/fleet/fleet'
-import { hostCounts, hosts } from '../mock-api/fleet/hosts'
+import { recorded } from '../mock-api/answer'
 import { openApp } from '../mock-api/render'
+
+const hostCounts = recorded('/v1/hosts').fleet
+const hosts = recorded('/v1/hosts').items
 
 const away = { nodes: ['n2'], hosts_away: 8, counted_at: '2026-11-27T15:02:00Z' }
 const words = /8 more are on node n2, which is away \(counted .+\)/
@@ -13,9 +14,9 @@ function openWithNodeAway(path: string, lacks: typeof away | { nodes: string[]; 
   return openApp(path, (url) => {
     if (url.pathname === '/v1/hosts')
       return Response.json({ items: hosts, next_cursor: null, fleet: hostCounts, matching: 18, away: lacks })
-    if (url.pathname === '/v1/fleet') return Response.json({ ...fleet(), away: lacks })
-    if (url.pathname === '/v1/fleet/grid') return Response.json({ ...fleetGrid(), away: lacks })
-    if (url.pathname === '/v1/capacity') return Response.json({ ...capacity('service'), away: lacks })
+    if (url.pathname === '/v1/fleet') return Response.json({ ...recorded('/v1/fleet'), away: lacks })
+    if (url.pathname === '/v1/fleet/grid') return Response.json({ ...recorded('/v1/fleet/grid'), away: lacks })
+    if (url.pathname === '/v1/capacity') return Response.json({ ...recorded('/v1/capacity'), away: lacks })
     return undefined
   })
 }

@@ -2,8 +2,13 @@ import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { leaveTo } from '../lib/access/leave'
-import { anonymous, loginMethods, nobody, session } from '../mock-api/identity'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
+
+const anonymous = recorded('/v1/session', '', 'as=anonymous')
+const loginMethods = recorded('/v1/login/methods')
+const nobody = recorded('/v1/session', '', 'as=nobody')
+const session = recorded('/v1/session')
 
 const refused = () => problem(401, 'Nobody is logged in.', 'Log in.')
 

@@ -2,9 +2,12 @@ import { fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import type { EventItem } from '../api/_generated/schema'
-import { events } from '../mock-api/events'
-import { anonymous, session } from '../mock-api/identity'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
+
+const events = recorded('/v1/events').items
+const anonymous = recorded('/v1/session', '', 'as=anonymous')
+const session = recorded('/v1/session')
 
 /** The app at a path, with events that can be written, for whoever is logged in. */
 function openWriting(path: string, who = session) {

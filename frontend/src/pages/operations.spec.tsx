@@ -1,10 +1,11 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { anonymous } from '../mock-api/identity'
-import { hostDetail } from '../mock-api/fleet/hosts'
-import { agentVersions, dataQuality, pauses, purge } from '../mock-api/operations'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
+
+const anonymous = recorded('/v1/session', '', 'as=anonymous')
+const pauses = recorded('/v1/agents/pauses')
 
 describe('the agents page', () => {
   it('shows releases side by side, and the hosts that are behind', async () => {
@@ -31,7 +32,11 @@ describe('the agents page', () => {
   it('says when no agent is behind, when there is none, and when it may not be read', async () => {
     openApp('/agents', (url) =>
       url.pathname === '/v1/agents/versions'
-        ? Response.json({ ...agentVersions(true), versions: [], hosts: { items: [], next_cursor: null } })
+        ? Response.json({
+            ...recorded('/v1/agents/versions', '', 'outdated=true'),
+            versions: [],
+            hosts: { items: [], next_cursor: null },
+          })
         : undefined,
     )
     expect(await screen.findByText('No outdated agents')).toBeTruthy()
@@ -47,7 +52,7 @@ describe('the agents page', () => {
 describe('the kill switch', () => {
   it('pauses the agent of a live host, heat alone or everything', async () => {
     const sent: unknown[] = []
-    const host = hostDetail('h-1')
+    const host = recorded('/v1/hosts/{host_id}', 'h-1')
     openApp('/hosts/h-1?tab=setup', async (url, request) => {
       if (url.pathname === '/v1/hosts/h-1') {
         const pause = { paused: false, heat_paused: false, everywhere: false, since: null, actor: null }
@@ -109,7 +114,7 @@ describe('the data-quality page', () => {
     openApp('/data-quality', (url) => {
       if (url.pathname !== '/v1/data-quality') return undefined
       asked.push(url.searchParams.get('cursor'))
-      const view = dataQuality()
+      const view = recorded('/v1/data-quality')
       return Response.json({ ...view, hosts: { ...view.hosts, next_cursor: asked.length === 1 ? 'abc' : null } })
     })
     await userEvent.click(await screen.findByRole('button', { name: 'Next hosts' }))
@@ -119,7 +124,7 @@ describe('the data-quality page', () => {
   it('says when nothing was expected, and what is wrong when it fails', async () => {
     openApp('/data-quality', (url) => {
       if (url.pathname !== '/v1/data-quality') return undefined
-      const view = dataQuality()
+      const view = recorded('/v1/data-quality')
       const none = { ...view.fleet.expected_intervals, value: 0 }
       const empty = { items: [], next_cursor: null }
       return Response.json({ ...view, fleet: { ...view.fleet, expected_intervals: none }, hosts: empty })
@@ -184,11 +189,11 @@ describe('removing a host', () => {
     openApp('/hosts/h-1?tab=setup', async (url, request) => {
       if (url.pathname === '/v1/hosts/h-1/purge') {
         sent.push(await request.json())
-        return Response.json(purge('waiting'), { status: 202 })
+        return Response.json(recorded('/v1/hosts/{host_id}/purge'), { status: 202 })
       }
       if (url.pathname !== '/v1/purges/p-1') return undefined
       asked += 1
-      return Response.json(purge(asked === 1 ? 'running' : 'done'))
+      return Response.json(recorded('/v1/purges/{purge_id}', 'p-1', asked === 1 ? 'status=running' : ''))
     })
     const panel = await screen.findByTestId('purge')
     const button = within(panel).getByRole('button', { name: 'Delete permanently' })

@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
+import { openApp } from '../mock-api/render'
+import { problem } from '../mock-api/answer'
 
 describe('pods', () => {
   it('are listed on their host with owners, labels and what is not known', async () => {

@@ -2,7 +2,7 @@ import { screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
 import type { ServiceWorkload } from '../api/_generated/schema'
 import { figure } from '../mock-api/figures'
-import { serviceDetail } from '../mock-api/fleet/services'
+import { recorded } from '../mock-api/answer'
 import { openApp } from '../mock-api/render'
 
 const workload: ServiceWorkload = {
@@ -24,7 +24,7 @@ function json(body: unknown): Response {
 }
 
 it('says of a simulated service that stands for a workload what the paper measured beside what comes out', async () => {
-  const detail = serviceDetail('svc-redis')
+  const detail = recorded('/v1/services/{service_id}', 'svc-redis')
   openApp('/services/svc-redis', ({ pathname }) => {
     if (pathname === '/v1/simulator/services/svc-redis/workload') return json(workload)
     if (pathname !== '/v1/services/svc-redis' || detail === undefined) return undefined

@@ -2,8 +2,8 @@ import { onlineManager } from '@tanstack/react-query'
 import { act, cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
-import { status } from '../mock-api/status'
+import { openApp } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -51,7 +51,7 @@ describe('a database node that is away', () => {
     }
     openApp('/hosts', (url) =>
       url.pathname === '/v1/status'
-        ? Response.json({ ...status(), components: [...status().components, nodes] })
+        ? Response.json({ ...recorded('/v1/status'), components: [...recorded('/v1/status').components, nodes] })
         : undefined,
     )
     expect((await screen.findByTestId('nodes-banner')).textContent).toMatch(

@@ -1,8 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
-import { sweep } from '../mock-api/simulate/sweeps'
+import { openApp } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
 
 describe('the simulator', () => {
   it('lists sweeps with how far they are, and says that all of it is simulated', async () => {
@@ -32,7 +32,7 @@ describe('the simulator', () => {
     const router = openApp('/simulator?service=svc-redis', async (url, request) => {
       if (request.method !== 'POST' || url.pathname !== '/v1/sweeps') return undefined
       sent.push(await request.json())
-      return Response.json(sweep('sweep-2'), { status: 202 })
+      return Response.json(recorded('/v1/sweeps/{sweep_id}', 'sweep-2'), { status: 202 })
     })
     const form = await screen.findByRole('form', { name: 'New sweep' })
     expect(await within(form).findByText(/4,096 pages sampled/)).toBeTruthy()
@@ -90,7 +90,7 @@ describe('a sweep', () => {
     openApp('/simulator/sweep-2', (url, request) => {
       if (request.method !== 'POST') return undefined
       steered.push(url.pathname)
-      return Response.json({ ...sweep('sweep-2'), status: 'cancelled' })
+      return Response.json({ ...recorded('/v1/sweeps/{sweep_id}', 'sweep-2'), status: 'cancelled' })
     })
     const grid = await screen.findByTestId('sweep-grid')
     await waitFor(() => expect(within(grid).getAllByLabelText(/not simulated yet/)).toHaveLength(2))

@@ -1,21 +1,23 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { openApp, problem } from '../mock-api/render'
-import { tcoAnswer } from '../mock-api/tco'
-import type { ScenarioDocument } from '../api/_generated/schema'
+import { openApp } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import type { ScenarioDocument, TcoAnswer } from '../api/_generated/schema'
 
 const price = '%7B%22value%22%3A11%2C%22source%22%3A%22contract%22%2C%22date%22%3A%222025-12-01%22%7D'
 const priced = `/tco?set=%7B%22prices.dram%22%3A${price}%7D`
 
+const answerOf = (priced: boolean) => recorded('/v1/tco/evaluate', '', priced ? 'prices=dram' : '')
+
 /** Opens the app on a service that gives totals once the scenario has a price of DRAM, and notes what it was asked. */
-function openTco(path: string, answerOf = tcoAnswer) {
+function openTco(path: string, change = (answer: TcoAnswer) => answer) {
   const asked: { spec: ScenarioDocument }[] = []
   const router = openApp(path, async (url, request) => {
     if (url.pathname !== '/v1/tco/evaluate') return undefined
     const { spec } = (await request.json()) as { spec: ScenarioDocument }
     asked.push({ spec })
-    return Response.json(answerOf(spec.prices.dram != null))
+    return Response.json(change(answerOf(spec.prices.dram != null)))
   })
   return { router, asked }
 }
@@ -79,16 +81,13 @@ describe('the TCO page', () => {
   })
 
   it('warns where a claim needs a second look', async () => {
-    openTco(priced, (has) => {
-      const answer = tcoAnswer(has)
-      return {
-        ...answer,
-        options: answer.options.map((option) => ({
-          ...option,
-          warnings: ['It saves 21.9% per host. Published: 7 % of the cost of DRAM (Pond, 2023).'],
-        })),
-      }
-    })
+    openTco(priced, (answer) => ({
+      ...answer,
+      options: answer.options.map((option) => ({
+        ...option,
+        warnings: ['It saves 21.9% per host. Published: 7 % of the cost of DRAM (Pond, 2023).'],
+      })),
+    }))
     expect((await screen.findByTestId('tco-warning')).textContent).toContain('Published')
   })
 

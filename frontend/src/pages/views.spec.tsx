@@ -2,9 +2,12 @@ import { act, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { SavedView } from '../api/_generated/schema'
-import { anonymous, session, views } from '../mock-api/identity'
-import { fleetGrid } from '../mock-api/fleet/fleet'
-import { openApp, problem } from '../mock-api/render'
+import { problem, recorded } from '../mock-api/answer'
+import { openApp } from '../mock-api/render'
+
+const anonymous = recorded('/v1/session', '', 'as=anonymous')
+const session = recorded('/v1/session')
+const views = recorded('/v1/views').items
 
 afterEach(() => {
   vi.useRealTimers()
@@ -110,7 +113,7 @@ describe('the kiosk', () => {
   })
 
   it('says that data have stopped', async () => {
-    const grid = fleetGrid()
+    const grid = recorded('/v1/fleet/grid')
     const silent = { ...grid, hosts_reporting: 0 }
     openApp('/hosts?kiosk=1', (url) => (url.pathname === '/v1/fleet/grid' ? Response.json(silent) : undefined))
     const bar = await screen.findByTestId('kiosk-bar')

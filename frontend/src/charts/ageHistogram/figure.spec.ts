@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { serviceHeat } from '../../mock-api/heat/heat'
+import { recorded } from '../../mock-api/answer'
 import { windowBarsFigure } from '../windowBars/figure'
 import { ageHistogramFigure, bucketLabel, classOfAge } from './figure'
 
-const heat = serviceHeat('s', 'recency')
+const heat = recorded('/v1/services/{service_id}/heat')
 const recency = { name: 'recency', threshold_intervals: 2 } as const
 
 it('colours ages by their class, and none that the scheme does not decide by age', () => {

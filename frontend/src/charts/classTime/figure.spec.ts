@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes, heatColours } from '../../lib/palette'
-import { serviceHeat } from '../../mock-api/heat/heat'
+import { recorded } from '../../mock-api/answer'
 import { classOfKey, classSeries, classTimeFigure } from './figure'
 
 const theme = chartThemes.light
@@ -11,14 +11,14 @@ describe('heat classes over time', () => {
   })
 
   it('stacks cold below warm below hot, each in its colour', () => {
-    const heat = serviceHeat('s', 'recency')
+    const heat = recorded('/v1/services/{service_id}/heat')
     expect(classSeries(heat).map(({ name }) => name)).toEqual(['cold', 'warm', 'hot'])
     const bars = classTimeFigure(heat, theme, []).data.slice(2) as { name: string; marker: { color: string } }[]
     expect(bars.map((bar) => bar.marker.color)).toEqual([heatColours.cold, heatColours.warm, heatColours.hot])
   })
 
   it('leaves a hole where an interval is missing, in the plot and in the table', () => {
-    const heat = serviceHeat('s', 'recency')
+    const heat = recorded('/v1/services/{service_id}/heat')
     const missing = heat.series[0]?.values.findIndex((value) => value === null) ?? -1
     expect(missing).toBeGreaterThan(0)
     const figure = classTimeFigure(heat, theme, [])
@@ -28,7 +28,7 @@ describe('heat classes over time', () => {
   })
 
   it('leaves series of one page kind to their own view', () => {
-    const heat = serviceHeat('s', 'recency')
+    const heat = recorded('/v1/services/{service_id}/heat')
     const line = { key: 'anon.hot', label: 'anon hot', unit: 'bytes', values: heat.axis.times.map(() => 1) }
     expect(classSeries({ series: [line, ...heat.series] })).toHaveLength(3)
   })

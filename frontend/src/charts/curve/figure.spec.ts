@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { curve } from '../../mock-api/curve'
-import { ratio } from '../../mock-api/ratio'
+import { recorded } from '../../mock-api/answer'
 import { curveFigure, limitShare, lossAt } from './figure'
 
 const theme = chartThemes.light
-const answer = curve('svc-redis')
-const advice = ratio('svc-redis', 0.05)
+const answer = recorded('/v1/services/{service_id}/curve', 'svc-redis')
+const advice = recorded('/v1/services/{service_id}/ratio', 'svc-redis')
 const sweep = {
   dram_ratio: [0.2, 0.4, 0.6],
   share_on_slow: [0, 0, 0],
@@ -39,7 +38,7 @@ describe('the curve of served accesses', () => {
   })
 
   it('marks the likeliest ratio of a range, and none where that is all DRAM', () => {
-    const early = ratio('svc-feed', 0.05)
+    const early = recorded('/v1/services/{service_id}/ratio', 'svc-feed')
     const texts = (given: typeof early) => curveFigure(answer, given, theme).layout.annotations?.map(({ text }) => text)
     expect(texts(early)).toContain('<b>most likely 2:1</b>')
     const none = early.range === null ? null : { ...early.range, likely: null }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { hostFairness } from '../../mock-api/ledger/fairness'
+import { recorded } from '../../mock-api/answer'
 import { fairShareFigure, mostTenants, shareLines } from './figure'
 
-const answer = hostFairness('h-1')
+const answer = recorded('/v1/hosts/{host_id}/fairness')
 
 it('draws what is held solid and the fair share dashed, in one colour for each tenant', () => {
   const [, , held, fair] = fairShareFigure(answer, chartThemes.dark).data as { line: { color: string; dash: string } }[]

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chartThemes, toneColours } from '../../lib/palette'
-import { fleetDrift, fleetGrid } from '../../mock-api/fleet/fleet'
+import { recorded } from '../../mock-api/answer'
 import { fleetGridFigure, gridGroups } from './figure'
 
 interface Tiles {
@@ -13,7 +13,7 @@ interface Tiles {
   marker: { colors: string[]; line: { width: number[] } }
 }
 
-const grid = fleetGrid()
+const grid = recorded('/v1/fleet/grid')
 const tilesOf = (group: string, colour: 'verdict' | 'cold' | 'psi') =>
   fleetGridFigure(grid, group, colour, chartThemes.light).data[0] as unknown as Tiles
 
@@ -97,7 +97,7 @@ it('escapes names', () => {
 })
 
 it('colours by how far a host is from its peers on either side, and says in what', () => {
-  const figure = fleetGridFigure(grid, 'service', 'drift', chartThemes.light, { drift: fleetDrift() })
+  const figure = fleetGridFigure(grid, 'service', 'drift', chartThemes.light, { drift: recorded('/v1/fleet/drift') })
   const [tiles, scale] = figure.data as unknown as [Tiles, { marker: { cmax: number } }]
   const of = (id: string) => tiles.ids.indexOf(id)
   expect(scale.marker.cmax).toBe(10)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeGrid } from '../../api/queries/heat/tiles'
 import { chartThemes } from '../../lib/palette'
 import { plotTime } from '../../lib/units/time'
-import { tilesBody } from '../../mock-api/heat/tiles'
+import { tilesBody } from '../../mock-api/answer'
 import { boxOfBrush, boxOfChange } from './changes'
 import { heatmapFigure } from './figure'
 import { activityBlock, activityLayers, evenColumns } from './layers'
@@ -49,7 +49,7 @@ describe('a heat grid', () => {
   })
 
   it('leaves a hole for a missing column', () => {
-    const columns = evenColumns({ ...grid, columnEnds: [60, 120, 300] })
+    const columns = evenColumns({ ...grid, columnSeconds: 60, columnEnds: [60, 120, 300] })
     expect(columns.ends).toEqual([60, 120, 180, 240, 300])
     expect(columns.source).toEqual([0, 1, null, null, 2])
   })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { plotTime } from '../../lib/units/time'
-import { incident } from '../../mock-api/alerts/incident'
+import { recorded } from '../../mock-api/answer'
 import { incidentFigure, momentsOf, placeRows, type ShownIncident } from './figure'
 
 const theme = chartThemes.light
-const answer = incident('alert-1') as ShownIncident
+const answer = recorded('/v1/alerts/{alert_id}/incident', 'alert-1') as ShownIncident
 const seconds = (time: string | null) => Date.parse(time ?? '') / 1000
 
 interface Trace {

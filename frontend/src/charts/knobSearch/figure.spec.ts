@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sweepResults } from '../../mock-api/simulate/sweeps'
+import { recorded } from '../../mock-api/answer'
 import { flatnessText, knobSearchFigure } from './figure'
 
-const [search] = sweepResults('sweep-1').searches
+const [search] = recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1').searches
 if (search === undefined) throw new Error('the mock has no search')
 
 describe('a knob search', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { ledger } from '../../mock-api/ledger/tierMoves'
+import { recorded } from '../../mock-api/answer'
 import { flowsFigure, flowSeries, ledgerFigure, resetMarks, seriesInPages, serviceFlows } from './figure'
 
 const theme = chartThemes.dark
-const answer = ledger('host')
+const answer = recorded('/v1/hosts/{host_id}/ledger')
 
 describe('the ledger over time', () => {
   it('draws promotions up and each cause of demotion down', () => {

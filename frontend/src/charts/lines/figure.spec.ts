@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
 import { timeAxis } from '../../mock-api/figures'
-import { counter } from '../../mock-api/fleet/counters'
 import { breakGaps } from '../baseLayout'
 import { timeZoomOf } from '../timeZoom'
 import { counterLines } from './counterLines'
 import { linesFigure } from './figure'
+import { recorded } from '../../mock-api/answer'
 
 const theme = chartThemes.dark
 const axis = timeAxis(4, 60)
@@ -64,13 +64,14 @@ describe('lines over time', () => {
 
 describe('counters as lines', () => {
   it('are rates by default, values on request', () => {
-    expect(counterLines(counter('h', 'pswpin'), 'rate')[0]?.unit).toBe('pages_per_s')
-    expect(counterLines(counter('h', 'pswpin'), 'value')[0]?.unit).toBe('pages')
-    expect(counterLines(counter('h', 'nope'), 'rate')).toEqual([])
+    const pages = recorded('/v1/hosts/{host_id}/counters', 'h-1', 'name=pgpromote_success')
+    expect(counterLines(pages, 'rate')[0]?.unit).toBe('pages_per_s')
+    expect(counterLines(pages, 'value')[0]?.unit).toBe('pages')
+    expect(counterLines(recorded('/v1/hosts/{host_id}/counters'), 'rate')).toEqual([])
   })
 
   it('read stall time as a share', () => {
-    const answer = counter('h', 'host|pressure.memory|some_total_us')
+    const answer = recorded('/v1/hosts/{host_id}/counters', 'h-1', 'name=host|pressure.memory|some_total_us')
     const line = counterLines(answer, 'rate')[0]
     expect(line?.unit).toBe('ratio')
     expect(line?.values[0]).toBeCloseTo((answer.series[0]?.per_s?.[0] ?? 0) / 1e6)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { mockHardware } from '../../mock-api/fleet/hostParts'
+import { recorded } from '../../mock-api/answer'
 import { loadedCurves, loadedLatencyFigure } from './figure'
 
 const theme = chartThemes.light
-const [bench] = mockHardware().benches
+const [bench] = recorded('/v1/hosts/{host_id}').hardware.benches
 if (bench === undefined) throw new Error('the mock host has a bench')
 
 describe('latency under load', () => {

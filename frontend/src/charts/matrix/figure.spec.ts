@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { changeColours, chartThemes } from '../../lib/palette'
-import { fleet } from '../../mock-api/fleet/fleet'
+import { recorded } from '../../mock-api/answer'
 import { largestServices, serviceHeatFigure } from '../serviceHeat/figure'
 import { moveGhost } from '../ghost'
 import { matrixFigure, matrixLines } from './figure'
 
-const overview = fleet()
+const overview = recorded('/v1/fleet')
 
 it('draws cold shares in per cent, the first service on top, and leaves what was not measured empty', () => {
   const figure = matrixFigure(overview, chartThemes.dark)

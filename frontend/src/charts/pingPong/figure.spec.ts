@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { pingPongHistory } from '../../mock-api/ledger/pingPong'
+import { recorded } from '../../mock-api/answer'
 import { pingPongFigure } from './figure'
 
 const theme = chartThemes.light
-const answer = pingPongHistory('h-1')
+const answer = recorded('/v1/hosts/{host_id}/ping-pong')
 const traces = (over: Partial<typeof answer> = {}) =>
   pingPongFigure({ ...answer, ...over }, theme, []).data as unknown as {
     name?: string

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { hostFairness } from '../../mock-api/ledger/fairness'
+import { recorded } from '../../mock-api/answer'
 import { pushesFigure, restName } from './figure'
 
-const figure = pushesFigure(hostFairness('h-1'), chartThemes.dark)
+const figure = pushesFigure(recorded('/v1/hosts/{host_id}/fairness'), chartThemes.dark)
 
 it('puts victims down and takers across, with the rest of the host last', () => {
   expect(figure.layout.xaxis?.ticktext?.at(-1)).toContain('rest of the host')
@@ -23,7 +23,7 @@ it('has every pair in its table', () => {
 })
 
 it('escapes names', () => {
-  const answer = hostFairness('h-1')
+  const answer = recorded('/v1/hosts/{host_id}/fairness')
   const named = { ...answer, tenants: answer.tenants.map((tenant) => ({ ...tenant, name: '<b>x' })) }
   expect(JSON.stringify(pushesFigure(named, chartThemes.light).layout)).not.toContain('<b>')
 })

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { ratioParts } from '../../mock-api/ratio'
+import { recorded } from '../../mock-api/answer'
 import { ratioWaterfallFigure, stepsOf } from './figure'
+import type { RatioParts } from '../../api/_generated/schema'
 
 const gib = 1024 ** 3
-const parts = ratioParts('1:1', 0.5)
+const { parts } = recorded('/v1/services/{service_id}/ratio', 'svc-redis') as { parts: RatioParts }
 
 describe('what the DRAM of a ratio is made of', () => {
   it('hangs each part where the last one ended, and ends at the DRAM that is named', () => {

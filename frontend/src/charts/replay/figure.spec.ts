@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sweepHeat, sweepRun } from '../../mock-api/simulate/sweeps'
+import { recorded } from '../../mock-api/answer'
 import { heatTicks } from './heatTicks'
 import { replayFigure } from './figure'
 import { replayRows } from './rows'
 
-const { series } = sweepRun('tpp-0.50')
+const { series } = recorded('/v1/sweeps/{sweep_id}/runs/{run_id}', 'tpp-0.50')
 if (series === null) throw new Error('the mock run has no series')
 const theme = chartThemes.light
 
@@ -20,7 +20,7 @@ interface Trace {
 
 describe('the replay of a run', () => {
   it('stands under the heat of its trace, on the same minutes', () => {
-    const traces = replayFigure(series, sweepHeat(), 60, theme).data as unknown as Trace[]
+    const traces = replayFigure(series, recorded('/v1/sweeps/{sweep_id}/heat'), 60, theme).data as unknown as Trace[]
     expect(traces[0]?.type).toBe('heatmap')
     expect(traces[0]?.x).toEqual(traces[1]?.x)
     expect(traces[0]?.x).toEqual([0, 1, 2, 3, 4, 5])
@@ -40,7 +40,7 @@ describe('the replay of a run', () => {
   })
 
   it('gives every row an axis of its own that does not overlap the others', () => {
-    const { layout } = replayFigure(series, sweepHeat(), 60, theme)
+    const { layout } = replayFigure(series, recorded('/v1/sweeps/{sweep_id}/heat'), 60, theme)
     const domains = [layout.yaxis, layout.yaxis2, layout.yaxis3, layout.yaxis4].map((axis) => axis?.domain ?? [0, 0])
     domains.slice(1).forEach((domain, index) => expect(domain[1]).toBeLessThan(domains[index]?.[0] ?? 0))
     expect(domains.at(-1)?.[0]).toBeCloseTo(0)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RevisitCurve } from '../../api/_generated/schema'
 import { chartThemes } from '../../lib/palette'
-import { revisit } from '../../mock-api/heat/revisit'
 import { revisitFigure, solidPoints } from './figure'
+import { recorded } from '../../mock-api/answer'
 
 const theme = chartThemes.light
-const answer = revisit('svc-redis', 'last_access')
+const answer = recorded('/v1/services/{service_id}/revisit', 'svc-redis')
 
 function curveOf(kind: string): RevisitCurve {
   const found = answer.curves.find((curve) => curve.kind === kind)
@@ -43,7 +43,7 @@ describe('the revisit curve', () => {
   })
 
   it('says which clock runs, in minutes', () => {
-    const cold = revisit('svc-redis', 'turned_cold')
+    const cold = recorded('/v1/services/{service_id}/revisit', 'svc-redis', 'clock=turned_cold')
     const layout = (which: typeof answer) => {
       const [first] = which.curves
       if (first === undefined) throw new RangeError('no curve')

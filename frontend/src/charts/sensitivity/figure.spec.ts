@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sensitivity } from '../../mock-api/sensitivity'
+import { recorded } from '../../mock-api/answer'
 import { fitEnds, sensitivityFigure } from './figure'
 
 const theme = chartThemes.light
-const answer = sensitivity('svc-redis')
+const answer = recorded('/v1/services/{service_id}/sensitivity', 'svc-redis')
 const names = new Map([['h-1', '<i>db</i>']])
 
 describe('throughput against memory in DRAM', () => {

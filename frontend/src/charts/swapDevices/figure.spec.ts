@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { swapDevices } from '../../mock-api/simulate/simulator'
+import { recorded } from '../../mock-api/answer'
 import { deviceLines, swapDevicesFigure } from './figure'
 
 interface Line {
@@ -10,11 +10,11 @@ interface Line {
 }
 
 const drawn = (load: string, quantity: 'amplification' | 'swapIn' | 'swapOut' | 'p99') =>
-  swapDevicesFigure(swapDevices(load), quantity, chartThemes.light)
+  swapDevicesFigure(recorded('/v1/simulator/swap-devices', '', `load=${load}`), quantity, chartThemes.light)
 
 describe('swap devices against their use', () => {
   it('leave out devices without the figure, and keep the gap of one that is too full', () => {
-    const answer = swapDevices('mixed')
+    const answer = recorded('/v1/simulator/swap-devices')
     expect(deviceLines(answer, 'amplification').map(({ device }) => device)).toEqual(['block', 'zns'])
     expect(deviceLines(answer, 'p99').map(({ device }) => device)).toEqual(['block', 'zns', 'zram'])
     const [block, zoned] = drawn('mixed', 'amplification').data as unknown as Line[]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { ratio } from '../../mock-api/ratio'
+import { recorded } from '../../mock-api/answer'
 import { lossRange, sweepFigure } from './figure'
 
 const theme = chartThemes.dark
@@ -13,7 +13,7 @@ describe('the sweep over DRAM shares', () => {
   })
 
   it('tells ratios that keep the target from those that do not by their sign, and says why not', () => {
-    const marks = sweepFigure(ratio('svc-redis', 0.05), theme).data[2] as {
+    const marks = sweepFigure(recorded('/v1/services/{service_id}/ratio', 'svc-redis'), theme).data[2] as {
       marker: { symbol: string[]; size: number[] }
       customdata: string[]
     }
@@ -23,7 +23,7 @@ describe('the sweep over DRAM shares', () => {
   })
 
   it('is empty where the advice was refused', () => {
-    const figure = sweepFigure(ratio('svc-pg', 0.05), theme)
+    const figure = sweepFigure(recorded('/v1/services/{service_id}/ratio', 'svc-pg'), theme)
     expect(figure.table.rows).toEqual([])
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { chartThemes } from '../../lib/palette'
-import { sweepResults } from '../../mock-api/simulate/sweeps'
+import { recorded } from '../../mock-api/answer'
 import { frontierFigure, frontierPolicies, runAt } from './figure'
 
-const results = sweepResults('sweep-1')
+const results = recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1')
 const figure = frontierFigure(results, 'tpp-0.50', chartThemes.light)
 const traces = figure.data as unknown as { name: string; x: number[]; y: number[]; marker?: { size: number[] } }[]
 

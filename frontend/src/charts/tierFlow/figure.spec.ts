@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { TierFlow } from '../../api/_generated/schema'
 import { chartThemes } from '../../lib/palette'
-import { fleet } from '../../mock-api/fleet/fleet'
+import { recorded } from '../../mock-api/answer'
 import { nothing } from '../../mock-api/figures'
 import { hasFlow, tierFlowFigure } from './figure'
 
-const flow = fleet().tier_flow
+const flow = recorded('/v1/fleet').tier_flow
 const absent = nothing('swap.in_bytes_per_s/1', 'bytes_per_s', 'not_supported', 'This kernel does not <b>count it.')
 
 function drawn(over: Partial<TierFlow>) {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { HostDetail, HostSummary } from '../../api/_generated/schema'
-import { hostDetail, hosts } from '../../mock-api/fleet/hosts'
-import { knobAdvice } from '../../mock-api/knobs'
+import { recorded } from '../../mock-api/answer'
 import { mockNow } from '../../mock-api/figures'
 import { firstValueAt, startSteps, type StartFacts, type StartStep } from './startSteps'
+
+const hosts = recorded('/v1/hosts').items
 
 const at = (minutes: number): string => new Date((mockNow + minutes * 60) * 1000).toISOString()
 const clockAt = (minutes: number): Date => new Date((mockNow + minutes * 60) * 1000)
@@ -20,7 +21,7 @@ const empty: StartFacts = {
 }
 
 function detailOf(over: Partial<HostDetail>): HostDetail {
-  const known = hostDetail('h-2') as HostDetail
+  const known = recorded('/v1/hosts/{host_id}', 'h-2') as HostDetail
   const pause = { ...known.agent.pause, paused: false, heat_paused: false, everywhere: false }
   return { ...known, agent: { ...known.agent, pause }, collectors: [], services: [], ...over }
 }
@@ -77,7 +78,7 @@ describe('the start of a host', () => {
     expect(step('advice', seen)).toMatchObject({ state: 'waiting', at: null })
     const judged = { ...seen, firstLedgerAt: at(2), card: null }
     expect(step('advice', judged).text).toMatch(/judged within minutes: expected about \d\d:\d\d\./)
-    const view = knobAdvice('h-2')
+    const view = recorded('/v1/hosts/{host_id}/knob-advice')
     expect(step('advice', { ...judged, advice: view })).toMatchObject({ state: 'done', text: view.advice[0]?.title })
     const fine = { ...view, advice: [], nothing_to_do: view.advice[0] ?? null }
     expect(step('advice', { ...judged, advice: fine }).text).toContain('No change of settings is needed.')

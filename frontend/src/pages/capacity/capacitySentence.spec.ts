@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { capacity } from '../../mock-api/capacity'
+import { recorded } from '../../mock-api/answer'
 import { capacitySentence } from './capacitySentence'
 
-const all = capacity('service')
+const all = recorded('/v1/capacity')
 const [full, never, young] = all.subjects
 
 describe('the first line of the capacity page', () => {

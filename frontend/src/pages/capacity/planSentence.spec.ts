@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { capacityPlan } from '../../mock-api/capacity'
+import { recorded } from '../../mock-api/answer'
 import { planSentence } from './planSentence'
 
-const plan = capacityPlan()
+const plan = recorded('/v1/capacity/plan')
 const [first] = plan.quarters
 
 describe('what a plan comes to', () => {

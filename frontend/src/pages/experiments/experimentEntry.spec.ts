@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { canaryProposal } from '../../mock-api/changePlan'
+import { recorded } from '../../mock-api/answer'
 import { armsOf, blankEntry, entryOf, requestOf } from './experimentEntry'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 const filled = { ...blankEntry('svc-1'), name: ' Limit promotion ' }
+
+/** Arms of the three hosts of a proposal, with so many canaries. */
+function proposed(canaries: number) {
+  const proposal = recorded('/v1/advice/plan/canaries')
+  const hosts = [...proposal.canary, ...proposal.control]
+  return { ...proposal, canary: hosts.slice(0, canaries), control: hosts.slice(canaries) }
+}
 
 describe('the request of the form', () => {
   it('counts times from the change', () => {
@@ -36,10 +43,10 @@ describe('the request of the form', () => {
   })
 
   it('names the hosts of a proposal, and is none where an arm is empty', () => {
-    const proposal = canaryProposal('vm_swappiness_40', 2)
+    const proposal = proposed(2)
     const request = requestOf(entryOf(proposal), 'throughput', 'adv-1', now, armsOf(proposal))
     expect(request).toMatchObject({ auto: null, canary: ['h-1', 'h-2'], control: ['h-3'], service_id: 'svc-redis' })
-    const alone = canaryProposal('vm_swappiness_40', 3)
+    const alone = proposed(3)
     expect(requestOf(entryOf(alone), 'throughput', 'adv-1', now, armsOf(alone))).toBeNull()
   })
 

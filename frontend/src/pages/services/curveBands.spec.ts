@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { curve } from '../../mock-api/curve'
+import { recorded } from '../../mock-api/answer'
 import { intervalWords, isVacuous, vacuousWords } from './curveBands'
 
 describe('bands that say nearly nothing', () => {
-  const [found] = curve('svc-redis').curves
+  const [found] = recorded('/v1/services/{service_id}/curve', 'svc-redis').curves
   if (found === undefined) throw new Error('the mock has a curve')
 
   it('are named by the shares of DRAM at which they are', () => {

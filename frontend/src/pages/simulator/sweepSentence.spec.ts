@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { SweepCell } from '../../api/_generated/schema'
-import { sweep, sweepResults } from '../../mock-api/simulate/sweeps'
+import { recorded } from '../../mock-api/answer'
 import { sweepSentence } from './sweepSentence'
 
 function found(id: string) {
-  const one = sweep(id)
+  const one = recorded('/v1/sweeps/{sweep_id}', id)
   if (one === undefined) throw new Error(`the mock service has no sweep ${id}`)
   return one
 }
 
 function said(change: (cell: SweepCell) => SweepCell): string {
-  const results = sweepResults('sweep-1')
+  const results = recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1')
   return sweepSentence(found('sweep-1'), { ...results, cells: results.cells.map(change) })
 }
 
@@ -28,7 +28,7 @@ function withUpperEnd(hi: number | null): string {
 
 describe('the sentence of a sweep', () => {
   it('names the least DRAM that keeps the loss within 1 % at its upper end, beside default Linux', () => {
-    expect(sweepSentence(found('sweep-1'), sweepResults('sweep-1'))).toBe(
+    expect(sweepSentence(found('sweep-1'), recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1'))).toBe(
       'TPP at 1:1 (50 % DRAM) needs the least DRAM to lose at most 1 %, even at the upper end of the estimate: 0.6 % (upper end 0.9 %); default Linux would lose 5 % (upper end 7.5 %).',
     )
   })
@@ -50,7 +50,7 @@ describe('the sentence of a sweep', () => {
   })
 
   it('says that it is not final while runs are to come, and what is the least where none is within 1 %', () => {
-    expect(sweepSentence(found('sweep-2'), sweepResults('sweep-2'))).toMatch(
+    expect(sweepSentence(found('sweep-2'), recorded('/v1/sweeps/{sweep_id}/results', 'sweep-2'))).toMatch(
       /^So far: No run loses at most 1 % by the estimate; the least is Default Linux/,
     )
     expect(sweepSentence(found('sweep-2'), undefined)).toContain('1 of 6 runs')

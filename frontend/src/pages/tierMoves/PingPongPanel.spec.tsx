@@ -1,12 +1,12 @@
 import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { ledger } from '../../mock-api/ledger/tierMoves'
+import { recorded } from '../../mock-api/answer'
 import { renderBare } from '../../mock-api/render'
 import { PingPongPanel } from './PingPongPanel'
 
 /** The panel with bounds of the share. */
 function show(lo: number, hi: number): string {
-  const found = ledger('host-1').ping_pong
+  const found = recorded('/v1/hosts/{host_id}/ledger').ping_pong
   const interval = { lo, hi, level: null, kind: 'bounds' as const }
   const pingPong = { ...found, kind: 'upper_bound' as const, ratio: { ...found.ratio, value: hi, interval } }
   renderBare(<PingPongPanel pingPong={pingPong} />)

@@ -1,6 +1,6 @@
 import { screen, within } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { ledger } from '../../mock-api/ledger/tierMoves'
+import { recorded } from '../../mock-api/answer'
 import { renderBare } from '../../mock-api/render'
 import { StatesPanel } from './StatesPanel'
 
@@ -11,7 +11,7 @@ function show(found: Parameters<typeof StatesPanel>[0]['ledger']) {
 
 describe('StatesPanel', () => {
   it('says how long each state held and draws when', () => {
-    const panel = show(ledger('host-1'))
+    const panel = show(recorded('/v1/hosts/{host_id}/ledger'))
     const states = within(panel).getByRole('list', { name: 'How long each state held' })
     expect(states.textContent).toContain('healthy60 % · 3 h 36 min')
     expect(states.textContent).toContain('ping-pong40 % · 2 h 24 min')
@@ -32,12 +32,12 @@ describe('StatesPanel', () => {
       { ...service, service: 'shop/redis' },
       { ...service, service_id: 's2', service: 'shop/web', verdict: 'healthy' },
     ]
-    const rows = within(show({ ...ledger('host-1'), services })).getAllByRole('row')
+    const rows = within(show({ ...recorded('/v1/hosts/{host_id}/ledger'), services })).getAllByRole('row')
     expect(rows.map((row) => row.textContent)).toEqual(['shop/redisstalled', 'shop/webhealthy'])
   })
 
   it('draws no ribbon where nothing was judged', () => {
-    const found = ledger('host-1')
+    const found = recorded('/v1/hosts/{host_id}/ledger')
     const panel = show({ ...found, ping_pong: { ...found.ping_pong, verdict: 'not_known', states: [], ribbon: [] } })
     expect(within(panel).queryByRole('img', { name: 'States over time' })).toBeNull()
     expect(panel.textContent).toContain('not known')

@@ -1,9 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { incident } from '../../../mock-api/alerts/incident'
-import { knobAdvice } from '../../../mock-api/knobs'
-import { openApp, problem } from '../../../mock-api/render'
+import { problem, recorded } from '../../../mock-api/answer'
+import { openApp } from '../../../mock-api/render'
 import { zoomWithin } from './zoomWithin'
 
 describe('the incident page', () => {
@@ -38,7 +37,7 @@ describe('the incident page', () => {
     expect(fix.textContent).toContain('→ true (roll back to false)')
     expect(fix.textContent).toContain('Verify')
     expect(asked[0]?.pathname).toBe('/v1/hosts/h-1/knob-advice')
-    const judged = incident('alert-1')?.judged
+    const judged = recorded('/v1/alerts/{alert_id}/incident', 'alert-1').judged
     expect([asked[0]?.searchParams.get('from'), asked[0]?.searchParams.get('to')]).toEqual([judged?.start, judged?.end])
     await userEvent.click(within(fix).getByRole('button', { name: 'Files and commands' }))
     expect(within(fix).getByText(/echo true >/)).toBeTruthy()
@@ -51,7 +50,11 @@ describe('the incident page', () => {
   ] as const)('of kind %s says what helps against it', async (kind, title, text) => {
     openApp('/alerts/alert-1', (url) =>
       url.pathname.endsWith('/incident')
-        ? Response.json({ ...incident('alert-1'), kind, subject: { kind: 'service', id: 'svc-redis', name: 'redis' } })
+        ? Response.json({
+            ...recorded('/v1/alerts/{alert_id}/incident', 'alert-1'),
+            kind,
+            subject: { kind: 'service', id: 'svc-redis', name: 'redis' },
+          })
         : undefined,
     )
     const fix = await screen.findByTestId('incident-fix')
@@ -63,7 +66,7 @@ describe('the incident page', () => {
   it('says that nothing is advised, and which rules lack data', async () => {
     openApp('/alerts/alert-1', (url) =>
       url.pathname.endsWith('/knob-advice')
-        ? Response.json({ ...knobAdvice('h-1'), advice: [], nothing_to_do: null })
+        ? Response.json({ ...recorded('/v1/hosts/{host_id}/knob-advice'), advice: [], nothing_to_do: null })
         : undefined,
     )
     await waitFor(() => expect(screen.getByTestId('incident-fix').textContent).toContain('Rules that lack data: F7.'))
@@ -102,7 +105,7 @@ describe('the incident page', () => {
   })
 
   it('shows the picked part of the incident, and the way back to all of it', async () => {
-    const window = incident('alert-1')?.window ?? { start: '', end: '' }
+    const window = recorded('/v1/alerts/{alert_id}/incident', 'alert-1').window ?? { start: '', end: '' }
     const router = openApp(`/alerts/alert-1?from=${window.start}&to=${window.end}`)
     await userEvent.click(await screen.findByRole('button', { name: 'Whole incident' }))
     await waitFor(() => expect(router.state.location.search).not.toHaveProperty('to'))

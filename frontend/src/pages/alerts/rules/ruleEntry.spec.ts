@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { rules } from '../../../mock-api/alerts/rules'
+import { recorded } from '../../../mock-api/answer'
 import { blankRule, entryOfRule, problemColumn, requestOfEntry, requestOfRule } from './ruleEntry'
+
+const rules = recorded('/v1/rules').items
 
 const [first] = rules
 if (first === undefined) throw new Error('the mock has no rule')

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { sweep, sweepResults } from '../../../mock-api/simulate/sweeps'
+import { recorded } from '../../../mock-api/answer'
 import { gridOf } from './gridCells'
 
 function found(id: string) {
-  const one = sweep(id)
+  const one = recorded('/v1/sweeps/{sweep_id}', id)
   if (one === undefined) throw new Error(`no sweep ${id}`)
   return one
 }
 
 describe('the grid of a sweep', () => {
-  const grid = gridOf(found('sweep-1'), sweepResults('sweep-1'), 'loss')
+  const grid = gridOf(found('sweep-1'), recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1'), 'loss')
 
   it('has the most DRAM first, and a zero is a number', () => {
     expect(grid.columns.map(({ name }) => name)).toEqual(['2:1', '1:1', '1:4'])
@@ -21,7 +21,7 @@ describe('the grid of a sweep', () => {
   })
 
   it('tells what is still to come from what failed', () => {
-    const half = gridOf(found('sweep-2'), sweepResults('sweep-2'), 'local')
+    const half = gridOf(found('sweep-2'), recorded('/v1/sweeps/{sweep_id}/results', 'sweep-2'), 'local')
     expect(half.rows[0]?.places.map(({ state }) => state)).toEqual(['run', 'pending', 'pending'])
     expect(half.rows[1]?.places[0]).toEqual({ state: 'failed', why: 'row 17: the page number is negative' })
     expect(gridOf(found('sweep-2'), undefined, 'loss').rows[0]?.places[0]).toEqual({ state: 'pending' })

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { simulatorPolicies, simulatorSources } from '../../../mock-api/simulate/simulator'
+import { recorded } from '../../../mock-api/answer'
 import { blankEntry, countRuns, offeredSettings, readValues, requestOf, sweepName } from './sweepEntry'
+
+const simulatorPolicies = recorded('/v1/simulator/policies')
+const simulatorSources = recorded('/v1/simulator/sources')
 
 const range = { from: '2026-11-21T00:00:00Z', to: '2026-11-21T06:00:00Z' }
 const filled = {
