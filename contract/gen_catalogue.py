@@ -95,7 +95,7 @@ def parse_metric(entry: dict[str, object], *, where: str) -> Metric:
 
 
 def load_metrics(directory: Path = METRICS_DIR) -> list[Metric]:
-    """All entries, sorted by source and name. Raises CatalogueError, also when a (scope, source, name) stands twice."""
+    """All entries, sorted by source and name. Raises CatalogueError, also for a duplicate (scope, source, name)."""
     metrics: list[Metric] = []
     for path in sorted(directory.glob("*.toml")):
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("metric", [])
@@ -105,7 +105,7 @@ def load_metrics(directory: Path = METRICS_DIR) -> list[Metric]:
         for scope in metric.scopes:
             key = (scope, metric.source, metric.name)
             if key in seen:
-                raise CatalogueError(f"{'|'.join(key)} stands twice; remove one entry.")
+                raise CatalogueError(f"duplicate entry {'|'.join(key)}; remove one.")
             seen.add(key)
     return sorted(metrics, key=lambda metric: (metric.source, metric.name, metric.scopes))
 

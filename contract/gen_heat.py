@@ -107,16 +107,16 @@ def parse_column(entry: dict[str, object]) -> HeatColumn:
 
 
 def load_columns(path: Path = COLUMNS) -> list[HeatColumn]:
-    """All entries in their order. Raises ColumnError, also when a name, a number or a sum stands twice."""
+    """All entries in their order. Raises ColumnError, also when a name, a number or a sum is a duplicate."""
     columns = [parse_column(entry) for entry in tomllib.loads(path.read_text(encoding="utf-8"))["column"]]
     for what in ([column.name for column in columns], [column.number for column in columns]):
         for value in what:
             if what.count(value) > 1:
-                raise ColumnError(f"`{value}` stands twice; change one entry.")
+                raise ColumnError(f"duplicate `{value}`; change one entry.")
     sums = [name for column in columns for name in column.sums]
     for name in sums:
         if sums.count(name) > 1:
-            raise ColumnError(f"the sum `{name}` stands twice; change one entry.")
+            raise ColumnError(f"duplicate sum `{name}`; change one entry.")
     return columns
 
 

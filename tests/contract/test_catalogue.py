@@ -76,5 +76,5 @@ def test_a_broken_entry_is_refused_with_its_name(change: dict[str, object], mess
 def test_an_entry_that_stands_twice_is_refused(tmp_path: Path) -> None:
     table = "[[metric]]\n" + "\n".join(f"{key} = {value!r}" for key, value in ENTRY.items())
     (tmp_path / "a.toml").write_text(f"{table}\n{table}\n", encoding="utf-8")
-    with pytest.raises(generator.CatalogueError, match=r"host\|vmstat\|pgfault stands twice"):
+    with pytest.raises(generator.CatalogueError, match=r"duplicate entry host\|vmstat\|pgfault"):
         generator.load_metrics(tmp_path)

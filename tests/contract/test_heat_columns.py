@@ -63,7 +63,7 @@ def test_a_number_of_the_wire_is_given_once(generator: ModuleType, tmp_path: Pat
     table = "[[column]]\n" + "\n".join(f"{key} = {value!r}" for key, value in ENTRY.items())
     columns = tmp_path / "columns.toml"
     columns.write_text(f"{table}\n{table.replace('pinned_bytes', 'other_bytes')}\n", encoding="utf-8")
-    with pytest.raises(generator.ColumnError, match="`99` stands twice"):
+    with pytest.raises(generator.ColumnError, match="duplicate `99`"):
         generator.load_columns(columns)
 
 

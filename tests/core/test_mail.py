@@ -9,10 +9,10 @@ import pytest
 from factories.loopback import LOOPBACK
 from factories.receivers import MailReceiver, mail_receiver
 from tierscope.core.errors import ConfigurationError, OutgoingFailed, TierscopeError, Unprocessable
-from tierscope.core.mail import Attachment, Letter, MailSender
+from tierscope.core.mail import Attachment, Email, MailSender
 from tierscope.core.settings import Mail
 
-LETTER = Letter(("a@example.org", "b@example.org"), "Größe", "text\n.\nend", "<p>text</p>", message_id="1@tierscope")
+EMAIL = Email(("a@example.org", "b@example.org"), "Größe", "text\n.\nend", "<p>text</p>", message_id="1@tierscope")
 
 
 @pytest.fixture
@@ -27,10 +27,8 @@ def sender(receiver: MailReceiver, **settings: object) -> MailSender:
 
 
 def test_a_mail_arrives_with_all_its_parts(receiver: MailReceiver) -> None:
-    letter = Letter(
-        LETTER.to, LETTER.subject, LETTER.text, LETTER.html, (Attachment("r.pdf", "application/pdf", b"%"),)
-    )
-    assert sender(receiver).send(letter) == ()
+    email = Email(EMAIL.to, EMAIL.subject, EMAIL.text, EMAIL.html, (Attachment("r.pdf", "application/pdf", b"%"),))
+    assert sender(receiver).send(email) == ()
     ((origin, recipients, message),) = receiver.letters
     assert (origin, recipients) == ("tierscope@example.org", ["a@example.org", "b@example.org"])
     assert (message["Subject"], message["To"]) == ("Größe", "a@example.org, b@example.org")
@@ -44,53 +42,53 @@ def test_a_mail_arrives_with_all_its_parts(receiver: MailReceiver) -> None:
 
 def test_a_repeat_carries_the_same_message_id(receiver: MailReceiver) -> None:
     for _ in range(2):
-        sender(receiver).send(LETTER)
+        sender(receiver).send(EMAIL)
     assert [message["Message-ID"] for _, _, message in receiver.letters] == ["<1@tierscope>"] * 2
 
 
 def test_refused_recipients_are_named_while_the_others_get_it(receiver: MailReceiver) -> None:
     receiver.refused = {"b@example.org"}
-    assert sender(receiver).send(LETTER) == ("b@example.org",)
+    assert sender(receiver).send(EMAIL) == ("b@example.org",)
     assert [recipients for _, recipients, _ in receiver.letters] == [["a@example.org"]]
-    receiver.refused = set(LETTER.to)
+    receiver.refused = set(EMAIL.to)
     with pytest.raises(OutgoingFailed, match=r"refused a@example\.org, b@example\.org"):
-        sender(receiver).send(LETTER)
+        sender(receiver).send(EMAIL)
 
 
 def test_a_server_that_does_not_take_the_mail_is_a_failure(receiver: MailReceiver) -> None:
     receiver.busy = True
     with pytest.raises(OutgoingFailed, match="it answered 451"):
-        sender(receiver).send(LETTER)
+        sender(receiver).send(EMAIL)
     assert receiver.letters == []
 
 
 def test_a_server_without_starttls_is_not_spoken_to_in_the_clear(receiver: MailReceiver) -> None:
     with pytest.raises(OutgoingFailed, match="no STARTTLS"):
-        sender(receiver, tls="starttls").send(LETTER)
+        sender(receiver, tls="starttls").send(EMAIL)
     assert receiver.letters == []
 
 
 @pytest.mark.parametrize(
-    ("letter", "settings", "error", "words"),
+    ("email", "settings", "error", "words"),
     [
-        (LETTER, {"host": None}, ConfigurationError, "no mail server"),
-        (LETTER, {"user": "u"}, ConfigurationError, "no password"),
-        (LETTER, {"user": "u", "password_file": Path("/nonexistent/password")}, ConfigurationError, "cannot be read"),
-        (Letter(("a@example.org\r\nBcc: x@example.org",), "s", "t"), {}, Unprocessable, "characters"),
-        (Letter(("a@example.org",), "s\r\nBcc: x@example.org", "t"), {}, Unprocessable, "characters"),
-        (Letter(("a@example.org",), "s\x00", "t"), {}, Unprocessable, "characters"),
-        (Letter(("nobody",), "s", "t"), {}, Unprocessable, "characters"),
-        (Letter((), "s", "t"), {}, Unprocessable, "nobody"),
+        (EMAIL, {"host": None}, ConfigurationError, "no mail server"),
+        (EMAIL, {"user": "u"}, ConfigurationError, "no password"),
+        (EMAIL, {"user": "u", "password_file": Path("/nonexistent/password")}, ConfigurationError, "cannot be read"),
+        (Email(("a@example.org\r\nBcc: x@example.org",), "s", "t"), {}, Unprocessable, "characters"),
+        (Email(("a@example.org",), "s\r\nBcc: x@example.org", "t"), {}, Unprocessable, "characters"),
+        (Email(("a@example.org",), "s\x00", "t"), {}, Unprocessable, "characters"),
+        (Email(("no recipients",), "s", "t"), {}, Unprocessable, "characters"),
+        (Email((), "s", "t"), {}, Unprocessable, "no recipients"),
     ],
 )
 def test_what_is_wrong_is_said(
-    receiver: MailReceiver, letter: Letter, settings: dict[str, object], error: type[TierscopeError], words: str
+    receiver: MailReceiver, email: Email, settings: dict[str, object], error: type[TierscopeError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        sender(receiver, **settings).send(letter)
+        sender(receiver, **settings).send(email)
     assert receiver.letters == []
 
 
 def test_nobody_there_is_said(receiver: MailReceiver) -> None:
     with pytest.raises(OutgoingFailed, match="no connection"):
-        sender(receiver, port=1).send(LETTER)
+        sender(receiver, port=1).send(EMAIL)

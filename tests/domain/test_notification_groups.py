@@ -6,22 +6,22 @@ import pytest
 
 from tierscope.domain.notifications.groups import (
     Change,
+    Flush,
     Group,
-    Hushed,
     MemberState,
-    Utterance,
+    MutedAlerts,
     changes_due_at,
+    flush,
+    flush_before,
     repeat_due_at,
     retire,
-    speak,
-    speak_before,
     take_changes,
 )
 from tierscope.domain.notifications.routes import Timing
 
 T0 = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TIMING = Timing(30, 300, 14_400)
-NOBODY = Hushed()
+NOBODY = MutedAlerts()
 
 
 def at(seconds: float) -> datetime:
@@ -41,20 +41,20 @@ class Clocked:
         self.acknowledged: set[str] = set()
 
     @property
-    def hushed(self) -> Hushed:
+    def muted_alerts(self) -> MutedAlerts:
         """What is quiet now."""
-        return Hushed(lambda member, _at: member.alert_id in self.muted, frozenset(self.acknowledged))
+        return MutedAlerts(lambda member, _at: member.alert_id in self.muted, frozenset(self.acknowledged))
 
-    def take(self, name: str, state: MemberState, when: float, *, alert: str | None = None) -> Utterance | None:
+    def take(self, name: str, state: MemberState, when: float, *, alert: str | None = None) -> Flush | None:
         """A change comes in; what was said before it."""
-        self.group, said = speak_before(self.group, at(when), self.hushed)
+        self.group, flushed = flush_before(self.group, at(when), self.muted_alerts)
         self.group = take_changes(self.group, [Change(name, alert or name, state, at(when))])
-        return said
+        return flushed
 
     def look(self, when: float) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
         """What is said now: why, which fire, which are over."""
-        self.group, said = speak(self.group, at(when), self.hushed)
-        return None if said is None else (said.reason, said.firing, said.resolved)
+        self.group, flushed = flush(self.group, at(when), self.muted_alerts)
+        return None if flushed is None else (flushed.reason, flushed.firing, flushed.resolved)
 
     def told(self, name: str = "a") -> "Clocked":
         """With an alert that the receiver heard of at 30 s."""
@@ -172,7 +172,7 @@ def test_a_muted_alert_is_told_when_the_mute_ends() -> None:
     group = Clocked()
     group.muted = {"a"}
     group.take("a", "firing", 0)
-    assert changes_due_at(group.group, group.hushed, at(100)) is None
+    assert changes_due_at(group.group, group.muted_alerts, at(100)) is None
     assert group.look(1000) is None
     group.muted = set()
     assert group.look(2000) == ("firing", ("a",), ())
@@ -221,8 +221,8 @@ def test_the_end_of_an_earlier_alert_does_not_end_a_later_one() -> None:
 def test_a_notifier_that_was_away_says_what_was_due_before_what_came_later() -> None:
     group = Clocked()
     assert group.take("a", "firing", 0) is None
-    said = group.take("a", "resolved", 600)
-    assert said == Utterance(at(30), "firing", ("a",), ())
+    flushed = group.take("a", "resolved", 600)
+    assert flushed == Flush(at(30), "firing", ("a",), ())
     assert group.look(5000) == ("resolved", (), ("a",))
 
 

@@ -202,12 +202,12 @@ def test_what_was_missed_while_nothing_ran_is_sent_once(database: Database) -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"mail": ()}, "goes to nobody"),
+        ({"mail": ()}, "no recipient or webhook"),
         ({"mail": ("a@example.com",), "cron": "0 7 * * 1"}, "either `cron` or `every_days`"),
         ({"mail": ("a@example.com",), "every_days": None, "cron": "0 25 * * *"}, "hour"),
         ({"mail": ("a@example.com",), "every_days": None, "cron": "0 0 30 2 *"}, "day-of-month: .30. does not fit"),
         ({"mail": ("a@example.com",), "at": "7"}, "no time of day"),
-        ({"mail": ("a b@example.com",)}, "no mail address"),
+        ({"mail": ("a b@example.com",)}, "invalid email address"),
         ({"mail": ("a@example.com",), "name": "x\nBcc: y"}, "one line"),
         ({"mail": ("a@example.com",), "sections": ()}, "sections"),
     ],

@@ -24,7 +24,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Email:
     """One mail. `message_id` without brackets: the same one for the same content, so that a repeat can be told."""
 
     to: tuple[str, ...]
@@ -42,7 +42,7 @@ class MailSender:
         self._settings = settings
         self._clock = clock
 
-    def send(self, letter: Letter) -> tuple[str, ...]:
+    def send(self, email: Email) -> tuple[str, ...]:
         """Hands a mail to the server; the recipients that it refused while it took the mail for others.
 
         Raises:
@@ -55,12 +55,12 @@ class MailSender:
             raise ConfigurationError(
                 "no mail server is configured", next_step="Set TIERSCOPE_MAIL__HOST and TIERSCOPE_MAIL__SENDER."
             )
-        message = self._message(letter)
+        message = self._message(email)
         try:
             with self._connect(settings.host) as server:
                 if settings.user is not None:
                     server.login(settings.user, self._password())
-                refused = server.send_message(message, from_addr=settings.sender, to_addrs=list(letter.to))
+                refused = server.send_message(message, from_addr=settings.sender, to_addrs=list(email.to))
         except smtplib.SMTPRecipientsRefused as error:
             names = ", ".join(error.recipients)
             raise OutgoingFailed(f"the mail server {settings.host}:{settings.port} refused {names}") from error
@@ -92,28 +92,28 @@ class MailSender:
         except (OSError, UnicodeError) as error:
             raise ConfigurationError("TIERSCOPE_MAIL__PASSWORD_FILE cannot be read") from error
 
-    def _message(self, letter: Letter) -> EmailMessage:
-        if not letter.to:
-            raise Unprocessable("the mail is to nobody", next_step="Name at least one recipient.")
-        if "\0" in letter.subject or not all("@" in address for address in letter.to):
+    def _message(self, email: Email) -> EmailMessage:
+        if not email.to:
+            raise Unprocessable("the mail has no recipients", next_step="Name at least one recipient.")
+        if "\0" in email.subject or not all("@" in address for address in email.to):
             raise Unprocessable(_UNFIT)
         message = EmailMessage()
         try:
             message["From"] = Address(addr_spec=self._settings.sender)
-            message["To"] = ", ".join(str(Address(addr_spec=address)) for address in letter.to)
-            message["Subject"] = letter.subject
+            message["To"] = ", ".join(str(Address(addr_spec=address)) for address in email.to)
+            message["Subject"] = email.subject
             message["Date"] = format_datetime(self._clock())
-            if letter.message_id is not None:
-                message["Message-ID"] = f"<{letter.message_id}>"
+            if email.message_id is not None:
+                message["Message-ID"] = f"<{email.message_id}>"
             message["Auto-Submitted"] = "auto-generated"
         except (ValueError, IndexError) as error:
             raise Unprocessable(
                 "an address or the subject of the mail has characters that no mail can carry"
             ) from error
-        message.set_content(letter.text)
-        if letter.html is not None:
-            message.add_alternative(letter.html, subtype="html")
-        for attachment in letter.attachments:
+        message.set_content(email.text)
+        if email.html is not None:
+            message.add_alternative(email.html, subtype="html")
+        for attachment in email.attachments:
             main, _, sub = attachment.media_type.partition("/")
             message.add_attachment(attachment.body, maintype=main, subtype=sub, filename=attachment.name)
         return message

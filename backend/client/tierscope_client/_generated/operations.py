@@ -3774,7 +3774,7 @@ class Client(Transport):
 
     def replace_alert_routes(self, body: models.AlertRoutesRequest) -> models.AlertRouting:
         """Replace receivers, routes and inhibitions. Alerts that fire now go through the new routes; groups that are
-        the same do not speak again.
+        the same are not flushed again.
         """
         return cast("models.AlertRouting", self._json("PUT", "/v1/alert-routes", body=body))
 

@@ -127,7 +127,7 @@ def read_alert_routes(request: Request, routes: Routes) -> Answer[AlertRouting]:
 def replace_alert_routes(
     request: Request, routes: Routes, body: AlertRoutesRequest, caller: Writer
 ) -> Answer[AlertRouting]:
-    """Alerts that fire now go through the new routes; groups that are the same do not speak again."""
+    """Alerts that fire now go through the new routes; groups that are the same are not flushed again."""
     document: dict[str, Any] = body.model_dump(by_alias=True, exclude={"version"})
     for receiver in document["receivers"]:
         receiver["settings"] = {field: value for field, value in receiver["settings"].items() if value is not None}

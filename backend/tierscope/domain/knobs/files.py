@@ -99,7 +99,7 @@ def rollback_of(advice: Advice) -> Advice:
     back = tuple(Change(change.path, change.proposed, change.current) for change in reversed(advice.changes))
     return Advice(
         rule=advice.rule,
-        title=f"Take back: {advice.title}",
+        title=f"Revert: {advice.title}",
         changes=back,
         evidence=(),
         effect="The settings are as they were.",

@@ -1,9 +1,9 @@
 """The clock of a group: when it says what, from the changes of its alerts and what its receiver was told before.
 
-A change counts from its own time, and what was due before it is said before it is taken in: a notifier that was away
-says the same things when it is back. A receiver is told that an alert fires unless it is muted, and that it is resolved
-only if it was told that it fires; that resolution is said even while muted, so that nobody waits for an incident that
-is over.
+A change counts from its own time, and what was due before it is flushed before it is taken in: a notifier that was away
+sends the same notifications when it is back. A receiver is told that an alert fires unless it is muted, and that it is
+resolved only if it was told that it fires; a resolution is sent even while muted, so that nobody waits for an incident
+that is over.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group between two notifications. `notified_at` is when it last spoke; None = never."""
+    """A group between two notifications. `notified_at` is when it was last flushed; None = never."""
 
     key: str
     timing: Timing
@@ -45,8 +45,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
-    """What a group says at a moment: fingerprints of alerts that fire, and of those that are resolved."""
+class Flush:
+    """One notification of a group: fingerprints of alerts that fire, and of those that are resolved."""
 
     at: datetime
     reason: Reason
@@ -55,8 +55,8 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
-class Hushed:
-    """Which alerts, by alert id, are not to be said now, and which nobody needs to be reminded of."""
+class MutedAlerts:
+    """Which alerts, by alert id, are muted at a moment, and which are acknowledged, so that they are not repeated."""
 
     muted: Callable[[Member, datetime], bool] = lambda _member, _at: False
     acknowledged: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ def take_changes(group: Group, changes: Iterable[Change]) -> Group:
     """The group after changes, in their order.
 
     What is resolved before its receiver heard of it is forgotten; what is resolved and fires again under a new id is
-    said again, and resolved once.
+    sent again, and resolved once.
     """
     members = dict(group.members)
     for change in changes:
@@ -103,14 +103,14 @@ def _end(before: Member | None, change: Change) -> Member | None:
 
 
 def retire(group: Group) -> Group:
-    """The group after its route went away: it says the end of what it said, and nothing more."""
+    """The group after its route went away: it sends resolutions of what it sent, and nothing more."""
     told = {name: member for name, member in group.members.items() if member.told_alert_id is not None}
     return replace(group, members=told, timing=replace(group.timing, repeat_interval_seconds=_NEVER_SECONDS))
 
 
-def changes_due_at(group: Group, hushed: Hushed, now: datetime) -> datetime | None:
-    """When the group is to speak about changes; None where there is nothing new to say."""
-    changed = [member.changed_at for member in group.members.values() if _is_news(member, hushed, now)]
+def changes_due_at(group: Group, muted_alerts: MutedAlerts, now: datetime) -> datetime | None:
+    """When the group is to be flushed because of changes; None where there is nothing new to say."""
+    changed = [member.changed_at for member in group.members.values() if _is_news(member, muted_alerts, now)]
     if not changed:
         return None
     due = min(changed) + timedelta(seconds=group.timing.group_wait_seconds)
@@ -119,45 +119,45 @@ def changes_due_at(group: Group, hushed: Hushed, now: datetime) -> datetime | No
     return max(due, group.notified_at + timedelta(seconds=group.timing.group_interval_seconds))
 
 
-def repeat_due_at(group: Group, hushed: Hushed, now: datetime) -> datetime | None:
+def repeat_due_at(group: Group, muted_alerts: MutedAlerts, now: datetime) -> datetime | None:
     """When the group is to say again what still fires; None where nothing does, or all of it is acknowledged."""
     if group.notified_at is None:
         return None
     for member in group.members.values():
-        heard = member.alert_id in hushed.acknowledged and not group.keeps_alive
-        if member.state == "firing" and _was_told(member) and not heard and not hushed.muted(member, now):
+        heard = member.alert_id in muted_alerts.acknowledged and not group.keeps_alive
+        if member.state == "firing" and _was_told(member) and not heard and not muted_alerts.muted(member, now):
             return group.notified_at + timedelta(seconds=group.timing.repeat_interval_seconds)
     return None
 
 
-def speak(group: Group, now: datetime, hushed: Hushed) -> tuple[Group, Utterance | None]:
+def flush(group: Group, now: datetime, muted_alerts: MutedAlerts) -> tuple[Group, Flush | None]:
     """What the group says at `now`, if anything is due, and the group after it."""
-    due = changes_due_at(group, hushed, now)
+    due = changes_due_at(group, muted_alerts, now)
     if due is not None and due <= now:
-        return _say(group, now, hushed, repeat=False)
-    again = repeat_due_at(group, hushed, now)
+        return _flush(group, now, muted_alerts, repeat=False)
+    again = repeat_due_at(group, muted_alerts, now)
     if due is None and again is not None and again <= now:
-        return _say(group, now, hushed, repeat=True)
+        return _flush(group, now, muted_alerts, repeat=True)
     return group, None
 
 
-def speak_before(group: Group, at: datetime, hushed: Hushed) -> tuple[Group, Utterance | None]:
-    """What was due about changes before a new one came in at `at`, said at the time at which it was due."""
-    due = changes_due_at(group, hushed, at)
-    return (group, None) if due is None or due >= at else _say(group, due, hushed, repeat=False)
+def flush_before(group: Group, at: datetime, muted_alerts: MutedAlerts) -> tuple[Group, Flush | None]:
+    """What was due about changes before a new one came in at `at`, flushed at the time at which it was due."""
+    due = changes_due_at(group, muted_alerts, at)
+    return (group, None) if due is None or due >= at else _flush(group, due, muted_alerts, repeat=False)
 
 
 def _was_told(member: Member) -> bool:
     return member.told_alert_id == member.alert_id
 
 
-def _is_news(member: Member, hushed: Hushed, now: datetime) -> bool:
+def _is_news(member: Member, muted_alerts: MutedAlerts, now: datetime) -> bool:
     if member.state == "resolved":
         return member.told_alert_id is not None
-    return not _was_told(member) and not hushed.muted(member, now)
+    return not _was_told(member) and not muted_alerts.muted(member, now)
 
 
-def _say(group: Group, now: datetime, hushed: Hushed, *, repeat: bool) -> tuple[Group, Utterance]:
+def _flush(group: Group, now: datetime, muted_alerts: MutedAlerts, *, repeat: bool) -> tuple[Group, Flush]:
     members: dict[str, Member] = {}
     firing: list[str] = []
     resolved: list[str] = []
@@ -165,12 +165,12 @@ def _say(group: Group, now: datetime, hushed: Hushed, *, repeat: bool) -> tuple[
     for fingerprint, member in group.members.items():
         if member.state == "resolved":
             resolved.append(fingerprint)
-        elif hushed.muted(member, now):
+        elif muted_alerts.muted(member, now):
             members[fingerprint] = member
         else:
             news = news or not _was_told(member)
             firing.append(fingerprint)
             members[fingerprint] = replace(member, told_alert_id=member.alert_id)
     reason: Reason = "repeat" if repeat else "firing" if news else "resolved"
-    said = Utterance(now, reason, tuple(sorted(firing)), tuple(sorted(resolved)))
-    return replace(group, members=members, notified_at=now), said
+    flushed = Flush(now, reason, tuple(sorted(firing)), tuple(sorted(resolved)))
+    return replace(group, members=members, notified_at=now), flushed

@@ -140,7 +140,7 @@ def _check_value(field: str, kind: FieldType, value: Value) -> None:
             raise ValueError(f"`{field}` is a list of one to {MAX_RECIPIENTS} mail addresses")
         wrong = [address for address in value if not _RECIPIENT.match(address)]
         if wrong:
-            raise ValueError(f"`{field}`: {wrong[0][:80]!r} is no mail address")
+            raise ValueError(f"`{field}`: invalid email address: {wrong[0][:80]!r}")
     elif not isinstance(value, str) or not 0 < len(value) <= _MAX_TEXT or any(ord(sign) < 0x20 for sign in value):  # noqa: PLR2004
         raise ValueError(f"`{field}` is text of at most {_MAX_TEXT} characters, without line breaks")
     elif kind in _NAMED and _VARIABLE.match(value):

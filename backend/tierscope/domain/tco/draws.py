@@ -1,8 +1,9 @@
 """Cases to cost: the values as given, one input moved at a time, or many drawn at random from a seed.
 
 Each input has its own stream of the seed, by its place in the list of inputs: what is drawn for one does not depend on
-which others there are. Each stream takes one value from each of as many equally likely strata (Latin hypercube sampling,
-McKay, Beckman and Conover 1979): with one uncertain input the median over draws is what its median gives, to the cent.
+which others there are. Each stream takes one value from each of as many equally likely strata (Latin hypercube
+sampling, McKay, Beckman and Conover 1979): with one uncertain input the median over draws is what its median gives, to
+the cent.
 Prices of DRAM and CXL media are tied by a Gaussian copula, because both are DRAM.
 """
 

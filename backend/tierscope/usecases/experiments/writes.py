@@ -277,4 +277,4 @@ def _check(new: NewExperiment) -> None:
         if not new.canary or not new.control:
             raise Unprocessable("an experiment needs canary hosts and control hosts")
         if len(set(hosts)) < len(hosts):
-            raise Unprocessable("a host stands twice in the arms")
+            raise Unprocessable("duplicate host in the arms")

@@ -164,6 +164,6 @@ def _check(event: EventRequest, key: str | None) -> None:
     if event.at is not None and event.at.tzinfo is None:
         raise Unprocessable("the time has no zone")
     if event.at is not None and not stored.READABLE_FROM <= event.at < stored.READABLE_TO:
-        raise Unprocessable("the time is beyond the calendar")
+        raise Unprocessable("timestamp out of range")
     if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
         raise Unprocessable(f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters")

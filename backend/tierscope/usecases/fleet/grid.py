@@ -75,14 +75,14 @@ class GridReads:
         `group`: `service`, `kernel` or `label:` and a key; by it more than `most_hosts` are told.
 
         Raises:
-            BadRequest: the moment is not understood, or still to come; or there is no such grouping.
+            BadRequest: the time is not understood, or in the future; or there is no such grouping.
         """
         if group not in ("service", "kernel") and not (group.startswith("label:") and group != "label:"):
             raise BadRequest(f"{group[:80]!r} is not `service`, `kernel` or `label:` and a key")
         now = self._context.clock()
         moment = now if at is None else parse_instant(at, now=now)
         if moment > now:
-            raise BadRequest(f"{at!r} is still to come")
+            raise BadRequest(f"time is in the future: {at!r}")
         with self._context.database.read() as session:
             is_now = moment == now
             grid = grid_now(limits_at(now)) if is_now else grid_at(session, moment, span=SPAN)

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from tierscope.core.apprise_process import send_by_apprise
 from tierscope.core.errors import ConfigurationError, OutgoingFailed, OutgoingRefused, Unprocessable
-from tierscope.core.mail import Letter, MailSender
+from tierscope.core.mail import Email, MailSender
 from tierscope.core.outgoing import Answer, OutgoingCalls
 from tierscope.core.secret_values import SecretValues
 from tierscope.core.settings import Settings
 from tierscope.domain.notifications.backoff import Failure
 from tierscope.domain.notifications.content import Notification, one_line
-from tierscope.domain.notifications.letters import mail_html, mail_subject, mail_text
+from tierscope.domain.notifications.emails import mail_html, mail_subject, mail_text
 from tierscope.domain.notifications.payloads import (
     alertmanager_payload,
     pagerduty_payload,
@@ -98,14 +98,14 @@ class Channels:
     def _send_mail(self, receiver: Receiver, notification: Notification) -> str | None:
         to = receiver.settings["to"]
         assert isinstance(to, tuple)  # as check_receiver asks for
-        letter = Letter(
+        email = Email(
             to=to,
             subject=mail_subject(notification),
             text=mail_text(notification),
             html=mail_html(notification),
             message_id=f"{notification.id}@tierscope",
         )
-        refused = self._mail.send(letter)
+        refused = self._mail.send(email)
         return f"the mail server refused {', '.join(refused)}" if refused else None
 
     def _send_apprise(self, url: str, notification: Notification) -> None:

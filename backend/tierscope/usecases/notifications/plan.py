@@ -1,4 +1,4 @@
-"""What is to be said now: changes of alerts go through the routes into groups, and groups that are due speak.
+"""Computes due notifications: changes of alerts are routed into groups, and groups that are due are flushed.
 
 All of it is one transaction: the position behind the changes that were read moves together with the groups and the
 outbox, so that a notifier that dies at any moment neither loses a change nor takes one in twice.
@@ -14,13 +14,13 @@ from tierscope.core.database import WriteTransaction
 from tierscope.domain.notifications.content import MAX_ALERTS, SentAlert
 from tierscope.domain.notifications.groups import (
     Change,
+    Flush,
     Group,
-    Hushed,
     Member,
-    Utterance,
+    MutedAlerts,
+    flush,
+    flush_before,
     retire,
-    speak,
-    speak_before,
     take_changes,
 )
 from tierscope.domain.notifications.receivers import Receiver
@@ -53,7 +53,7 @@ class Plan:
     transaction: WriteTransaction
     now: datetime
     routing: Routing
-    hushed: Hushed = field(default_factory=Hushed)
+    muted_alerts: MutedAlerts = field(default_factory=MutedAlerts)
     before: dict[str, StoredGroup] = field(default_factory=dict)
     groups: dict[str, StoredGroup] = field(default_factory=dict)
     planned: Planned = field(default_factory=Planned)
@@ -72,7 +72,7 @@ class Plan:
                     self.places.setdefault(fingerprint, set()).add(group.group.key)
 
     def take(self, event: AlertEvent) -> None:
-        """Takes in one change: a new alert goes where the routes lead, an old one is over wherever it was said."""
+        """Takes in one change: a new alert goes where the routes lead, an old one is over wherever it was flushed."""
         places = self.places.setdefault(event.alert.fingerprint, set())
         keys: Iterable[str] = places
         if event.state == "firing":
@@ -97,8 +97,8 @@ class Plan:
     def _take_queue(self, key: str) -> None:
         queue = self.queues.pop(key)
         held = self.groups[key]
-        group, said = speak_before(held.group, queue[0].at, self.hushed)
-        self._put(held, group, said)
+        group, flushed = flush_before(held.group, queue[0].at, self.muted_alerts)
+        self._put(held, group, flushed)
         held = self.groups[key]
         changes = (Change(event.alert.fingerprint, event.alert.id, event.state, event.at) for event in queue)
         group = take_changes(held.group, changes)
@@ -114,20 +114,20 @@ class Plan:
         for key in list(self.queues):
             self._take_queue(key)
 
-    def speak(self) -> None:
-        """Lets every group say what is due now."""
+    def flush(self) -> None:
+        """Flushes every group that is due."""
         for held in list(self.groups.values()):
-            group, said = speak(held.group, self.now, self.hushed)
-            self._put(held, group, said)
+            group, flushed = flush(held.group, self.now, self.muted_alerts)
+            self._put(held, group, flushed)
 
-    def _put(self, held: StoredGroup, group: Group, said: Utterance | None) -> None:
+    def _put(self, held: StoredGroup, group: Group, flushed: Flush | None) -> None:
         self.groups[group.key] = replace(held, group=group)
         receiver = self.routing.receiver(held.receiver)
-        if said is None or receiver is None:
+        if flushed is None or receiver is None:
             return
-        if said.reason == "repeat" and group.key in self.waiting:
-            return  # what waits to be sent says the same
-        for new in make_notifications(receiver, held, said):
+        if flushed.reason == "repeat" and group.key in self.waiting:
+            return  # what waits to be sent is the same
+        for new in make_notifications(receiver, held, flushed):
             if insert_notification(self.transaction, new):
                 self.planned.notifications += 1
                 self.waiting.add(group.key)
@@ -162,12 +162,12 @@ def plan_notifications(transaction: WriteTransaction, now: datetime) -> Planned:
     if not plan.planned.more:
         events = [*events, *stored.read_lost(transaction, now, position)]
         plan.load(stored.read_groups(transaction, fingerprints=[event.alert.fingerprint for event in events]))
-    plan.hushed = _hushed(plan, events)
+    plan.muted_alerts = _muted_alerts(plan, events)
     for event in events:
         plan.take(event)
     plan.take_rest()
     if not plan.planned.more:
-        plan.speak()
+        plan.flush()
     plan.store()
     stored.write_notifier(transaction, NotifierState(position, configured.version), now)
     return plan.planned
@@ -192,7 +192,7 @@ def _reroute(plan: Plan, configured: StoredRouting) -> None:
         )
 
 
-def _hushed(plan: Plan, events: Sequence[AlertEvent]) -> Hushed:
+def _muted_alerts(plan: Plan, events: Sequence[AlertEvent]) -> MutedAlerts:
     """What is muted at a moment. Sources of inhibitions are those that fire now."""
     transaction = plan.transaction
     since = min([plan.now, *(event.at for event in events)])
@@ -213,25 +213,25 @@ def _hushed(plan: Plan, events: Sequence[AlertEvent]) -> Hushed:
             muting = at_moment.setdefault(at, Muting(at, silences, inhibitions, sources))
         return bool(muting.judge(member.alert_id, labels.get(member.alert_id, {})))
 
-    return Hushed(muted, acknowledged_alerts(transaction))
+    return MutedAlerts(muted, acknowledged_alerts(transaction))
 
 
-def make_notifications(receiver: Receiver, held: StoredGroup, said: Utterance) -> list[NewNotification]:
-    """What a group says as notifications: one, or several where a receiver must get all of very many alerts."""
-    resolved = said.resolved if receiver.sends_resolved else ()
-    alerts = [held.alerts[fingerprint] for fingerprint in (*said.firing, *resolved)]
+def make_notifications(receiver: Receiver, held: StoredGroup, flushed: Flush) -> list[NewNotification]:
+    """A flushed group as notifications: one, or several where a receiver must get all of very many alerts."""
+    resolved = flushed.resolved if receiver.sends_resolved else ()
+    alerts = [held.alerts[fingerprint] for fingerprint in (*flushed.firing, *resolved)]
     if not alerts:
         return []
     size = MAX_ALERTS[receiver.kind]
     if len(alerts) > size and not receiver.keeps_alive:
-        # What is left out is what was said before.
+        # What is left out is what was sent before.
         members = held.group.members
         alerts.sort(key=lambda alert: alert.is_firing and members[alert.fingerprint].told_alert_id == alert.id)
     parts = [alerts[at : at + size] for at in range(0, len(alerts), size)] if receiver.keeps_alive else [alerts[:size]]
     told = ",".join(alert.id for alert in alerts)
-    content = f"{held.group.key}|{held.group.notified_at}|{len(said.firing)}|{said.reason}|{told}"
-    if said.reason == "repeat":
-        content += f"|{said.at}"
+    content = f"{held.group.key}|{held.group.notified_at}|{len(flushed.firing)}|{flushed.reason}|{told}"
+    if flushed.reason == "repeat":
+        content += f"|{flushed.at}"
     return [
         NewNotification(
             public_id="n" + secrets.token_hex(8),
@@ -240,12 +240,12 @@ def make_notifications(receiver: Receiver, held: StoredGroup, said: Utterance) -
             group_labels=dict(held.labels),
             receiver=receiver.name,
             kind=receiver.kind,
-            reason=said.reason,
-            firing=len(said.firing),
+            reason=flushed.reason,
+            firing=len(flushed.firing),
             resolved=len(resolved),
             alerts=tuple(part),
             more_alerts=0 if receiver.keeps_alive else len(alerts) - len(part),
-            created_at=said.at,
+            created_at=flushed.at,
         )
         for number, part in enumerate(parts)
     ]

@@ -89,7 +89,7 @@ def _sweep(body: Any) -> str | None:  # noqa: ANN401 - likewise
 
 def _mark(body: Any) -> str | None:  # noqa: ANN401 - likewise
     del body
-    return "its time is beyond the calendar"
+    return "its timestamp is out of range"
 
 
 _READERS: Mapping[Kind, Callable[[Any], str | None]] = {

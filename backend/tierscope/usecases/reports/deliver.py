@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from tierscope.core.errors import OutgoingFailed, TierscopeError
-from tierscope.core.mail import Attachment, Letter, MailSender
+from tierscope.core.mail import Attachment, Email, MailSender
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.storage.reports import rows as stored
 from tierscope.storage.reports.rows import ReportRow, RunRow
@@ -138,7 +138,7 @@ class DeliverReports:
             attachments = (Attachment(f"{_file_name(content)}.pdf", "application/pdf", files.pdf),)
         where = "attached as a PDF" if files.html is None else "in the HTML part of this mail"
         text = f"{content.name}, as of {moment_text(content.made_at)}. The report is {where}.\n"
-        letter = Letter(
+        email = Email(
             to=(address,),
             subject=f"{content.name} ({content.made_at:%Y-%m-%d})",
             text=text,
@@ -146,7 +146,7 @@ class DeliverReports:
             attachments=attachments,
             message_id=f"{key}.{_digest(address)}@tierscope",
         )
-        self._mail.send(letter)
+        self._mail.send(email)
 
     def _call(self, url: str, key: str, report: ReportRow, content: ReportContent, files: _Files) -> None:
         body: dict[str, Any] = {

@@ -185,7 +185,7 @@ def problem_of_body(body: Any) -> str | None:  # noqa: ANN401 - whatever the dat
         if webhook is not None:
             place_of(webhook)
         if not (set(sections) <= set(SECTIONS) and body["format"] in get_args(Format) and (mail or webhook)):
-            return "it has sections or a format that this version does not know, or goes to nobody"
+            return "it has sections or a format that this version does not know, or no recipient"
         if not isinstance(body["at"], str):
             return "at is no time of day"
     except WRONG_SHAPE as error:
@@ -243,12 +243,12 @@ def _check(new: NewReport) -> dict[str, Any]:
     if parse_time(new.at) is None:
         raise Unprocessable(f"{new.at[:20]!r} is no time of day", next_step="Write HH:MM; times are UTC.")
     if not new.mail and new.webhook is None:
-        raise Unprocessable("the report goes to nobody", next_step="Name mail addresses or a webhook.")
+        raise Unprocessable("no recipient or webhook is set", next_step="Name mail addresses or a webhook.")
     if any(character in new.name for character in "\r\n\0"):
         raise Unprocessable("the name stands in the subject of mails: it is one line")
     for address in new.mail:
         if address.count("@") != 1 or any(character.isspace() or character in "<>,;\0" for character in address):
-            raise Unprocessable(f"{address[:80]!r} is no mail address")
+            raise Unprocessable(f"invalid email address: {address[:80]!r}")
     unknown = set(new.sections) - set(SECTIONS)
     if not new.sections or unknown:
         raise Unprocessable(f"sections are some of {', '.join(SECTIONS)}")

@@ -20,7 +20,7 @@ def read_scenario(text: str) -> ScenarioDocument:
     """A scenario from YAML.
 
     Raises:
-        UnreadableScenario: no YAML, a name twice, an alias, or values that do not hold; each fault names its path.
+        UnreadableScenario: not valid YAML, a duplicate key, an alias, or invalid values; each fault names its path.
     """
     if len(text) > MAX_CHARACTERS:
         raise UnreadableScenario([f"the file has more than {MAX_CHARACTERS} characters"])
@@ -32,9 +32,9 @@ def read_scenario(text: str) -> ScenarioDocument:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise UnreadableScenario([f"{place}{error.problem or error.context or 'no YAML'}"]) from error
+        raise UnreadableScenario([f"{place}{error.problem or error.context or 'not valid YAML'}"]) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UnreadableScenario([f"no YAML: {error}"]) from error
+        raise UnreadableScenario([f"not valid YAML: {error}"]) from error
     return parse_scenario(document)
 
 
@@ -42,7 +42,7 @@ def parse_scenario(document: object) -> ScenarioDocument:
     """A scenario from plain values.
 
     Raises:
-        UnreadableScenario: values that do not hold; each fault names its path.
+        UnreadableScenario: invalid values; each fault names its path.
     """
     try:
         return ScenarioDocument.model_validate(document)
@@ -103,6 +103,6 @@ class _StrictLoader(yaml.SafeLoader):
             if not isinstance(name, str):
                 raise yaml.constructor.ConstructorError(None, None, f"{name!r} is no name", key.start_mark)
             if name in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{name!r} stands twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {name!r}", key.start_mark)
             seen.add(name)
         return super().construct_mapping(node, deep=deep)
