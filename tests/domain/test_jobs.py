@@ -43,10 +43,12 @@ def test_what_is_made_of_all_hosts_waits_for_their_own_buckets() -> None:
 
 
 def test_each_kind_has_its_moment() -> None:
-    table = due_table(NOON)
-    assert list(table) == [job.kind for job in JOBS]
-    assert len(table) == len(JOBS)
+    held = timedelta(minutes=4)
+    table = due_table(NOON, held)
+    assert len(table) == len(JOBS), "two jobs of one kind"
     assert table[COUNTERS.kind] == NOON
+    assert table[HEAT_1H.kind] == NOON - timedelta(hours=1) - HEAT_1H.wait - held
+    assert table[SAMPLES.kind] == NOON - timedelta(microseconds=SAMPLES.width_us) - SAMPLES.wait
 
 
 def test_fine_buckets_are_worked_before_the_coarse_ones_that_stand_on_them() -> None:

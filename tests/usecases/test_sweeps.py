@@ -45,51 +45,24 @@ def of_service(database: Database, **options: Any) -> dict[str, Any]:  # noqa: A
     return {"kind": "service", "service_id": service_named(database, "demo/cache"), **options}
 
 
-def test_a_workload_is_swept_and_answers_grid_bound_frontier_and_search(database: Database) -> None:
-    view = start(
-        database,
-        policies=("all_dram", "first_touch", "tpp", "tpp_tmo"),
-        search={"demote_scale_factor": (100, 200, 400)},
-        settings={"slow_latency_ns": 300},
-        prices=Prices(slow_ratio=0.3),
-    )
-    assert (view.status, view.done, view.total, view.progress_ratio) == ("queued", 0, 15, 0.0)
-    assert (view.created_by, view.origin, view.source.name) == ("ann", "simulated", "Web1 (HHVM)")
-    assert reads(database).results(view.id).peak_bytes is None
-    assert reads(database).heat(view.id, rows=8, columns=8).reason is not None
-    assert work_through(database) == 15
-    shown = reads(database).show(view.id)
-    assert (shown.status, shown.done, shown.progress_ratio) == ("done", 15, 1.0)
-    assert shown.started_at is not None
-    assert shown.finished_at is not None
-    found = reads(database).results(view.id)
-    assert [(cell.policy, cell.dram_ratio) for cell in found.cells][:3] == [
-        ("all_dram", 1.0),
-        ("first_touch", 0.8),
-        ("first_touch", 0.5),
-    ]
-    assert (found.pages, found.intervals, found.sampled_ratio, found.n_hosts) == (found.pages, 30, None, 1)
+def check_cells(found: SweepResults) -> None:
+    """No share is above the bound, and each says what it rests on."""
     bound = {point.dram_ratio: point.local_ratio or 0.0 for point in found.oracle}
     for cell in found.cells:
         assert cell.error is None
         figure = cell.local_ratio
         assert figure.value is not None
         assert figure.value <= bound[cell.dram_ratio] + 1e-9
-        assert (figure.method, figure.unit) == ("simulated", "ratio")
+        assert figure.method == "simulated"
+        assert figure.unit == "ratio"
         assert any("Simulated" in warning for warning in figure.warnings)
         assert any("other runs of the service differ" in warning for warning in figure.warnings)
-        assert (figure.n_hosts, figure.n_intervals) == (1, 30)
-    tmo = next(cell for cell in found.cells if cell.policy == "tpp_tmo")
-    assert (tmo.loss.value, "cpu_seconds" in (tmo.loss.reason or "")) == (None, True)
-    tpp = next(cell for cell in found.cells if cell.policy == "tpp")
-    assert tpp.loss.interval is not None
-    assert tpp.loss.interval.lo < (tpp.loss.value or 0.0) < tpp.loss.interval.hi
-    assert tpp.settings["demote_scale_factor"] == 200
-    costs = [point.cost_ratio for point in found.frontier]
-    losses = [point.loss for point in found.frontier]
-    assert costs == sorted(costs)
-    assert losses == sorted(losses, reverse=True)
-    assert (found.frontier[-1].policy, found.frontier[-1].loss) == ("all_dram", 0.0)
+        assert figure.n_hosts == 1
+        assert figure.n_intervals == 30
+
+
+def check_searches(found: SweepResults) -> None:
+    """The best setting of each policy and share is the one with the least loss."""
     searches = {(search.policy, search.dram_ratio): search for search in found.searches}
     search = searches["tpp", 0.5]
     assert len(search.points) == 3
@@ -98,6 +71,57 @@ def test_a_workload_is_swept_and_answers_grid_bound_frontier_and_search(database
     assert search.flatness is not None
     assert search.flatness.n == 3
     assert searches["tpp_tmo", 0.5].best is None, "its losses are not known"
+
+
+def test_a_workload_is_swept_and_answers_grid_bound_frontier_and_search(database: Database) -> None:
+    view = start(
+        database,
+        policies=("all_dram", "first_touch", "tpp", "tpp_tmo"),
+        search={"demote_scale_factor": (100, 200, 400)},
+        settings={"slow_latency_ns": 300},
+        prices=Prices(slow_ratio=0.3),
+    )
+    assert view.status == "queued"
+    assert view.done == 0
+    assert view.total == 15
+    assert view.progress_ratio == 0.0
+    assert view.created_by == "ann"
+    assert view.origin == "simulated"
+    assert view.source.name == "Web1 (HHVM)"
+    assert reads(database).results(view.id).peak_bytes is None
+    assert reads(database).heat(view.id, rows=8, columns=8).reason is not None
+    assert work_through(database) == 15
+    shown = reads(database).show(view.id)
+    assert shown.status == "done"
+    assert shown.done == 15
+    assert shown.progress_ratio == 1.0
+    assert shown.started_at is not None
+    assert shown.finished_at is not None
+    found = reads(database).results(view.id)
+    assert [(cell.policy, cell.dram_ratio) for cell in found.cells][:3] == [
+        ("all_dram", 1.0),
+        ("first_touch", 0.8),
+        ("first_touch", 0.5),
+    ]
+    assert found.pages
+    assert found.intervals == 30
+    assert found.sampled_ratio is None
+    assert found.n_hosts == 1
+    check_cells(found)
+    tmo = next(cell for cell in found.cells if cell.policy == "tpp_tmo")
+    assert tmo.loss.value is None
+    assert "cpu_seconds" in (tmo.loss.reason or "")
+    tpp = next(cell for cell in found.cells if cell.policy == "tpp")
+    assert tpp.loss.interval is not None
+    assert tpp.loss.interval.lo < (tpp.loss.value or 0.0) < tpp.loss.interval.hi
+    assert tpp.settings["demote_scale_factor"] == 200
+    costs = [point.cost_ratio for point in found.frontier]
+    losses = [point.loss for point in found.frontier]
+    assert costs == sorted(costs)
+    assert losses == sorted(losses, reverse=True)
+    assert found.frontier[-1].policy == "all_dram"
+    assert found.frontier[-1].loss == 0.0
+    check_searches(found)
     assert any("Simulated" in note for note in found.notes)
 
 

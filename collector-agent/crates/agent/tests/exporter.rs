@@ -99,7 +99,10 @@ fn check(page: &str) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let Ok(mut promtool) = promtool else { return };
+    let Ok(mut promtool) = promtool else {
+        let _ = writeln!(std::io::stderr(), "skipped: promtool is not installed");
+        return;
+    };
     let mut stdin = promtool.stdin.take().expect("a pipe");
     stdin.write_all(page.as_bytes()).expect("given");
     drop(stdin);

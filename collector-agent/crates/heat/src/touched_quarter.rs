@@ -28,6 +28,7 @@ const ROLE: &str = "TIERSCOPE_TEST_TOUCHED_QUARTER";
 
 /// The child's side: one round of touches for each line.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_touches_a_quarter_of_its_memory() {
     if std::env::var_os(ROLE).is_none() {
         return;
@@ -57,6 +58,7 @@ impl TouchedQuarter {
     pub(crate) fn start() -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
+                "--ignored",
                 "--exact",
                 "touched_quarter::child_touches_a_quarter_of_its_memory",
                 "--nocapture",

@@ -121,6 +121,7 @@ fn exactly_the_written_pages_are_found_and_the_process_goes_on() {
 
 /// The side of the process that tracks and is killed.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_tracks_until_it_is_killed() {
     let Ok(pid) = std::env::var(TRACKS) else { return };
     let process = process_key(&Root::live(), pid.parse().unwrap()).unwrap();
@@ -133,7 +134,12 @@ fn child_tracks_until_it_is_killed() {
 
 fn start_tracking(pid: u32) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_tracks_until_it_is_killed", "--nocapture"])
+        .args([
+            "--ignored",
+            "--exact",
+            "child_tracks_until_it_is_killed",
+            "--nocapture",
+        ])
         .env(TRACKS, pid.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -38,6 +38,7 @@ fn supported() -> bool {
 /// with its address and with the faults that the kernel counted for it. Each line is also a pause, in which the child may
 /// move to another CPU.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_faults_on_command() {
     if std::env::var_os(ROLE).is_none() {
         return;
@@ -102,7 +103,7 @@ struct Toucher {
 impl Toucher {
     fn start() -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_faults_on_command", "--nocapture"])
+            .args(["--ignored", "--exact", "child_faults_on_command", "--nocapture"])
             .env(ROLE, "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -21,13 +21,14 @@ const BUSY: &str = "busy agent";
 const STEADY: &str = "steady agent";
 
 fn this_binary(test: &str) -> Vec<std::ffi::OsString> {
-    ["--exact", test, "--nocapture", "--test-threads=1"]
+    ["--ignored", "--exact", test, "--nocapture", "--test-threads=1"]
         .map(Into::into)
         .to_vec()
 }
 
 /// The watchdog's side; the variables of the agent are inherited.
 #[test]
+#[ignore = "a child process of other tests"]
 fn watchdog() {
     if let (Some(_), Some(directory)) = (std::env::var_os(ROLE), std::env::var_os(DIRECTORY)) {
         wait_and_clean(&Root::live(), Path::new(&directory)).unwrap();
@@ -36,6 +37,7 @@ fn watchdog() {
 
 /// The agent's side: takes DAMON, and switches it on and off again and again, or on for good. Says when it is on.
 #[test]
+#[ignore = "a child process of other tests"]
 fn agent_that_will_be_killed() {
     let (Some(role), Some(directory)) = (std::env::var_os(ROLE), std::env::var_os(DIRECTORY)) else {
         return;

@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The child's side: touches the pages FIRST, FIRST + STEP, ... below END, for each line `FIRST STEP END`.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_touches_pages_on_command() {
     if std::env::var_os(ROLE).is_none_or(|role| role != "touch") {
         return;
@@ -64,6 +65,7 @@ impl Toucher {
     fn start() -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
+                "--ignored",
                 "--exact",
                 "touched::child_touches_pages_on_command",
                 "--nocapture",

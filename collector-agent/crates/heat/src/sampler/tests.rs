@@ -121,6 +121,7 @@ const ROLE: &str = "TIERSCOPE_TEST_TOUCHES_FRESH_PAGES";
 /// The child's side: for each line as many pages of fresh memory, each of which is one page fault. Allocations of this
 /// size are mapped anew each time.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_touches_fresh_pages() {
     if std::env::var_os(ROLE).is_none() {
         return;
@@ -149,6 +150,7 @@ impl Toucher {
     fn start() -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
+                "--ignored",
                 "--exact",
                 "sampler::tests::child_touches_fresh_pages",
                 "--nocapture",

@@ -156,6 +156,7 @@ impl Inside {
 
 /// The child's side: touches all of its memory, then what each line says.
 #[test]
+#[ignore = "a child process of other tests"]
 fn child_touches_pages_on_command() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let (memory, pages) = role.split_once(' ').unwrap();
@@ -188,6 +189,7 @@ impl Toucher {
     pub(crate) fn start(memory: Memory, pages: usize) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
+                "--ignored",
                 "--exact",
                 "toucher::child_touches_pages_on_command",
                 "--nocapture",
