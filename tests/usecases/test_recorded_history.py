@@ -119,8 +119,8 @@ def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> N
     with process([*pmcd, "-s", str(tmp_path / "socket"), "-l", str(tmp_path / "pmcd.log")], tmp_path / "out"):
         asked = ["pminfo", "-h", f"localhost:{port}"]
         until(lambda: subprocess.run(asked, capture_output=True, check=False).returncode == 0, "pmcd answers")
-        words = ["pmlogger", "-h", f"localhost:{port}", "-c", tmp_path / "ask", "-l", tmp_path / "log", "-T", "3sec"]
-        subprocess.run([*words, tmp_path / "archive"], check=True, timeout=DEADLINE_SECONDS)
+        words = ["pmlogger", "-h", f"localhost:{port}", "-c", "ask", "-l", "log", "-T", "3sec", "archive"]
+        subprocess.run(words, cwd=tmp_path, check=True, timeout=DEADLINE_SECONDS)
     for path in (tmp_path / "archive", tmp_path / "archive.meta", tmp_path):
         (recorded,) = read_pcp(path, None, None)
         faults = counted(recorded, "mem_vmstat_pgfault")
