@@ -73,6 +73,8 @@ def test_lengths_of_time_and_values_are_written_as_they_are_read() -> None:
         "0s",
     ]
     assert write_value(17.2e6, "bytes/s") == "17.2 MB/s"
+    assert write_value(21_030.0, "allocations/s") == "21,030 allocations/s", "never a power of ten"
+    assert (write_value(3.1e-5, "bytes"), write_value(2.5e15, "bytes")) == ("0.000031 B", "2,500 TB")
     assert (write_value(0.125, "ratio"), write_value(5400.0, "seconds")) == ("12.5%", "1.5 h")
     with pytest.raises(ValueError, match="length of time"):
         parse_seconds("5%")

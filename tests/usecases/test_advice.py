@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -15,10 +16,14 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound
 from tierscope.core.settings import Settings
+from tierscope.domain.fleet.gain import ServiceGain
 from tierscope.storage.knobs.advice import Subject
+from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.knobs.advice import Advice, AdviceCard
 from tierscope.usecases.knobs.advice_cards import Made
 from tierscope.usecases.knobs.advice_refresh import EXPIRES, RefreshAdvice, Refreshed
+from tierscope.usecases.tco.reclaimable import ReclaimableReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -91,6 +96,27 @@ def test_the_same_advice_to_several_hosts_reads_as_one_card(database: Database) 
     assert {card.hosts for card in fleet.cards(host=shared.host_ids[0])} == {1}
     assert len(fleet.cards(service=fleet.service_id)) == 5
     assert fleet.cards(service="s_none") == ()
+
+
+def test_the_highest_proven_gain_leads_and_a_ratio_that_is_not_proven_comes_last(database: Database) -> None:
+    fleet = Fleet(database, 2)
+    gain = ServiceGain("2:1", 0.67, "ddr4", 1e12, 900.0, 400.0, 1500.0, "USD", "established", None)
+    fleet.refresh(Subject(fleet.service, is_host=False), [replace(ratio(stake=1.0), gain=gain)])
+    fleet.refresh(Subject(fleet.hosts[0], is_host=True), [knob(stake=50.0)])
+    unproven = {"ratio": None, "plausible": "1:4"}
+    fleet.refresh(Subject(fleet.hosts[1], is_host=True), [replace(ratio(stake=1e15), says=unproven)])
+    cards = fleet.cards()
+    assert [card.stake_bytes for card in cards] == [1.0, 50.0, 1e15]
+    assert [card.gain for card in cards] == [gain, None, None]
+    (line,) = (
+        ServiceReads(ReadContext(database, lambda: NOW, Settings(_env_file=None)))
+        .list(limit=10, cursor=None, origin=None, host=None)
+        .items
+    )
+    assert line.gain == gain
+    total = ReclaimableReads(ReadContext(database, lambda: NOW, Settings(_env_file=None))).read(currency="USD").saving
+    assert total is not None
+    assert (total.net_per_year, total.dram_freed_bytes, total.n_services) == (900.0, 1e12, 1)
 
 
 def test_pages_of_the_list_meet_every_card_once(database: Database) -> None:

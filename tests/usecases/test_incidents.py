@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
@@ -11,9 +10,9 @@ from factories.watched import Cells, Watched
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.domain.alerts.rules import Rule, Scope, check_rule
+from tierscope.domain.alerts.rules import Rule, Scope
 from tierscope.domain.base.figures import Series
-from tierscope.usecases.alerts.incident import IncidentReads, kind_of
+from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.incident_answers import Incident, IncidentRow
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.base.context import ReadContext
@@ -135,22 +134,6 @@ def test_the_cause_is_the_hosts_verdict_while_the_condition_held(database: Datab
     assert found.kind == "tiering"
     assert found.shared.taken == ()
     assert "no service shares its memory" in (found.shared.reason or "")
-
-
-@pytest.mark.parametrize(
-    ("expression", "kind"),
-    [
-        ("days_to_exhaustion_early < 30d", "capacity"),
-        ("rate(allocation_spill, 20m) > 1000/s and free_dram_ratio < 5%", "spill"),
-        ("agent_report_age > 10m", "agent"),
-        ("agent_samples_lost_ratio > 5%", "agent"),
-        ("promoted_pages > 1000/s", "tiering"),
-    ],
-)
-def test_the_kind_of_an_incident_is_what_its_rule_watches(expression: str, kind: str) -> None:
-    checked, problems = check_rule(replace(RULE, expression=expression))
-    assert checked is not None, problems
-    assert kind_of(checked.inputs) == kind
 
 
 def test_the_onset_says_why_it_fired_later(database: Database) -> None:

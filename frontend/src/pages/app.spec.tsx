@@ -18,7 +18,7 @@ describe('the fleet page', () => {
   it('says how many alerts fire, and leads to them', async () => {
     openApp('/')
     const firing = await screen.findByTestId('firing-alerts')
-    expect(firing.textContent).toBe('2 alerts firing (1 critical)')
+    await waitFor(() => expect(firing.textContent).toBe('2 alerts firing (1 critical), 1 pending'))
     expect(firing.getAttribute('href')).toContain('/alerts')
   })
 
@@ -182,7 +182,7 @@ describe('the analytics of a service', () => {
 
   it('gives a range with its grade, what would firm it up and when, and the answer of each kind of host', async () => {
     openApp('/services/svc-feed?tab=advice')
-    expect((await screen.findByTestId('ratio-sentence')).textContent).toContain('most likely 2:1')
+    expect((await screen.findByTestId('ratio-sentence')).textContent).toContain('2:1 is most likely to hold')
     expect(screen.getByTestId('ratio-scope').textContent).toContain('nights and weekends')
     const steps = screen.getByTestId('ratio-steps')
     expect(steps.textContent).toContain('tierscope experiments plan')
@@ -197,7 +197,7 @@ describe('the analytics of a service', () => {
     const kinds = screen.getByTestId('ratio-kinds')
     expect(kinds.textContent).toContain('all DRAM to 1:2')
     expect(kinds.textContent).toContain('no answer')
-    expect((await screen.findByTestId('ratio-candidates')).textContent).toContain('may keep it, most likely')
+    expect((await screen.findByTestId('ratio-candidates')).textContent).toContain('needs a test, most likely')
   })
 
   it('judges ping-pong over time, and advises to stop', async () => {

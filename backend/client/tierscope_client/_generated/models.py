@@ -69,6 +69,7 @@ class AdviceCard(TypedDict):
     decided_at: str | None
     decided_by: str | None
     expires_at: str
+    gain: ServiceGain | None
     host_id: str | None
     host_ids: list[str]
     hosts: int
@@ -95,6 +96,7 @@ class AdviceDetail(TypedDict):
     decided_at: str | None
     decided_by: str | None
     expires_at: str
+    gain: ServiceGain | None
     host_id: str | None
     host_ids: list[str]
     hosts: int
@@ -1293,6 +1295,20 @@ class FleetDrift(TypedDict):
     limit: float
     missing: Figure | None
     window: Window | None
+
+
+class FleetGain(TypedDict):
+    """The sum of the gains of services of which a saving is proven: whose 10th percentile is above zero. Both ends are
+    sums of those of services, as if all erred to one side.
+    """
+
+    currency: str
+    dram_freed_bytes: float
+    n_judged: int
+    n_services: int
+    net_per_year: float
+    net_per_year_p10: float
+    net_per_year_p90: float
 
 
 class FleetGrid(TypedDict):
@@ -3630,6 +3646,7 @@ class ReclaimableDram(TypedDict):
     cold_in_dram_bytes: Figure
     known_heat_ratio: Figure
     reason: str | None
+    saving: FleetGain | None
 
 
 class Report(TypedDict):
@@ -4102,6 +4119,23 @@ class ServiceFairness(TypedDict):
     window: Window
 
 
+class ServiceGain(TypedDict):
+    """The safe ratio of a service, what DRAM it frees, and what that saves a year, net of the memory in its place.
+    Hosts that run several services are shared out by their resident memory, so that gains of services add up.
+    """
+
+    currency: str | None
+    dram_freed_bytes: float | None
+    dram_ratio: float
+    grade: str | None
+    how: Literal["cxl", "ddr4"] | None
+    net_per_year: float | None
+    net_per_year_p10: float | None
+    net_per_year_p90: float | None
+    ratio: str | None
+    why_not: str | None
+
+
 class ServiceHeat(TypedDict):
     """Hot, warm and cold memory of a service by one method."""
 
@@ -4185,6 +4219,7 @@ class ServiceSummary(TypedDict):
     cold_in_dram_bytes: Figure
     cold_ratio: Figure
     demotion_pages_per_s: Figure
+    gain: ServiceGain | None
     hot_outside_dram_bytes: Figure
     hot_ratio: Figure
     id: str

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tierscope.domain.base.words import number_text
+
 _BYTE_FACTORS = {
     "B": 1.0,
     "kB": 1e3,
@@ -173,19 +175,19 @@ def write_value(value: float, unit: Unit | str) -> str:
     """A value for people, such as `17.2 MB/s` or `12.5%`."""
     name = unit if isinstance(unit, str) else str(unit)
     if name in ("", "ratio"):
-        return f"{100 * value:.3g}%" if name == "ratio" else f"{value:.4g}"
+        return f"{number_text(100 * value)}%" if name == "ratio" else number_text(value, 4)
     if name.startswith("bytes"):
         return _scaled(value, [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)], name[5:])
     if name == "seconds":
         return _scaled(value, [("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)], "")
-    return f"{value:.4g} {name}"
+    return f"{number_text(value, 4)} {name}"
 
 
 def _scaled(value: float, steps: list[tuple[str, float]], rest: str) -> str:
     for name, factor in steps:
         if abs(value) >= factor:
-            return f"{value / factor:.3g} {name}{rest}"
-    return f"{value:.3g} {steps[-1][0]}{rest}"
+            return f"{number_text(value / factor)} {name}{rest}"
+    return f"{number_text(value)} {steps[-1][0]}{rest}"
 
 
 def _power(name: str, power: int) -> str:

@@ -1,5 +1,7 @@
 """Numbers in words: bytes with binary units, days, shares, counts. Absent values are a dash."""
 
+import math
+
 ABSENT = "\N{EN DASH}"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _STEP = 1024.0
@@ -43,6 +45,15 @@ def percent_text(ratio: float) -> str:
     if percent == 0 or percent >= _TEN:
         return f"{percent:.0f} %"
     return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2f} %"
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    """A number with so many digits that tell, never as a power of ten: 21,030; 17.2; below a millionth `0.000001`."""
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    text = f"{value:,.{min(max(decimals, 0), 6)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def counted(count: int, noun: str) -> str:

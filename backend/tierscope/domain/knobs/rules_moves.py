@@ -2,6 +2,7 @@
 
 from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.base.page_size import bytes_of
+from tierscope.domain.base.words import number_text
 from tierscope.domain.knobs.facts import (
     DEMOTION,
     HOT_THRESHOLD,
@@ -106,8 +107,8 @@ def _no_limit_binds(nodes: int, mib_per_s: float, found: tuple[Evidence, ...]) -
         risk="None.",
         verify="Nothing to verify.",
         note=f"The limit holds for each DRAM node by itself, in whole MiB/s of candidates. {nodes} take promotions, "
-        f"{mib_per_s:.2g} MiB/s each: a limit of 1 lets {'them' if nodes > 1 else 'it'} pass. The hot set is larger "
-        "than DRAM, which more DRAM or less load mends.",
+        f"{number_text(mib_per_s, 2)} MiB/s each: a limit of 1 lets {'them' if nodes > 1 else 'it'} pass. The hot "
+        "set is larger than DRAM, which more DRAM or less load mends.",
     )
 
 

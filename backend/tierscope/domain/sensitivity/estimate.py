@@ -309,5 +309,5 @@ def _own_refusals(changes: Floats, variation: float, found: Elasticity | None) -
         reasons.append(f"it hardly varies: changes of {changes.std():.2%}, levels within {variation:.1%} of their mean")
     half = (found.hi - found.lo) / 2
     if half > MAX_HALF_WIDTH:
-        reasons.append(f"the interval is wide: +-{half:.2f}")
+        reasons.append(f"the interval is wide: an elasticity known to ±{half:.2f}")
     return tuple(reasons)

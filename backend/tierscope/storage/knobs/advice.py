@@ -60,6 +60,7 @@ class GroupRow:
     host_names: tuple[str, ...]
     service_ids: tuple[str, ...]
     service_names: tuple[str, ...]
+    gain: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ SELECT array_agg(a.public_id ORDER BY a.id) AS advice_ids, a.kind, a.key, a.stat
  min(a.expires_at) AS expires_at, max(a.decided_at) AS decided_at,
  (array_agg(a.decided_by ORDER BY a.decided_at DESC NULLS LAST))[1] AS decided_by,
  (array_agg(a.note ORDER BY a.decided_at DESC NULLS LAST))[1] AS note,
- min(coalesce(h.origin, s.origin)) AS origin,
+ min(coalesce(h.origin, s.origin)) AS origin, (array_agg(a.body->'gain' ORDER BY a.id))[1] AS gain,
  coalesce(array_agg(h.public_id ORDER BY a.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS host_ids,
  coalesce(array_agg(h.name ORDER BY a.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS host_names,
  (array_agg(v.ids ORDER BY a.id))[1:1] AS service_ids, (array_agg(v.names ORDER BY a.id))[1:1] AS service_names
@@ -107,7 +108,10 @@ CROSS JOIN LATERAL (
 ) v
 """
 _GROUP_BY = " GROUP BY a.kind, a.key, a.status, coalesce(a.body->>'group', a.public_id)"
-_ORDER = " ORDER BY coalesce(sum(a.stake_bytes ORDER BY a.id), -1) DESC, min(a.id)"
+_PROVEN = "greatest(coalesce(sum((a.body->'gain'->>'net_per_year_p10')::float8 ORDER BY a.id), 0), 0)"
+_FIRST = "CASE WHEN a.kind = 'knob' OR bool_or(a.body->'says'->>'ratio' IS NOT NULL) THEN 0 ELSE 1 END"
+_ORDER = f" ORDER BY {_PROVEN} DESC, {_FIRST}, coalesce(sum(a.stake_bytes ORDER BY a.id), -1) DESC, min(a.id)"
+"""Proven gains first, the highest leading; then what can be done at all; last ratios of which none is proven."""
 
 
 def list_groups(
@@ -120,7 +124,7 @@ def list_groups(
     after: int,
     limit: int,
 ) -> list[GroupRow]:
-    """Groups from place `after`, the most at stake first; without a status all but what is gone.
+    """Groups from place `after`, by proven gain, then by what is at stake; without a status all but what is gone.
 
     Advice to hosts whose server is away is left out.
     `service` takes in advice to hosts that run it; with `host` only that host's part of a group is listed.

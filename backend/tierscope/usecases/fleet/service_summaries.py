@@ -8,9 +8,10 @@ from typing import Annotated
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
+from tierscope.domain.fleet.gain import ServiceGain
 from tierscope.domain.fleet.host_columns import HostColumns
 from tierscope.storage.access.teams import TeamRef
-from tierscope.storage.fleet.services import ServiceRow, commonest_reasons
+from tierscope.storage.fleet.services import ServiceRow, commonest_reasons, read_gains
 from tierscope.usecases.fleet.service_moves import ServiceMoves, read_service_moves
 from tierscope.usecases.heat.services import HeatFigures, HeatNow, service_figures
 
@@ -39,6 +40,9 @@ class ServiceSummary:
     demotion_pages_per_s: Figure
     psi_memory_some_ratio: Figure
     verdict: Annotated[str, Described("The gravest verdict on its hosts.")]
+    gain: Annotated[
+        ServiceGain | None, Described("What its safe ratio saves a year; null: its ratio is not judged yet.")
+    ]
     last_seen: datetime | None
     owner_team: Annotated[TeamRef | None, Described("Its members may do more with this service than their role says.")]
 
@@ -65,11 +69,20 @@ def summarise_services(
     moves = read_service_moves(session, rows, now=now, columns=columns)
     without = [row.id for row in rows if row.id not in heats or heats[row.id].source is None]
     reasons = commonest_reasons(session, without) if without else {}
-    return [_summarise(row, moves[row.id], heats.get(row.id), reasons.get(row.id) or NOT_MEASURED, now) for row in rows]
+    gains = read_gains(session, [row.id for row in rows])
+    return [
+        _summarise(row, moves[row.id], heats.get(row.id), reasons.get(row.id) or NOT_MEASURED, gains.get(row.id), now)
+        for row in rows
+    ]
 
 
 def _summarise(
-    row: ServiceRow, found: ServiceMoves, heat: HeatNow | None, why_not: str, now: datetime
+    row: ServiceRow,
+    found: ServiceMoves,
+    heat: HeatNow | None,
+    why_not: str,
+    gain: ServiceGain | None,
+    now: datetime,
 ) -> SummarisedService:
     source = None if heat is None else heat.source
     reason = None if source is not None else why_not
@@ -93,6 +106,7 @@ def _summarise(
         demotion_pages_per_s=found.moves.demotion,
         psi_memory_some_ratio=found.moves.psi,
         verdict=found.verdict,
+        gain=gain,
         last_seen=row.last_seen_at,
         owner_team=row.owner_team,
     )

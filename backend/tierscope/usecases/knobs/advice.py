@@ -1,4 +1,4 @@
-"""Advice cards: what was advised to whom, the most at stake first, and what people decided on it."""
+"""Advice cards: what was advised to whom, by proven gain, then by what is at stake, and what people decided on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
+from tierscope.domain.fleet.gain import ServiceGain, read_gain
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import GroupRow, Kind, Status
@@ -41,6 +42,7 @@ class AdviceCard:
         tuple[str, ...], Described("All cards that are shown as this one; a decision on it is one on all.")
     ]
     stake_bytes: Annotated[float | None, Described("Hot bytes outside DRAM and cold bytes in DRAM that it concerns.")]
+    gain: Annotated[ServiceGain | None, Described("Of a ratio: what it saves a year.")]
     status: Status
     created_at: datetime
     refreshed_at: datetime
@@ -74,7 +76,7 @@ class Advice:
         limit: int,
         cursor: str | None,
     ) -> Page[AdviceCard]:
-        """Cards, the most at stake first; what is gone only where it is asked for.
+        """Cards, the highest proven gain first, then the most at stake; what is gone only where it is asked for.
 
         Raises:
             BadRequest: the cursor is not one of ours.
@@ -141,6 +143,7 @@ def _fields(row: GroupRow) -> dict[str, Any]:
         "host_ids": row.host_ids,
         "advice_ids": row.advice_ids,
         "stake_bytes": row.stake_bytes,
+        "gain": None if row.gain is None else read_gain(row.gain),
         "status": row.status,
         "created_at": row.created_at,
         "refreshed_at": row.refreshed_at,

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from tierscope.domain.base.figures import Figure
+from tierscope.domain.fleet.gain import ServiceGain
 from tierscope.storage.knobs.advice import Kind
 from tierscope.usecases.knobs.answers import KnobAdvice
 from tierscope.usecases.knobs.reads import HostKnobAdvice
-from tierscope.usecases.ratio.answers import Ratio, RatioEnds
-from tierscope.usecases.ratio.sentence import ALL_DRAM
+from tierscope.usecases.ratio.answers import Ratio
+from tierscope.usecases.ratio.sentence import entitle
 
 RATIO_KEY = "ratio"
 MATERIAL_FACTOR = 1.5
@@ -30,6 +31,7 @@ class Made:
     stake_bytes: float | None
     answer: Mapping[str, Any]
     says: Mapping[str, str | float | None]
+    gain: ServiceGain | None = None
 
     def body(self, services: Sequence[str], decided_says: object) -> dict[str, Any]:
         """What is stored. Cards of one content for hosts with the same services share a group."""
@@ -38,6 +40,8 @@ class Made:
             hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:24] if self.kind == "knob" else None
         )
         body: dict[str, Any] = {"sentence": self.sentence, "answer": self.answer, "says": self.says}
+        if self.gain is not None:
+            body["gain"] = asdict(self.gain)
         if group is not None:
             body["group"] = group
         if decided_says is not None:
@@ -45,8 +49,8 @@ class Made:
         return body
 
 
-def make_ratio_card(view: Ratio) -> Made | None:
-    """The card of a ratio answer; None where nothing can be said, or where the first hours alone were seen."""
+def make_ratio_card(view: Ratio, gain: ServiceGain | None = None) -> Made | None:
+    """The card of an answer with what it saves; None where nothing can be said, or only the first hours were seen."""
     if view.range is None or view.grade == "early":
         return None
     says: dict[str, str | float | None] = {
@@ -56,16 +60,8 @@ def make_ratio_card(view: Ratio) -> Made | None:
         "loss_target": view.loss_target,
         "loss_upper": None if view.chosen is None else view.chosen.loss_upper.value,
     }
-    return Made("ratio", RATIO_KEY, _title(view, view.range), view.sentence, _stake(view.leading), document(view), says)
-
-
-def _title(view: Ratio, ends: RatioEnds) -> str:
-    if view.answer == "all_dram":
-        return "Keep all memory in DRAM"
-    if view.chosen is not None:
-        return f"DRAM:CXL ratio {view.chosen.name} is enough"
-    safe, plausible = (name or ALL_DRAM for name in (ends.safe, ends.plausible))
-    return f"DRAM:CXL between {safe} and {plausible}" if safe != plausible else f"DRAM:CXL {safe}"
+    title, stake = entitle(view, view.range), _stake(view.leading)
+    return Made("ratio", RATIO_KEY, title, view.sentence, stake, document(view), says, gain)
 
 
 def make_knob_cards(view: HostKnobAdvice) -> list[Made]:

@@ -15,14 +15,17 @@ from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Window
+from tierscope.domain.fleet.gain import ServiceGain
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import NewAdvice, Round, StoredAdvice, Subject
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.knobs.advice_cards import RATIO_KEY, Made, is_material, make_knob_cards, make_ratio_card
 from tierscope.usecases.knobs.reads import advise_host
+from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import SPAN, RatioReads
 from tierscope.usecases.simulate.placements import ReplayPlacements
+from tierscope.usecases.tco.service_gain import cost_service
 
 EXPIRES = timedelta(days=14)
 LOSS_TARGET = 0.05
@@ -122,12 +125,20 @@ class RefreshAdvice:
         except Exception:
             log.exception("replaying page samples failed", service=number)
 
+    def _cost(self, view: Ratio) -> ServiceGain | None:
+        """What the answer saves, which is advice without it too."""
+        try:
+            return None if view.range is None else cost_service(self._context, view)
+        except Exception:
+            log.exception("costing a service failed", service=view.service_id)
+            return None
+
     def _refresh_service(self, done: Refreshed, number: int, public_id: str) -> None:
         self._replay(number)
         view = RatioReads(self._context).service(
             public_id, loss_target=LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )
-        made = make_ratio_card(view)
+        made = make_ratio_card(view, self._cost(view))
         self.store_cards(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])
 
     def _refresh_host(self, done: Refreshed, number: int) -> None:

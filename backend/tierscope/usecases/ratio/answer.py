@@ -158,11 +158,14 @@ def _view(
     even = next((view.loss_upper.value for view in candidates if view.dram_ratio == EVEN), None)
     service_class = classify(known.hardware, known.latency, even)
     beside = None if case is None else _choose_beside(case)
+    placement = None if case is None else view_placement(case.placement, beside)
     return Ratio(
         service_id=known.service_id,
         origin=known.origin,
         window=known.window,
-        sentence=describe(answer, ends, chosen, refused, loss_target=asked.loss_target, least=_least(fine)),
+        sentence=describe(
+            answer, ends, chosen, refused, loss_target=asked.loss_target, least=_least(fine), placement=placement
+        ),
         service_class=service_class,
         loss_target=asked.loss_target,
         hold_hot=asked.hold_hot,
@@ -178,7 +181,7 @@ def _view(
         uncertainty=() if judged is None else weigh_doubts(*judged),
         next_steps=_next_steps(known, judged, fine, seen, grade, now),
         kinds=(),
-        placement=None if case is None else view_placement(case.placement, beside),
+        placement=placement,
         chosen=chosen,
         candidates=candidates,
         sweep=None if fine is None else _sweep(fine),

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from tierscope.domain.ratio import SWEEP, Answer, RatioGrade, Seen
 from tierscope.domain.slowdown import UPPER_LEVEL
-from tierscope.usecases.ratio.answers import RatioCandidate, RatioEnds
+from tierscope.usecases.ratio.answers import Ratio, RatioCandidate, RatioEnds, RatioPlacement
 
 WHOLE_FROM = 10.0
 """Percent that are given without decimals."""
 ALL_DRAM = "all DRAM"
+TIERING_OFF = "simulated:first_touch"
+"""The placement of hosts that move no page."""
 _HOUR_DAYS = 1.0 / 24.0
 _UNSEEN = {
     "early": "says nothing of other hours, nights and weekends",
@@ -25,28 +27,52 @@ def describe(
     *,
     loss_target: float,
     least: float | None,
+    placement: RatioPlacement | None = None,
 ) -> str:
-    """One sentence. `least`: the smallest DRAM share of the sweep that keeps the target; None where none does."""
+    """What to do in a sentence or two. `least`: the smallest DRAM share of the sweep that keeps the target; None: none.
+
+    `placement` tells what better placement would allow where none is proven with today's.
+    """
     if ends is None:
         return f"No ratio can be given: {refused[0].rstrip('.')}."
-    target = percent(loss_target)
-    if answer == "all_dram":
-        return f"All DRAM: no ratio keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence."
+    keeps = f"the loss at or below {percent(loss_target)} with {percent(UPPER_LEVEL)} confidence"
     if answer == "ratio" and chosen is not None:
         return (
-            f"{chosen.name} is the ratio with the least DRAM that keeps the loss at or below {target}:"
+            f"Use {chosen.name}, the ratio with the least DRAM that keeps the loss at or below {percent(loss_target)}:"
             f" {percent(chosen.loss_median.value)} is expected, at most {percent(chosen.loss_upper.value)}"
             f" ({percent(UPPER_LEVEL)}), with {percent(chosen.share_on_slow.value)} of accesses on slow memory"
             f"{_further(chosen.dram_ratio, least)}."
         )
     safe, likely, plausible = (name or ALL_DRAM for name in (ends.safe, ends.likely, ends.plausible))
+    untested = "" if safe == plausible else f" {plausible} needs a test; {likely} is most likely to hold."
+    if ends.safe is not None:
+        further = (_further(ends.safe_dram_ratio, least) or "; less DRAM does not") if safe == plausible else ""
+        return f"Use {safe}: it keeps {keeps}{further}.{untested}"
     if safe == plausible:
         further = _further(ends.safe_dram_ratio, least) or "; less DRAM does not"
-        return f"{safe} keeps the loss at or below {target} with {percent(UPPER_LEVEL)} confidence{further}."
-    return (
-        f"Between {safe} and {plausible}, most likely {likely}: {safe} keeps the loss at or below {target} with"
-        f" {percent(UPPER_LEVEL)} confidence, {plausible} may."
-    )
+        return f"Keep all memory in DRAM: it keeps {keeps}{further}."
+    if placement is not None and placement.chosen_beside is not None:
+        off = "tiering is off" if placement.source == TIERING_OFF else "today's settings place pages too badly"
+        on = "with it on and" if placement.source == TIERING_OFF else "with"
+        return (
+            f"Not yet: {off}, and no ratio is proven to keep {keeps}; {on} the densest pages in DRAM,"
+            f" {placement.chosen_beside} would.{untested}"
+        )
+    return f"Keep all memory in DRAM: no ratio is proven to keep {keeps}.{untested}"
+
+
+def entitle(view: Ratio, ends: RatioEnds) -> str:
+    """The answer in a few words."""
+    if view.chosen is not None:
+        return f"Use DRAM:CXL {view.chosen.name}"
+    if ends.safe is not None:
+        untested = "" if ends.safe == ends.plausible else f"; {ends.plausible or ALL_DRAM} needs a test"
+        return f"Use DRAM:CXL {ends.safe}{untested}"
+    beside = None if view.placement is None else view.placement.chosen_beside
+    if beside is not None and view.placement is not None and view.placement.source == TIERING_OFF:
+        return f"Switch tiering on first, then test DRAM:CXL {beside}"
+    tested = ends.likely or ends.plausible
+    return "Keep all memory in DRAM" + ("" if tested is None else f" until DRAM:CXL {tested} is tested")
 
 
 def _further(dram_share: float, least: float | None) -> str:

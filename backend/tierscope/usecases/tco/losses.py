@@ -80,6 +80,10 @@ class ServiceFacts:
         """
         return SweepReads(self._context).run(sweep_id, run_id)
 
+    def know(self, view: Ratio) -> None:
+        """Take the advice of a service that was just made."""
+        self._kept.put(view.service_id, view, generation=generations.current())
+
     def advice(self, service: str) -> Ratio:
         """The advice with its sweep over DRAM shares.
 

@@ -5,8 +5,10 @@ from typing import Annotated
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, absent
+from tierscope.domain.fleet.gain import FleetGain, sum_gains
 from tierscope.domain.tco.idle_dram import dram_cost_per_year
 from tierscope.domain.tco.scenario import Finance, Range
+from tierscope.storage.fleet.services import read_gains
 from tierscope.storage.tco.prices import PriceRow, prices_in_force
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.overview_hosts import read_fleet_memory
@@ -39,6 +41,9 @@ class ReclaimableDram:
     known_heat_ratio: Figure
     annual_cost: Annotated[AnnualCost | None, Described("Null without the bytes, or without a confirmed price.")]
     reason: Annotated[str | None, Described("Why there is no cost, and what to do.")]
+    saving: Annotated[
+        FleetGain | None, Described("What the safe ratios of services save a year; null: no service is costed yet.")
+    ]
 
 
 class ReclaimableReads:
@@ -54,6 +59,7 @@ class ReclaimableReads:
             memory = read_fleet_memory(session, now=now)
             heats = list(read_heat_now(session, now=now).values())
             price = prices_in_force(session, currency).get("dram")
+            gains = [gain for gain in read_gains(session).values() if gain.currency in (None, currency)]
         heat = fleet_figures(heats, now=now).weighted
         cold = heat.cold_in_dram_bytes
         cost = _cost(cold, price)
@@ -62,7 +68,7 @@ class ReclaimableReads:
             reason = (
                 cold.reason if price else f"No price of DRAM in {currency} is confirmed. Confirm one on the TCO page."
             )
-        return ReclaimableDram(cold, _known(heat.resident_bytes, memory), cost, reason)
+        return ReclaimableDram(cold, _known(heat.resident_bytes, memory), cost, reason, sum_gains(gains))
 
 
 def _known(measured: Figure, memory: Figure) -> Figure:

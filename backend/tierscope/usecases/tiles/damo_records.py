@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
+from tierscope.domain.base.words import number_text
 from tierscope.domain.tiles.damo_records import Record, most_active, record_of_tiles
 from tierscope.domain.tiles.levels import Scale
 from tierscope.storage.base.subjects import hosts_by_id
@@ -82,9 +83,8 @@ class TileRecordReads:
                 full = 1.0
                 if own[0].cell_measure != _SHARE:
                     full = most_active(columns, scale)
-                    notes.append(
-                        f"Group {name}: 100 checks are its greatest activity, {full:.3g} {own[0].cell_measure}."
-                    )
+                    greatest = f"{number_text(full)} {own[0].cell_measure}"
+                    notes.append(f"Group {name}: 100 checks are its greatest activity, {greatest}.")
                 records.append(record_of_tiles(rows, columns, own[0].interval_ns, scale, full, target))
                 notes += told
         return TileRecords(chosen.name, tuple(records), tuple(enumerate(names)), (_PLACED, *dict.fromkeys(notes)))

@@ -627,7 +627,7 @@ export interface paths {
         get: operations["read_alert_routes_v1_alert_routes_get"];
         /**
          * Replace receivers, routes and inhibitions
-         * @description Alerts that fire now go through the new routes; groups that are the same do not speak again.
+         * @description Alerts that fire now go through the new routes; groups that are the same are not flushed again.
          */
         put: operations["replace_alert_routes_v1_alert_routes_put"];
         post?: never;
@@ -3374,6 +3374,8 @@ export interface components {
              * Format: date-time
              */
             expires_at: string;
+            /** @description Of a ratio: what it saves a year. */
+            gain: components["schemas"]["ServiceGain"] | null;
             /** Host Id */
             host_id: string | null;
             /** Host Ids */
@@ -3457,6 +3459,8 @@ export interface components {
              * Format: date-time
              */
             expires_at: string;
+            /** @description Of a ratio: what it saves a year. */
+            gain: components["schemas"]["ServiceGain"] | null;
             /** Host Id */
             host_id: string | null;
             /** Host Ids */
@@ -5882,6 +5886,34 @@ export interface components {
             missing: components["schemas"]["Figure"] | null;
             /** @description The hour that was compared; null where none is counted. */
             window: components["schemas"]["Window"] | null;
+        };
+        /**
+         * FleetGain
+         * @description The sum of the gains of services of which a saving is proven: whose 10th percentile is above zero.
+         *
+         *     Both ends are sums of those of services, as if all erred to one side.
+         */
+        FleetGain: {
+            /** Currency */
+            currency: string;
+            /** Dram Freed Bytes */
+            dram_freed_bytes: number;
+            /**
+             * N Judged
+             * @description Services with a ratio answer.
+             */
+            n_judged: number;
+            /**
+             * N Services
+             * @description Services that it is the sum of.
+             */
+            n_services: number;
+            /** Net Per Year */
+            net_per_year: number;
+            /** Net Per Year P10 */
+            net_per_year_p10: number;
+            /** Net Per Year P90 */
+            net_per_year_p90: number;
         };
         /**
          * FleetGrid
@@ -10521,6 +10553,8 @@ export interface components {
              * @description Why there is no cost, and what to do.
              */
             reason: string | null;
+            /** @description What the safe ratios of services save a year; null: no service is costed yet. */
+            saving: components["schemas"]["FleetGain"] | null;
         };
         /**
          * Report
@@ -11592,6 +11626,52 @@ export interface components {
             window: components["schemas"]["Window"];
         };
         /**
+         * ServiceGain
+         * @description The safe ratio of a service, what DRAM it frees, and what that saves a year, net of the memory in its place.
+         *
+         *     Hosts that run several services are shared out by their resident memory, so that gains of services add up.
+         */
+        ServiceGain: {
+            /** Currency */
+            currency: string | null;
+            /** Dram Freed Bytes */
+            dram_freed_bytes: number | null;
+            /**
+             * Dram Ratio
+             * @description DRAM's share of the memory at that ratio; 1: all of it.
+             */
+            dram_ratio: number;
+            /**
+             * Grade
+             * @description Of the ratio: `early`, `provisional` or `established`.
+             */
+            grade: string | null;
+            /**
+             * How
+             * @description What takes the place of DRAM: new memory, or reused DDR4, whichever saves more; null: not costed.
+             */
+            how: ("cxl" | "ddr4") | null;
+            /**
+             * Net Per Year
+             * @description The median over draws of prices and losses; negative: a cost.
+             */
+            net_per_year: number | null;
+            /** Net Per Year P10 */
+            net_per_year_p10: number | null;
+            /** Net Per Year P90 */
+            net_per_year_p90: number | null;
+            /**
+             * Ratio
+             * @description DRAM:CXL that keeps the loss of 5 % with 95 % confidence; null: none is proven.
+             */
+            ratio: string | null;
+            /**
+             * Why Not
+             * @description Why nothing is saved, or why that is not known.
+             */
+            why_not: string | null;
+        };
+        /**
          * ServiceHeat
          * @description Hot, warm and cold memory of a service by one method.
          */
@@ -11753,6 +11833,8 @@ export interface components {
             cold_in_dram_bytes: components["schemas"]["Figure"];
             cold_ratio: components["schemas"]["Figure"];
             demotion_pages_per_s: components["schemas"]["Figure"];
+            /** @description What its safe ratio saves a year; null: its ratio is not judged yet. */
+            gain: components["schemas"]["ServiceGain"] | null;
             hot_outside_dram_bytes: components["schemas"]["Figure"];
             hot_ratio: components["schemas"]["Figure"];
             /** Id */
@@ -14336,6 +14418,7 @@ export type Flatness = components['schemas']['Flatness'];
 export type Fleet = components['schemas']['Fleet'];
 export type FleetDocument = components['schemas']['FleetDocument'];
 export type FleetDrift = components['schemas']['FleetDrift'];
+export type FleetGain = components['schemas']['FleetGain'];
 export type FleetGrid = components['schemas']['FleetGrid'];
 export type FleetOverview = components['schemas']['FleetOverview'];
 export type FleetQuality = components['schemas']['FleetQuality'];
@@ -14588,6 +14671,7 @@ export type ServedCurve = components['schemas']['ServedCurve'];
 export type ServiceClass = components['schemas']['ServiceClass'];
 export type ServiceDetail = components['schemas']['ServiceDetail'];
 export type ServiceFairness = components['schemas']['ServiceFairness'];
+export type ServiceGain = components['schemas']['ServiceGain'];
 export type ServiceHeat = components['schemas']['ServiceHeat'];
 export type ServiceLoss = components['schemas']['ServiceLoss'];
 export type ServiceMatrixRow = components['schemas']['ServiceMatrixRow'];
@@ -15593,6 +15677,7 @@ export interface operations {
                      *           "decided_at": null,
                      *           "decided_by": null,
                      *           "expires_at": "2026-12-10T02:43:02.985180Z",
+                     *           "gain": null,
                      *           "host_id": "hae21de488e8ddeac",
                      *           "host_ids": [
                      *             "hae21de488e8ddeac"
@@ -20669,6 +20754,18 @@ export interface operations {
                      *               "start": "2026-11-26T01:42:00Z"
                      *             }
                      *           },
+                     *           "gain": {
+                     *             "currency": "USD",
+                     *             "dram_freed_bytes": 1319413953331.2,
+                     *             "dram_ratio": 0.3333333333333333,
+                     *             "grade": "provisional",
+                     *             "how": "ddr4",
+                     *             "net_per_year": 1180.2,
+                     *             "net_per_year_p10": 310.5,
+                     *             "net_per_year_p90": 2106.9,
+                     *             "ratio": "1:2",
+                     *             "why_not": null
+                     *           },
                      *           "hot_outside_dram_bytes": {
                      *             "coverage": 1,
                      *             "definition": "heat.hot_outside_dram_bytes/1",
@@ -24622,7 +24719,16 @@ export interface operations {
                      *         "warnings": [],
                      *         "window": null
                      *       },
-                     *       "reason": null
+                     *       "reason": null,
+                     *       "saving": {
+                     *         "currency": "USD",
+                     *         "dram_freed_bytes": 1319413953331.2,
+                     *         "n_judged": 4,
+                     *         "n_services": 1,
+                     *         "net_per_year": 1180.2,
+                     *         "net_per_year_p10": 310.5,
+                     *         "net_per_year_p90": 2106.9
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["ReclaimableDram"];

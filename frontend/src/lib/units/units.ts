@@ -1,4 +1,5 @@
 /** Formatting of quantities: three significant digits, binary units for memory, decimal ones for flows. */
+import { formatDuration } from './time'
 
 const binaryUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const decimalUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const
@@ -145,6 +146,10 @@ export function formatQuantity(value: number, unit: string): string {
       return `${formatBytes(value)}/day`
     case 'ratio_per_h':
       return `${formatRatio(value)}/h`
+    case 'seconds':
+      return Math.abs(value) < 60
+        ? `${threeDigits(value)} s`
+        : `${value < 0 ? '−' : ''}${formatDuration(Math.abs(value))}`
     case 'us':
       return formatMicroseconds(value)
     // Time waited per time passed is a share.

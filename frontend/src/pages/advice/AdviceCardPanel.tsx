@@ -2,6 +2,7 @@ import { Button, Group } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdviceCard } from '../../api/_generated/schema'
+import { formatMoneyChange } from '../../lib/tco/money'
 import { formatBytes } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { ToneTag, type Tone } from '../../ui/tags/ToneTag'
@@ -40,6 +41,11 @@ export function AdviceCardPanel({ card }: { card: AdviceCard }) {
       }
       actions={
         <Group gap={12} wrap="nowrap">
+          {card.gain?.net_per_year != null && (
+            <strong title={card.gain.why_not ?? 'net of what takes the place of DRAM'}>
+              {formatMoneyChange(card.gain.net_per_year, card.gain.currency ?? '')} a year
+            </strong>
+          )}
           {card.stake_bytes !== null && (
             <strong title="hot memory outside DRAM plus cold memory in DRAM">
               {formatBytes(card.stake_bytes)} at stake

@@ -29,7 +29,7 @@ const kindChoices: { value: AdviceKind | 'all'; label: string }[] = [
   { value: 'knob', label: 'Kernel settings' },
 ]
 
-/** Everything advised, the most memory at stake first; a card opens to what it rests on. */
+/** Everything advised, the highest proven gain first, then the most memory at stake; a card opens to what it rests on. */
 export function AdviceCards({ tabs }: { tabs: ReactNode }): ReactNode {
   const { range } = useTimeRange()
   const { status = 'open', kind } = route.useSearch()

@@ -5,6 +5,7 @@ import type { AdviceCard, DecisionRequest } from '../../api/_generated/schema'
 import { problemText } from '../../api/problem'
 import { decideAdvice } from '../../api/queries/advice'
 import { Prose } from '../../ui/text/Prose'
+import { LoginFirst } from '../shell/access/LoginFirst'
 import classes from './AdvicePage.module.css'
 
 type Decision = DecisionRequest['decision']
@@ -21,11 +22,11 @@ export function AdviceDecision({ card }: { card: AdviceCard }) {
   if (card.status === 'gone') return null
   const choices: Decision[] = card.status === 'open' ? ['adopted', 'dismissed'] : ['open']
   return (
-    <>
+    <LoginFirst may="write:advice" to="decide">
       {choices.map((decision) => (
         <DecisionButton key={decision} adviceId={card.id} decision={decision} />
       ))}
-    </>
+    </LoginFirst>
   )
 }
 

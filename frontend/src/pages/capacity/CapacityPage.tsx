@@ -36,7 +36,12 @@ export function CapacityPage(): ReactNode {
   return (
     <div data-testid="page-capacity">
       <Headline
-        kicker={<h1>Capacity</h1>}
+        kicker={
+          <>
+            <h1>Capacity</h1>
+            <span>now</span>
+          </>
+        }
         sentence={
           capacity === undefined ? undefined : `${capacitySentence(capacity)} ${awaySentence(capacity.away)}`.trim()
         }

@@ -1,4 +1,4 @@
-import { Button, Progress } from '@mantine/core'
+import { Progress } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -13,6 +13,7 @@ import { Headline } from '../../ui/layout/Headline'
 import { NotesList } from '../../ui/text/NotesList'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
+import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { Prose } from '../../ui/text/Prose'
 import { StateNote } from '../../ui/states/StateNote'
 import { Timestamp } from '../../ui/text/Timestamp'
@@ -124,9 +125,13 @@ function Running({ experiment }: { experiment: Experiment }) {
         <span>
           change <Timestamp at={experiment.change_at} />, end <Timestamp at={experiment.planned_end} />
         </span>
-        <Button variant="default" loading={ending.isPending} onClick={() => ending.mutate()}>
-          End now
-        </Button>
+        <ConfirmDelete
+          verb="End now"
+          what="this experiment"
+          consequence="It ends before its planned time, and is judged by what came so far: an effect may be missed. It cannot go on."
+          pending={ending.isPending}
+          onConfirm={() => ending.mutate()}
+        />
         {ending.error !== null && (
           <span role="alert" className={classes.fault}>
             <Prose text={problemText(ending.error)} />

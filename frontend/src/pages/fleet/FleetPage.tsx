@@ -12,6 +12,7 @@ import { MatrixChart } from '../../charts/matrix/MatrixChart'
 import { ServiceHeatChart } from '../../charts/serviceHeat/ServiceHeatChart'
 import { TierFlowChart } from '../../charts/tierFlow/TierFlowChart'
 import { moveColours } from '../../lib/palette'
+import { countOf } from '../../lib/units/units'
 import { Columns } from '../../ui/layout/Columns'
 import { Later } from '../../ui/layout/Later'
 import { Headline } from '../../ui/layout/Headline'
@@ -87,7 +88,7 @@ export function FleetPage(): ReactNode {
           sentence={fleet?.headline}
           aside={
             <>
-              <FiringAlerts refreshMs={range.refreshMs} />
+              <FiringAlerts refreshMs={range.refreshMs} inNeed={fleet?.hosts_in_need ?? 0} />
               <SubjectCompare noun="fleet" compare={compare} comparison={comparison} events={events.events} />
               <EventsControl events={events} />
             </>
@@ -179,19 +180,21 @@ export function FleetPage(): ReactNode {
   )
 }
 
-/** How many alerts fire, the most severe named; leads to them. */
-function FiringAlerts({ refreshMs }: { refreshMs: number | null }) {
+/** How many alerts fire or are about to, the most severe named; leads to them. Green only where no host needs someone. */
+function FiringAlerts({ refreshMs, inNeed }: { refreshMs: number | null; inNeed: number }) {
   const { data, isError } = useQuery(alertsQuery('firing', {}, refreshMs))
+  const pending = useQuery(alertsQuery('pending', {}, refreshMs)).data?.items.length ?? 0
   if (isError) return <ToneTag tone="neutral" label="alerts unknown" />
   if (data === undefined) return <Skeleton width={120} height={20} />
   const all = data.items.length
   const critical = data.items.filter(({ severity }) => severity === 'critical').length
   const grave = critical === 0 ? '' : ` (${critical} critical)`
+  const coming = pending === 0 ? '' : `, ${pending} pending`
   return (
     <Link to="/alerts" data-testid="firing-alerts">
       <ToneTag
-        tone={critical > 0 ? 'critical' : all > 0 ? 'warning' : 'good'}
-        label={all === 0 ? 'no alerts firing' : `${all} alert${all === 1 ? '' : 's'} firing${grave}`}
+        tone={critical > 0 ? 'critical' : all > 0 ? 'warning' : inNeed + pending > 0 ? 'neutral' : 'good'}
+        label={(all === 0 ? 'no alerts firing' : `${countOf(all, 'alert')} firing${grave}`) + coming}
       />
     </Link>
   )

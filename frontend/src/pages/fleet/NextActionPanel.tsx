@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { adviceQuery } from '../../api/queries/advice'
 import { loadStateOf } from '../../api/queries/base/loadState'
+import { formatMoney } from '../../lib/tco/money'
 import { formatBytes } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
@@ -10,7 +11,7 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import { Prose } from '../../ui/text/Prose'
 import classes from './FleetPage.module.css'
 
-/** What to do first: the open advice with most memory at stake, and what it rests on. */
+/** What to do first: the open advice with the highest proven gain, else with most memory at stake. */
 export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
   const query = useQuery(adviceQuery({ kind: undefined, status: 'open' }, refreshMs))
   const load = loadStateOf(query)
@@ -42,7 +43,9 @@ export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
             </strong>
             <span className={classes.subject}>
               {first.hosts > 1 ? `${first.hosts} hosts` : first.subject_name}
-              {first.stake_bytes !== null && `, ${formatBytes(first.stake_bytes)} in the wrong tier`}
+              {first.gain?.net_per_year_p10 != null && first.gain.net_per_year_p10 > 0
+                ? `, ${formatMoney(first.gain.net_per_year ?? 0, first.gain.currency ?? '')} a year`
+                : first.stake_bytes !== null && `, ${formatBytes(first.stake_bytes)} in the wrong tier`}
             </span>
             <p>
               <Prose text={first.sentence} />

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { reclaimableQuery } from '../../api/queries/fleet/fleet'
-import { formatMoney } from '../../lib/tco/money'
-import { formatRatio } from '../../lib/units/units'
+import { formatMoney, formatMoneyRange } from '../../lib/tco/money'
+import { countOf, formatBytes, formatRatio } from '../../lib/units/units'
 import { Stat } from '../../ui/figures/Stat'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -12,7 +12,7 @@ import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import classes from './FleetPage.module.css'
 
-/** How much DRAM holds cold memory, what that DRAM costs a year, and on how much of the fleet's memory that rests. */
+/** How much DRAM holds cold memory, what proven ratios save a year, and on how much of the fleet's memory that rests. */
 export function ReclaimablePanel({ refreshMs }: { refreshMs: number | null }) {
   const query = useQuery(reclaimableQuery(refreshMs))
   const load = loadStateOf(query)
@@ -33,12 +33,20 @@ export function ReclaimablePanel({ refreshMs }: { refreshMs: number | null }) {
           <div className={classes.note}>
             {found === undefined ? (
               <Skeleton height={36} />
+            ) : found.saving !== null ? (
+              <>
+                <strong data-testid="reclaimable-cost">
+                  {formatMoney(found.saving.net_per_year, found.saving.currency)} a year
+                </strong>{' '}
+                saved at proven ratios ({formatMoney(found.saving.net_per_year_p10, found.saving.currency)} to{' '}
+                {formatMoney(found.saving.net_per_year_p90, found.saving.currency)}), net of what takes the place of{' '}
+                {formatBytes(found.saving.dram_freed_bytes)} of DRAM: the sum of {found.saving.n_services} of{' '}
+                {countOf(found.saving.n_judged, 'service')}.
+              </>
             ) : cost ? (
               <>
-                <strong data-testid="reclaimable-cost">{formatMoney(cost.value, cost.currency)} a year</strong> of DRAM
-                ({formatMoney(cost.interval.lo, cost.currency)} to {formatMoney(cost.interval.hi, cost.currency)}), at{' '}
-                {cost.price.label} of {cost.price.date}, over {cost.life_years} years, before what would hold that
-                memory instead.
+                No ratio is costed yet. The DRAM that holds cold memory costs{' '}
+                <strong data-testid="reclaimable-cost">{formatMoneyRange(cost)} a year</strong>.
               </>
             ) : (
               <Prose text={found.reason ?? ''} />
@@ -46,8 +54,8 @@ export function ReclaimablePanel({ refreshMs }: { refreshMs: number | null }) {
           </div>
           <div className={classes.foot}>
             <span>{known == null ? '' : `heat known for ${formatRatio(known)} of all memory`}</span>
-            <Link to="/tco" search={{ start: 'cxl' }}>
-              What it would save
+            <Link to="/services" search={{ sort: '-gain' }}>
+              By service
             </Link>
           </div>
         </>

@@ -87,7 +87,12 @@ export function HostsPage(): ReactNode {
   return (
     <div data-testid="page-hosts">
       <Headline
-        kicker={<h1>Hosts</h1>}
+        kicker={
+          <>
+            <h1>Hosts</h1>
+            <span>now</span>
+          </>
+        }
         sentence={newest === undefined ? undefined : sentenceOf(newest.fleet, newest.away)}
         aside={
           <>

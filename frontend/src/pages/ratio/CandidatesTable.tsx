@@ -13,8 +13,11 @@ function targetTag(row: RatioCandidate, ratio: Ratio | undefined) {
   if (row.name === ratio?.chosen?.name) return <ToneTag tone="good" label="advised" />
   const likely = row.name === ratio?.range?.likely ? ', most likely' : ''
   if (row.kept) return <ToneTag tone="good" label={`keeps it${likely}`} />
-  if (ratio?.range && row.dram_ratio >= ratio.range.plausible_dram_ratio)
-    return <ToneTag tone="info" label={`may keep it${likely}`} />
+  if (ratio?.range && row.dram_ratio >= ratio.range.plausible_dram_ratio) {
+    const expected = row.loss_median.value
+    const test = expected !== null && expected > ratio.loss_target ? 'expected to miss it' : `needs a test${likely}`
+    return <ToneTag tone="info" label={test} />
+  }
   return <ToneTag tone="warning" label="no" />
 }
 

@@ -66,6 +66,14 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
               <Prose text={ratio.sentence} />
             </p>
           )}
+          {ratio?.placement != null && ratio.placement.beside !== null && (
+            <dl className={classes.rows} data-testid="ratio-rows">
+              <dt>As configured today ({placementName(ratio.placement.source)})</dt>
+              <dd>{ratio.range?.safe ?? 'all DRAM'}</dd>
+              <dt>At best, with the densest pages in DRAM (what advised settings can come near)</dt>
+              <dd>{ratio.placement.chosen_beside ?? 'all DRAM'}</dd>
+            </dl>
+          )}
           {ratio !== undefined && (
             <div className={classes.meta}>
               <span>loss target {formatRatio(ratio.loss_target)}</span>
@@ -89,8 +97,6 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
               {ratio.placement !== null && (
                 <span data-testid="ratio-placement" title={ratio.placement.why}>
                   placement: {placementName(ratio.placement.source)}
-                  {ratio.placement.beside !== null &&
-                    `; with the densest pages in DRAM: ${ratio.placement.chosen_beside ?? 'all DRAM'}`}
                 </span>
               )}
               {ratio.expires_at !== null && (

@@ -14,7 +14,7 @@ import { ServicesTable } from './ServicesTable'
 /** All services. */
 export function ServicesPage(): ReactNode {
   const { range } = useTimeRange()
-  const { q, sort, setQ, setSort } = useListSearch('/services', '-resident')
+  const { q, sort, setQ, setSort } = useListSearch('/services', '-gain')
   const query = useQuery(servicesQuery(range.refreshMs))
   const load = loadStateOf(query)
   const all = query.data?.items
@@ -24,7 +24,12 @@ export function ServicesPage(): ReactNode {
   return (
     <div data-testid="page-services">
       <Headline
-        kicker={<h1>Services</h1>}
+        kicker={
+          <>
+            <h1>Services</h1>
+            <span>now</span>
+          </>
+        }
         sentence={
           all === undefined ? undefined : `${all.length} services; heat is measured on ${measured ?? 0} of them.`
         }

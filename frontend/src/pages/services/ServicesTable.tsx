@@ -1,9 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ServiceSummary } from '../../api/_generated/schema'
+import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
 import { methodName } from '../../lib/units/figure'
+import { formatBytes } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import { HeatBar } from '../../ui/figures/HeatBar'
 import { EmptyState } from '../../ui/states/EmptyState'
+import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
@@ -22,6 +25,49 @@ const columns: Column<ServiceSummary>[] = [
         <span className={classes.namespace}>{service.namespace}</span>
       </div>
     ),
+    value: (service) => service.name,
+  },
+  { key: 'namespace', header: 'Namespace', only: 'download', cell: (service) => service.namespace },
+  {
+    key: 'gain',
+    header: (
+      <>
+        Net saving
+        <br />a year
+      </>
+    ),
+    name: 'Net saving a year',
+    meaning: 'What memory behind CXL at the safe ratio saves a year, net of what takes the place of DRAM.',
+    numeric: true,
+    sortBy: (service) => service.gain?.net_per_year_p10 ?? null,
+    value: ({ gain }) =>
+      gain === null ? null : { amount: gain.net_per_year, unit: `${gain.currency ?? 'USD'} a year` },
+    cell: (service) => <GainCell service={service} />,
+  },
+  {
+    key: 'ratio',
+    header: (
+      <>
+        Safe ratio,
+        <br />
+        DRAM freed
+      </>
+    ),
+    name: 'Safe ratio',
+    sortBy: (service) => service.gain?.dram_freed_bytes ?? null,
+    value: (service) => (service.gain === null ? null : (service.gain.ratio ?? 'all DRAM')),
+    cell: ({ gain }) =>
+      gain === null ? (
+        <Nothing status="not_enough_data" reason="Its ratio is not judged yet." />
+      ) : (
+        <div className={classes.method} title={gain.why_not ?? undefined}>
+          {gain.ratio ?? 'all DRAM'}
+          <span>
+            {gain.dram_freed_bytes === null ? '' : `${formatBytes(gain.dram_freed_bytes)}, `}
+            {gain.grade ?? ''}
+          </span>
+        </div>
+      ),
   },
   {
     key: 'hosts',
@@ -159,6 +205,24 @@ const columns: Column<ServiceSummary>[] = [
     ),
   },
 ]
+
+/** What a service saves, with its interval; leads to exactly that scenario. */
+function GainCell({ service: { id, gain } }: { service: ServiceSummary }) {
+  if (gain === null) return <Nothing status="not_enough_data" reason="Its ratio is not judged yet." />
+  const { how, net_per_year: net, net_per_year_p10: low, net_per_year_p90: high, currency } = gain
+  if (how === null || net === null || low === null || high === null)
+    return <Nothing status="not_enough_data" reason={gain.why_not ?? 'It is not costed.'} />
+  return (
+    <div className={classes.method} title={gain.why_not ?? 'Median and 80 % interval over prices and losses.'}>
+      <Link to="/tco" search={{ start: how, service: id, share: gain.dram_ratio }}>
+        {formatMoneyChange(net, currency ?? '')}
+      </Link>
+      <span>
+        {formatMoney(low, currency ?? '')} to {formatMoney(high, currency ?? '')}
+      </span>
+    </div>
+  )
+}
 
 interface ServicesTableProps {
   services: ServiceSummary[] | undefined

@@ -10,6 +10,7 @@ import { toYaml } from '../../lib/tco/yaml'
 import { downloadText } from '../../ui/export/download'
 import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { Prose } from '../../ui/text/Prose'
+import { LoginFirst } from '../shell/access/LoginFirst'
 import { SaveDialog } from './SaveDialog'
 import { SheetButton } from './SheetButton'
 import { asScenario } from './tcoInputs'
@@ -68,14 +69,16 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
           ...(list.data?.items ?? []).map((item) => ({ value: item.id, label: item.name })),
         ]}
       />
-      {scenarioId !== undefined && (
-        <Button disabled={!changed} loading={changing.isPending} onClick={save}>
-          Save
+      <LoginFirst may="write:scenarios" to="save">
+        {scenarioId !== undefined && (
+          <Button disabled={!changed} loading={changing.isPending} onClick={save}>
+            Save
+          </Button>
+        )}
+        <Button variant="default" disabled={spec === undefined} onClick={() => setNaming(true)}>
+          Save as…
         </Button>
-      )}
-      <Button variant="default" disabled={spec === undefined} onClick={() => setNaming(true)}>
-        Save as…
-      </Button>
+      </LoginFirst>
       {changed && (
         <Button variant="default" onClick={() => state.setSearch({ set: undefined })}>
           Undo changes

@@ -14,35 +14,45 @@ interface ConfirmDeleteProps {
   problem?: string | undefined
   /** An icon alone, for rows of tables; it is named after `what`. */
   compact?: boolean
+  /** What is done, where it is not deleting: `End`. */
+  verb?: string
   onConfirm: () => void
 }
 
-/** A button that deletes something after asking. */
-export function ConfirmDelete({ what, consequence, pending, problem, compact = false, onConfirm }: ConfirmDeleteProps) {
+/** A button that deletes or ends something after asking. */
+export function ConfirmDelete({
+  what,
+  consequence,
+  pending,
+  problem,
+  compact = false,
+  verb = 'Delete',
+  onConfirm,
+}: ConfirmDeleteProps) {
   const [opened, setOpened] = useState(false)
   const toggle = () => setOpened(!opened)
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus={opened} returnFocus>
       <Popover.Target>
         {compact ? (
-          <ActionIcon aria-label={`Delete ${what}…`} aria-expanded={opened} onClick={toggle}>
+          <ActionIcon aria-label={`${verb} ${what}…`} aria-expanded={opened} onClick={toggle}>
             <IconTrash size={14} aria-hidden />
           </ActionIcon>
         ) : (
           <Button
             variant="default"
-            leftSection={<IconTrash size={14} aria-hidden />}
+            leftSection={verb === 'Delete' ? <IconTrash size={14} aria-hidden /> : undefined}
             aria-expanded={opened}
             onClick={toggle}
           >
-            Delete
+            {verb}
           </Button>
         )}
       </Popover.Target>
       <Popover.Dropdown className={classes.confirm}>
         <p>{consequence}</p>
         <Button color="red" loading={pending} onClick={onConfirm}>
-          Delete {what}
+          {verb} {what}
         </Button>
         {problem !== undefined && (
           <p className={classes.fault} role="alert">

@@ -18,6 +18,11 @@ export function ProblemState({ problem, onRetry }: { problem: ProblemText; onRet
       <p className={classes.text}>
         <strong>Next:</strong> <Prose text={problem.nextStep} />
       </p>
+      {problem.status === 401 && (
+        <p className={classes.text}>
+          <a href={`/login?next=${encodeURIComponent(window.location.pathname + window.location.search)}`}>Log in</a>
+        </p>
+      )}
       <Button variant="default" onClick={onRetry}>
         Retry
       </Button>

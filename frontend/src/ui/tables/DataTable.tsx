@@ -49,7 +49,8 @@ function nextSort(key: string, numeric: boolean, sort: string | undefined): stri
 
 /** A dense table that sorts by its headers, keeps its size while loading, and its first column while it scrolls sideways. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
+  const { label, columns: every, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
+  const columns = every.filter(({ only }) => only !== 'download')
   const sorted = rows === undefined ? undefined : sortRows(rows, columns, sort)
   const headerOf = (column: Column<Row>): ReactNode => {
     if (column.sortBy === undefined || onSort === undefined) {
@@ -86,7 +87,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (sorted?.length === 0 && empty !== undefined) return <>{empty}</>
   return (
     <>
-      <Downloads label={label} columns={columns} rows={props.allRows ?? sorted} />
+      <Downloads label={label} columns={every} rows={props.allRows ?? sorted} />
       <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
         <Table
           className={classes.table}

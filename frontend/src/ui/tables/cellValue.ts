@@ -56,9 +56,15 @@ export function cellValue(node: ReactNode): CellValue {
 }
 
 function joined(nodes: ReactNode[]): CellValue {
-  const values = nodes.map(cellValue).filter((value) => value !== null)
-  if (values.length <= 1) return values[0] ?? null
-  return values.map(textOf).join('').replaceAll(/\s+/g, ' ').trim()
+  const parts = nodes.map((node) => ({ value: cellValue(node), apart: isValidElement(node) && node.type !== 'br' }))
+  const told = parts.filter(({ value }) => value !== null)
+  if (told.length <= 1) return told[0]?.value ?? null
+  // Elements side by side are drawn apart, whatever stands between them.
+  return told
+    .map(({ value, apart }, place) => (apart && told[place - 1]?.apart ? ' ' : '') + textOf(value))
+    .join('')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
 }
 
 /** A value as text, for where several stand in one cell. */

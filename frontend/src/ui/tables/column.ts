@@ -14,4 +14,6 @@ export interface Column<Row> {
   value?: (row: Row) => CellValue
   /** The column's name in downloads, where it differs from the header; empty where it is left out. */
   name?: string
+  /** Only downloads hold it: a part of a key that a cell shows beside another one. */
+  only?: 'download'
 }

@@ -56,6 +56,26 @@ describe('a list that is handed out', () => {
     })
   })
 
+  it('keeps parts of a key apart, and has columns that only downloads hold', () => {
+    const table = listTable(
+      [
+        {
+          key: 'name',
+          header: 'Service',
+          cell: () => (
+            <div>
+              <a href="#a">cache-graph</a>
+              <span>shop</span>
+            </div>
+          ),
+        },
+        { key: 'namespace', header: 'Namespace', only: 'download', cell: () => 'shop' },
+      ],
+      [1],
+    )
+    expect(table).toEqual({ columns: ['Service', 'Namespace'], rows: [['cache-graph shop', 'shop']] })
+  })
+
   it('falls back to what rows are sorted by', () => {
     const Own = () => <span>drawn</span>
     const table = listTable([{ key: 'a', header: 'A', cell: () => <Own />, sortBy: (row: number) => row }], [7])

@@ -63,6 +63,14 @@ describe('the incident page', () => {
     if (kind === 'spill') expect((await screen.findByTestId('incident-free')).textContent).toMatch(/node 0, dram/)
   })
 
+  it('leads who is not logged in to the login before a form opens', async () => {
+    openApp('/alerts/alert-1', (url) =>
+      url.pathname === '/v1/session' ? Response.json(recorded('/v1/session', '', 'as=anonymous')) : undefined,
+    )
+    expect((await screen.findByTestId('login-first')).textContent).toBe('Log in to acknowledge')
+    expect(screen.queryByRole('button', { name: /acknowledge/i })).toBeNull()
+  })
+
   it('says that nothing is advised, and which rules lack data', async () => {
     openApp('/alerts/alert-1', (url) =>
       url.pathname.endsWith('/knob-advice')

@@ -7,6 +7,7 @@ import { problemText } from '../../../api/problem'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { deleteRule, ruleCheckQuery, saveRule, vocabularyQuery } from '../../../api/queries/alerts/rules'
 import { Panel } from '../../../ui/layout/Panel'
+import { ConfirmDelete } from '../../../ui/inputs/ConfirmDelete'
 import { Prose } from '../../../ui/text/Prose'
 import { Stack } from '../../../ui/layout/Stack'
 import { StateNote } from '../../../ui/states/StateNote'
@@ -94,17 +95,17 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
             </Button>
           )}
           {!shipped && ruleId !== undefined && (
-            <Button
-              variant="default"
-              loading={deleting.isPending}
-              onClick={() =>
+            <ConfirmDelete
+              what="rule"
+              consequence="Its alerts end without a resolution, and it fires no more. Their history stays."
+              pending={deleting.isPending}
+              problem={deleting.error === null ? undefined : problemText(deleting.error)}
+              onConfirm={() =>
                 deleting.mutate(ruleId, {
                   onSuccess: () => void navigate({ to: '/alerts', search: { tab: 'rules' } }),
                 })
               }
-            >
-              Delete rule
-            </Button>
+            />
           )}
           {saving.isSuccess && <span role="status">Saved. It is evaluated from the next minute on.</span>}
           {error !== null && (

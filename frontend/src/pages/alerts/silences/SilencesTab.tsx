@@ -1,4 +1,4 @@
-import { Button, Switch } from '@mantine/core'
+import { Switch } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -16,6 +16,7 @@ import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
+import { ConfirmDelete } from '../../../ui/inputs/ConfirmDelete'
 import { Prose } from '../../../ui/text/Prose'
 import { Timestamp } from '../../../ui/text/Timestamp'
 import { useTimeRange } from '../../shell/time/useTimeRange'
@@ -103,9 +104,13 @@ function silenceColumns(onExpire: (id: string) => void): Column<Silence>[] {
       header: '',
       cell: (row) =>
         row.status === 'expired' ? null : (
-          <Button variant="default" size="compact-xs" onClick={() => onExpire(row.id)}>
-            End now
-          </Button>
+          <ConfirmDelete
+            verb="End now"
+            what="this silence"
+            consequence="Alerts that it holds back are notified again from now on."
+            pending={false}
+            onConfirm={() => onExpire(row.id)}
+          />
         ),
     },
   ]
