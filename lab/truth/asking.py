@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -29,6 +29,8 @@ BACKTESTED = {
 """Shipped rules of a host, and the twin's states that each is about (docs/alerts.md)."""
 
 Answers = dict[str, Any]
+Asked = Literal["all", "sizes", "heat"]
+"""Everything; heat, re-access, curves, ratios, savings and settings without states over time and alerts; heat alone."""
 
 
 def _moment(unix_s: float) -> str:
@@ -54,15 +56,13 @@ class Asker:
     def _ids(self, path: str) -> Mapping[str, str]:
         return {item["name"]: item["id"] for item in self._get(path, limit=200)["items"]}
 
-    def ask(
-        self, services: Mapping[str, list[str]], memory_gb: Mapping[str, float], *, heat_only: bool = False
-    ) -> Answers:
+    def ask(self, services: Mapping[str, list[str]], memory_gb: Mapping[str, float], asked: Asked = "all") -> Answers:
         """Everything that is judged.
 
         Args:
             services: names of services, each with those of its hosts.
             memory_gb: memory of a host of each service, all nodes together.
-            heat_only: hot, warm and cold memory alone.
+            asked: how much.
         """
         whole = _window(self._start_s, self._end_s)
         answers: Answers = {"start_s": self._start_s, "end_s": self._end_s, "heat": [], "services": {}, "hosts": {}}
@@ -71,14 +71,15 @@ class Asker:
             for host in hosts:
                 heat = self._get(f"{path}/heat", **whole, host=self._hosts[host], max_points=2)
                 answers["heat"].append({"service": service, "host": host, **_without(heat, "axis", "series")})
-            if not heat_only:
+            if asked != "heat":
                 answers["services"][service] = {
                     **self._of_service(path, hosts, whole),
                     "savings": [self._saving(service, memory_gb[service], ratio) for ratio in DRAM_RATIOS],
                 }
-        if not heat_only:
+        if asked != "heat":
             for host in {host for hosts in services.values() for host in hosts}:
-                answers["hosts"][host] = self._of_host(self._hosts[host])
+                answers["hosts"][host] = self._of_host(self._hosts[host], over_time=asked == "all")
+        if asked == "all":
             answers["alerts"] = {rule["name"]: self._backtest(rule) for rule in self._rules()}
         return answers
 
@@ -102,7 +103,7 @@ class Asker:
         told = {name: options[0][name] if options else None for name in ("loss", "saving")}
         return {"memory_gb": memory_gb, "dram_ratio": dram_ratio, **told}
 
-    def _of_host(self, host_id: str) -> Answers:
+    def _of_host(self, host_id: str, *, over_time: bool) -> Answers:
         def ping_pong(start_s: int, length_s: int) -> Answers:
             window = _window(start_s, start_s + length_s)
             ledger = self._get(f"/v1/hosts/{host_id}/ledger", **window, max_points=2)
@@ -116,7 +117,8 @@ class Asker:
 
         advice = self._get(f"/v1/hosts/{host_id}/knob-advice")["advice"]
         pieces = [{"rule": piece["rule"], "changes": piece["changes"]} for piece in advice]
-        return {"states": split(WINDOW_S), "hours": split(HOUR_S), "advice": pieces}
+        states = {"states": split(WINDOW_S), "hours": split(HOUR_S)} if over_time else {"states": [], "hours": []}
+        return {**states, "advice": pieces}
 
     def ask_experiment(self, entered: Entered) -> Answers:
         """What is said of an experiment, without its curves."""
@@ -148,7 +150,7 @@ def _without(document: Answers, *names: str) -> Answers:
 
 
 def ask(
-    url: str, truth: Mapping[str, Any], hours: int, entered: Sequence[Entered] = (), *, heat_only: bool = False
+    url: str, truth: Mapping[str, Any], hours: int, entered: Sequence[Entered] = (), asked: Asked = "all"
 ) -> Answers:
     """Asks the instance at `url` about the first `hours` hours of a fleet, and about experiments on it."""
     services: dict[str, list[str]] = {}
@@ -160,5 +162,5 @@ def ask(
     start_s = int(truth["start_unix_s"])
     with httpx.Client(base_url=url, timeout=DEADLINE_SECONDS) as client:
         asker = Asker(client, start_s, start_s + hours * HOUR_S)
-        answers = asker.ask(services, memory_gb, heat_only=heat_only)
+        answers = asker.ask(services, memory_gb, asked)
         return {**answers, "experiments": [asker.ask_experiment(one) for one in entered]}

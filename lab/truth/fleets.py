@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truth.advised import first_change, with_advice
-from truth.asking import HOUR_S, ask
+from truth.asking import HOUR_S, Asked, ask
 from truth.experiments import NOTHING, enter_experiments
 from truth.fleet_laws import without_faults
 from truth.instance import Instance, running_instance
@@ -66,8 +66,10 @@ def _write(path: Path, document: object) -> None:
     part.replace(path)
 
 
-def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = False) -> JudgedFleet:
+def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, asked: Asked = "all", keep: bool = False) -> JudgedFleet:
     """Makes a fleet, sends it to an instance of its own, and asks; or reads what was kept of it.
+
+    With `keep` its database stays as well, and a fleet that has one is asked anew: the product may have changed.
 
     Raises:
         ProgramFailedError: a program of the twin failed.
@@ -75,23 +77,28 @@ def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, heat_only: bool = F
         NotHereError: no instance can run on this machine.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    answered, told = folder / "answers.json", folder / "truth.json"
-    if not answered.exists():
-        with running_instance() as instance:
-            send_fleet(agent, plan, instance.url, instance.join_token(), told)
-            instance.wait_rebuilt()
-            if not heat_only:
+    answered, told, database = folder / "answers.json", folder / "truth.json", folder / "database"
+    if keep or not answered.exists():
+        is_there = keep and answered.exists() and database.exists()
+        with running_instance(database if keep else None) as instance:
+            if not is_there:
+                send_fleet(agent, plan, instance.url, instance.join_token(), told)
+                instance.wait_rebuilt()
+            if asked != "heat":
                 instance.replay_placements()
-            _write(answered, _ask(instance, _read(told), plan.hours, heat_only=heat_only))
+            # What came of an earlier answer.
+            for stale in ("advised.json", "effects.json"):
+                (folder / stale).unlink(missing_ok=True)
+            _write(answered, _ask(instance, _read(told), plan.hours, asked))
     truth, answers = _read(told), _read(answered)
     losses, effects = _losses(plan, truth, answers, folder), _effects(plan, truth, answers, folder)
     return JudgedFleet(plan, truth, answers, losses, effects, _advised(plan, truth, answers, folder))
 
 
-def _ask(instance: Instance, truth: dict[str, Any], hours: int, *, heat_only: bool) -> dict[str, Any]:
+def _ask(instance: Instance, truth: dict[str, Any], hours: int, asked: Asked) -> dict[str, Any]:
     end_s = int(truth["start_unix_s"]) + hours * HOUR_S
-    entered = [] if heat_only else enter_experiments(instance.database, truth, end_s)
-    return ask(instance.url, truth, hours, entered, heat_only=heat_only)
+    entered = enter_experiments(instance.database, truth, end_s) if asked == "all" else []
+    return ask(instance.url, truth, hours, entered, asked)
 
 
 def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from sqlalchemy import text
 
 from factories.waiting import until
 from faults.processes import Api, Program, api, worker
@@ -17,6 +20,8 @@ from fixtures.servers import running_cluster
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.places import find_places, prepare
+from tierscope.core.embedded.postgres import PostgresCluster, open_cluster
 from tierscope.core.embedded.queue import open_queue
 from tierscope.storage.base.schema import upgrade
 from tierscope.storage.fleet.services import list_services
@@ -69,7 +74,9 @@ class Instance:
         )
 
     def replay_placements(self) -> None:
-        """Replays the page samples of all services, as `tierscope recommend --replay` does and workers do daily."""
+        """Replays page samples of all services anew, as `tierscope recommend --replay` does and workers do daily."""
+        with self.database.write() as session:
+            session.execute(text("DELETE FROM replayed_placements"))
         replays = ReplayPlacements(self.database, utc_now)
         with self.database.read() as session:
             rows = list_services(session, origin=None, host=None, after=None, limit=None)
@@ -78,8 +85,28 @@ class Instance:
 
 
 @contextmanager
-def running_instance() -> Iterator[Instance]:
-    """An empty instance; everything ends with the block.
+def _kept_cluster(base: Path) -> Iterator[PostgresCluster]:
+    """A server whose database stays in `base`."""
+    base.mkdir(parents=True, exist_ok=True)
+    places, account = find_places(base), choose_account()
+    prepare(places, account)
+    cluster = open_cluster(places, account)
+    cluster.extra_settings = _QUICK
+    cluster.create()
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(places.run, ignore_errors=True)
+
+
+@contextmanager
+def running_instance(kept: Path | None = None) -> Iterator[Instance]:
+    """An instance, empty unless its database was kept; everything ends with the block.
+
+    Args:
+        kept: where its database stays; nowhere without.
 
     Raises:
         NotHereError: no Redis-compatible server fits this machine.
@@ -88,7 +115,8 @@ def running_instance() -> Iterator[Instance]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tst-", dir="/tmp")))
         folder.chmod(0o755)
         stack.enter_context(logs_kept(folder))
-        cluster = stack.enter_context(running_cluster("native", durable=True, settings=_QUICK))
+        server = running_cluster("native", durable=True, settings=_QUICK) if kept is None else _kept_cluster(kept)
+        cluster = stack.enter_context(server)
         upgrade(cluster.url())
         queue = open_queue(cluster.places, choose_account())
         if queue.binary is None:

@@ -34,7 +34,7 @@ def observe(fleet: JudgedFleet) -> Observed:
     for host, answers in fleet.answers["hosts"].items():
         for answer in answers["hours"]:
             _note_hour(seen, answer, fleet.windows(host))
-    for rule, answer in fleet.answers["alerts"].items():
+    for rule, answer in fleet.answers.get("alerts", {}).items():
         for host in fleet.answers["hosts"]:
             _note_alerts(seen, answer, answer["spans"].get(host, []), _when(fleet, host, BACKTESTED[rule]))
     return seen

@@ -1,4 +1,8 @@
-"""The DRAM:CXL ratio that is advised, against what the twin loses at it."""
+"""The DRAM:CXL ratio that is advised, against what the twin loses with as many bytes of DRAM.
+
+A ratio is one of the memory that the service needs, and an answer says how many bytes of DRAM that is on a host: the
+twin is asked what hosts of that much DRAM lose.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,28 @@ from truth.scoring import Goal, Observed
 
 ABOVE = "ratio at 1, 2, 5 % loss: real loss above the stated upper bound"
 BEYOND = "ratio: DRAM advised beyond the least that meets the target"
+BEYOND_COUNTS = "ratio: the same, from sources that count accesses"
+BEYOND_BITS = "ratio: the same, from accessed bits"
+BEYOND_FAR = "ratio: DRAM advised beyond the least by 30 points at most"
+WIDE = "ratio: answers that span more than two sold ratios"
 AFTER_DAY = "ratio: answered within a day"
 AFTER_WEEK = "ratio: answered after 7 days"
 GOALS = (
     Goal(ABOVE, "share", 0.05, at_most=True),
     Goal(BEYOND, "median", 0.15),
+    Goal(BEYOND_COUNTS, "median", 0.08),
+    Goal(BEYOND_BITS, "median", 0.15),
+    Goal(BEYOND_FAR, "share", 0.90),
+    Goal(WIDE, "share", 0.20, at_most=True),
     Goal(AFTER_WEEK, "share", 0.80),
     Goal(AFTER_DAY, "share", 0.50),
 )
+COUNTING = ("pebs", "ibs", "spe")
+"""Sources whose accesses are counted; others tell active pages from idle ones."""
+SOLD = (None, "8:1", "4:1", "2:1", "1:1", "1:2", "1:4")
+"""Ratios from all DRAM on."""
+FAR = 0.30
+GIB = 2.0**30
 _WEEK_H = 168
 _ALL_DRAM = 1.0
 
@@ -29,12 +47,12 @@ def observe(fleet: JudgedFleet) -> Observed:
     seen: Observed = {goal.row: [] for goal in GOALS}
     answered_row = AFTER_WEEK if fleet.plan.hours >= _WEEK_H else AFTER_DAY
     for service, answers in fleet.answers["services"].items():
-        curve = loss_curve(fleet, service)
+        curve, host_bytes = loss_curve(fleet, service), _host_bytes(fleet, service)
         for target, ratio in answers["ratio"].items():
             is_answered = ratio["answer"] in (*ANSWERED, "all_dram")
             seen[answered_row].append(float(is_answered))
             if is_answered and curve is not None:
-                _note(seen, ratio, float(target), curve)
+                _note(seen, ratio, float(target), curve, host_bytes)
     return seen
 
 
@@ -50,18 +68,40 @@ def loss_curve(fleet: JudgedFleet, service: str) -> tuple[list[float], list[floa
     return [*shares, _ALL_DRAM], [*(sum(losses[share]) / len(losses[share]) for share in shares), 0.0]
 
 
-def _note(seen: Observed, ratio: Mapping[str, Any], target: float, curve: tuple[list[float], list[float]]) -> None:
+def _host_bytes(fleet: JudgedFleet, service: str) -> float:
+    """Memory of a host of the service, all nodes together; the mean of its hosts."""
+    sizes = [host["dram_gib"] + host["slow_gib"] for host in fleet.truth["hosts"] if service in host["services"]]
+    return float(sum(sizes)) / len(sizes) * GIB
+
+
+def _note(
+    seen: Observed,
+    ratio: Mapping[str, Any],
+    target: float,
+    curve: tuple[list[float], list[float]],
+    host_bytes: float,
+) -> None:
     shares, losses = curve
     chosen, spread = ratio.get("chosen"), ratio.get("range")
-    advised: float = _ALL_DRAM if chosen is None else chosen["dram_ratio"]
     upper: float | None = None if chosen is None else chosen["loss_upper"]["value"]
     if ratio["answer"] == "range" and spread is not None:
         # Its safe end is said to keep the target.
-        advised, upper = spread["safe_dram_ratio"], target
+        chosen = next((one for one in ratio["candidates"] if one["name"] == spread["safe"]), None)
+        upper = target
+        ends = (SOLD.index(spread[end]) for end in ("safe", "plausible"))
+        seen[WIDE].append(float(abs(next(ends) - next(ends)) > 1))
+    else:
+        seen[WIDE].append(0.0)
+    dram_bytes = None if chosen is None else chosen["dram_bytes"]
+    advised = _ALL_DRAM if dram_bytes is None else min(dram_bytes / host_bytes, _ALL_DRAM)
     if upper is not None:
         seen[ABOVE].append(float(np.interp(advised, shares, losses) > upper))
     # Losses are made monotone: less DRAM never does better.
     worst = np.maximum.accumulate(np.array(losses)[::-1])[::-1]
     fine = np.linspace(shares[0], _ALL_DRAM, 1001)
     meets = fine[np.interp(fine, shares, worst) <= target]
-    seen[BEYOND].append(advised - float(meets[0]))
+    beyond = advised - float(meets[0])
+    method = ratio["candidates"][0]["share_on_slow"]["method"]
+    seen[BEYOND].append(beyond)
+    seen[BEYOND_COUNTS if method in COUNTING else BEYOND_BITS].append(beyond)
+    seen[BEYOND_FAR].append(float(beyond <= FAR))

@@ -13,6 +13,10 @@ from scipy.stats import binomtest, chi2, t
 LEVEL = 0.95
 POINT = 0.01
 """One point: a hundredth of the memory, of the accesses, of the throughput."""
+WIDEST = 10.0 * POINT
+"""An interval that is wider says too little for a row to be met."""
+WIDEST_COUNT = 2.0
+"""The same of counts, over their goal."""
 _ROUNDED = 1e-6
 """Whole bytes are lost in rounding."""
 
@@ -77,10 +81,14 @@ def collect(parts: Iterable[Observed]) -> Observed:
 
 
 def judge(goal: Goal, values: Sequence[float]) -> Judged:
-    """A row. It is not met only where the 95 % interval (Wilson; Clopper-Pearson for "never") excludes the goal."""
+    """A row: met where its estimate meets the goal and its 95 % interval is narrower than 10 points.
+
+    With a wider one it is left open, and it is not met where the estimate misses. Intervals of shares are Wilson's, of
+    "never" Clopper and Pearson's.
+    """
     n = len(values)
     if n == 0:
-        return Judged(goal.row, None, None, None, 0, _words(goal), None, "nothing of the kind was in these fleets")
+        return Judged(goal.row, None, None, None, 0, _words(goal), None)
     if goal.kind in ("share", "told_share"):
         return _judge_share(goal, values)
     if goal.kind in ("mean", "told_mean"):
@@ -89,18 +97,15 @@ def judge(goal: Goal, values: Sequence[float]) -> Judged:
         return _judge_count(goal, values)
     middle = statistics.median(values)
     lo, hi = _median_interval(values)
-    met = None
-    if goal.kind == "median" and goal.goal is not None:
-        within = sum(value <= goal.goal for value in values)
-        met = _interval(within, n)[1] >= 0.5
-    return Judged(goal.row, middle, lo, hi, n, _words(goal), met)
+    met, reason = _decide(goal, middle, hi - lo) if goal.kind == "median" else (None, "")
+    return Judged(goal.row, middle, lo, hi, n, _words(goal), met, reason)
 
 
 def _judge_share(goal: Goal, values: Sequence[float]) -> Judged:
     n, hits = len(values), round(sum(values))
     never = goal.goal == 0.0
     lo, hi = _interval(hits, n, exact=never)
-    return Judged(goal.row, hits / n, lo, hi, n, _words(goal), _is_met(goal, lo, hi))
+    return Judged(goal.row, hits / n, lo, hi, n, _words(goal), *_decide(goal, hits / n, hi - lo))
 
 
 def _judge_mean(goal: Goal, values: Sequence[float]) -> Judged:
@@ -108,7 +113,7 @@ def _judge_mean(goal: Goal, values: Sequence[float]) -> Judged:
     n, mean = len(values), statistics.fmean(values)
     deviation = statistics.stdev(values) if n > 1 else 0.0
     half = float(t.ppf((1.0 + LEVEL) / 2.0, n - 1)) * deviation / math.sqrt(n) if n > 1 else math.inf
-    return Judged(goal.row, mean, mean - half, mean + half, n, _words(goal), _is_met(goal, mean - half, mean + half))
+    return Judged(goal.row, mean, mean - half, mean + half, n, _words(goal), *_decide(goal, mean, 2.0 * half))
 
 
 def _judge_count(goal: Goal, values: Sequence[float]) -> Judged:
@@ -116,17 +121,21 @@ def _judge_count(goal: Goal, values: Sequence[float]) -> Judged:
     events, years, tail = sum(values), len(values) * goal.exposure, (1.0 - LEVEL) / 2.0
     lo = float(chi2.ppf(tail, 2.0 * events)) / 2.0 / years if events else 0.0
     hi = float(chi2.ppf(1.0 - tail, 2.0 * events + 2.0)) / 2.0 / years
-    met = _is_met(goal, lo, hi)
-    return Judged(goal.row, events / years, lo, hi, len(values), _words(goal), met, is_count=True)
+    decided = _decide(goal, events / years, hi - lo)
+    return Judged(goal.row, events / years, lo, hi, len(values), _words(goal), *decided, is_count=True)
 
 
-def _is_met(goal: Goal, lo: float, hi: float) -> bool | None:
-    """Whether the interval does not exclude the goal; None without one."""
+def _decide(goal: Goal, estimate: float, width: float) -> tuple[bool | None, str]:
+    """Whether a row is met by its estimate, with the reason where that cannot be said; None without a goal."""
     if goal.goal is None:
-        return None
-    if goal.within is not None:
-        return lo <= goal.goal + goal.within and hi >= goal.goal - goal.within
-    return lo <= goal.goal if goal.at_most else hi >= goal.goal
+        return None, ""
+    off = abs(estimate - goal.goal) if goal.within is not None else estimate - goal.goal
+    most = 0.0 if goal.within is None else goal.within
+    at_most = goal.at_most or goal.kind == "median" or goal.within is not None
+    if (off if at_most else -off) > most:
+        return False, ""
+    widest = WIDEST_COUNT * goal.goal if goal.kind == "count" else WIDEST
+    return (True, "") if width <= widest else (None, "too few to tell")
 
 
 def _interval(hits: int, n: int, *, exact: bool = False) -> tuple[float, float]:

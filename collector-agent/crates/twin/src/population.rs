@@ -33,6 +33,8 @@ pub struct Population {
     marked_s: Vec<Option<f32>>,
     /// Time since its last touch, at the end of the step.
     idle_s: Vec<f32>,
+    /// Touches of a base page in the step: the mean of those that were drawn to be touched.
+    touches: Vec<f32>,
     counts: [usize; 3],
 }
 
@@ -119,6 +121,7 @@ impl Population {
             demoted_step: Vec::new(),
             marked_s: Vec::new(),
             idle_s: Vec::new(),
+            touches: Vec::new(),
             counts: [0; 3],
         }
     }
@@ -204,6 +207,7 @@ impl Population {
             self.demoted_step.push(NEVER);
             self.marked_s.push(None);
             self.idle_s.push(0.0);
+            self.touches.push(0.0);
             unit
         });
         // Whoever allocates a page writes to it.
@@ -211,6 +215,7 @@ impl Population {
         self.born_step[unit] = step;
         self.demoted_step[unit] = NEVER;
         self.idle_s[unit] = 0.0;
+        self.touches[unit] = 0.0;
         unit
     }
 
@@ -265,7 +270,7 @@ impl Population {
                 self.history[unit] = (before << 1) | u64::from(is_active);
             }
             touched.active += u64::from(is_active || is_new);
-            let mut count_here = 0.0;
+            let mut count_here = 0.0_f64;
             if is_active {
                 self.idle_s[unit] = since_s;
                 let expected = f64::from(rate * interval_s);
@@ -277,6 +282,7 @@ impl Population {
             } else {
                 self.idle_s[unit] += interval_s;
             }
+            self.touches[unit] = count_here as f32;
             if place == 2 {
                 if is_active {
                     touched.out.push((unit as u32, count_here));
@@ -317,6 +323,11 @@ impl Population {
             }
             _ => {}
         }
+    }
+
+    /// Touches of one base page of a page of the twin in the last step.
+    pub fn touches(&self, unit: usize) -> f64 {
+        f64::from(self.touches[unit])
     }
 
     /// Heat of a page.

@@ -5,7 +5,7 @@ use tierscope_twin::counters;
 use tierscope_twin::fleet;
 use tierscope_twin::host::{Host, HostInterval};
 use tierscope_twin::kind::Place;
-use tierscope_twin::laws::{Change, HostLaw, IncidentLaw, Laws, PAGE_BYTES, ServiceShare, SlowLaw};
+use tierscope_twin::laws::{Change, HeatLaw, HostLaw, IncidentLaw, Laws, PAGE_BYTES, ServiceShare, SlowLaw};
 use tierscope_twin::popularity::Popularities;
 use tierscope_twin::state::State;
 
@@ -53,6 +53,7 @@ fn small(service: &str, dram_share: f64, settings: &str, swap_gib: f64) -> Laws 
             service: service.to_owned(),
             share: 0.95,
         }],
+        heat: HeatLaw::default(),
     }];
     laws
 }

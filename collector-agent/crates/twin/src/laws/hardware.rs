@@ -59,6 +59,27 @@ pub struct HostLaw {
     pub reserved_gib: f64,
     /// Services, with their share of the host's memory.
     pub services: Vec<ServiceShare>,
+    /// How its agent sees which memory is hot.
+    #[serde(default)]
+    pub heat: HeatLaw,
+}
+
+/// What an agent's heat comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(tag = "source", rename_all = "snake_case", deny_unknown_fields)]
+pub enum HeatLaw {
+    /// DAMON checks single pages: whether each was touched, minute by minute.
+    #[default]
+    DamonPages,
+    /// Accessed bits, cleared and read once a minute.
+    AbitWalk,
+    /// Accesses sampled by the processor: one in so many is seen, and some of those are lost.
+    Pebs {
+        /// Accesses for each sample.
+        period_accesses: f64,
+        /// Share of the samples that full buffers lose.
+        lost_ratio: f64,
+    },
 }
 
 /// The second node of a host.

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-pub use hardware::{HostLaw, MemoryLaw, ServiceShare, SlowLaw};
+pub use hardware::{HeatLaw, HostLaw, MemoryLaw, ServiceShare, SlowLaw};
 pub use incident::{Change, IncidentLaw, SettingChange};
 pub use kernel::{Dialect, KernelWork, Settings};
 pub use problem::LawError;

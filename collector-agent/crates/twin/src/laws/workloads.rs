@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{HostLaw, Laws, ServiceLaw, ServiceShare, SlowLaw, problem::LawError};
+use super::{HeatLaw, HostLaw, Laws, ServiceLaw, ServiceShare, SlowLaw, problem::LawError};
 
 /// Hosts that run a workload: as many as advice on a service asks for.
 pub const HOSTS_PER_WORKLOAD: usize = 3;
@@ -64,6 +64,7 @@ fn host(workload: &str, number: usize) -> HostLaw {
             service: workload.to_owned(),
             share: 0.9,
         }],
+        heat: HeatLaw::default(),
     }
 }
 

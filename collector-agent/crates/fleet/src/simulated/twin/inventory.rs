@@ -8,6 +8,8 @@ use tierscope_twin::laws::PAGE_BYTES;
 use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
 use tierscope_twin::service::HostService;
 
+use crate::simulated::twin::panel::backend;
+
 /// 2^20 bytes, in which bandwidths are told.
 const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;
 
@@ -30,7 +32,7 @@ pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
         tiers,
         knobs: knobs(settings),
         collectors: vec![Collector {
-            name: "damon_pages".to_owned(),
+            name: backend(law.heat).1.to_owned(),
             active: true,
             reason: "simulated".to_owned(),
             granularity: "page".to_owned(),

@@ -1,4 +1,5 @@
-//! A random panel of pages, as a monitor of single pages watches one: which of them were touched, minute by minute.
+//! A random panel of pages, as the host's source of heat sees it minute by minute: which of them were touched, or how
+//! often sampled accesses hit them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use tierscope_sample::page_group::{
 };
 use tierscope_sample::page_sample::{MAX_SAMPLED_PAGES, PageSampleOptions};
 use tierscope_sample::vma_fold::ProcessKey;
+use tierscope_twin::draws::Draws;
 use tierscope_twin::host::Host;
 use tierscope_twin::kind::{Kind, Place};
-use tierscope_twin::laws::Laws;
+use tierscope_twin::laws::{HeatLaw, Laws};
 use tierscope_twin::population::Population;
 
 use crate::simulated::seeds::mix;
@@ -42,6 +44,17 @@ pub(crate) struct Panels {
     distance_bytes: u64,
     view: View,
     seed: u64,
+    heat: HeatLaw,
+    minute: u64,
+}
+
+/// What a source of heat is called in what is sent.
+pub(super) fn backend(heat: HeatLaw) -> (Backend, &'static str) {
+    match heat {
+        HeatLaw::DamonPages => (Backend::DamonPages, "damon_pages"),
+        HeatLaw::AbitWalk => (Backend::AbitWalk, "abit_walk"),
+        HeatLaw::Pebs { .. } => (Backend::Pebs, "pebs"),
+    }
 }
 
 impl Panels {
@@ -54,7 +67,7 @@ impl Panels {
             .fold(seed, |hash, byte| mix(hash, u64::from(byte)));
         let group = |(number, service): (usize, &tierscope_twin::service::HostService)| {
             let measured = Measured {
-                backend: Backend::DamonPages,
+                backend: backend(host.law.heat).0,
                 granularity: Granularity::Page,
                 interval_ns: MINUTE_NS,
                 service: Arc::from(format!("{}/{}", service.law.namespace, service.law.name)),
@@ -85,6 +98,8 @@ impl Panels {
             },
             view,
             seed,
+            heat: host.law.heat,
+            minute: 0,
         }
     }
 
@@ -95,41 +110,95 @@ impl Panels {
 
     /// What the panels show at the end of a minute.
     pub(crate) fn look(&mut self, host: &Host, end: IntervalEnd) -> Vec<Folded> {
-        let (unit_bytes, distance_bytes, seed) = (self.unit_bytes, self.distance_bytes, self.seed);
-        let every = match self.view {
-            View::Whole { panel_every } => panel_every.max(1),
-            View::Load => 1,
+        self.minute += 1;
+        let seeing = Seeing {
+            every: match self.view {
+                View::Whole { panel_every } => panel_every.max(1),
+                View::Load => 1,
+            },
+            distance_bytes: self.distance_bytes,
+            seed: self.seed,
+            heat: self.heat,
+            minute: self.minute,
         };
-        let mut folded = Vec::new();
-        for (number, group) in self.services.iter_mut().enumerate() {
-            let process = ProcessKey {
-                pid: 1000 + number as u32,
-                start_time_ticks: 1,
-            };
-            let mut reading = group.process(process, true);
-            let mut resident: BTreeMap<Kind, u64> = BTreeMap::new();
-            for (index, population) in host.populations.iter().enumerate() {
-                if population.service != number || population.resident() == 0 {
-                    continue;
+        let (unit_bytes, view) = (self.unit_bytes, self.view);
+        let services = self.services.iter_mut().enumerate();
+        services
+            .map(|(number, group)| {
+                let process = ProcessKey {
+                    pid: 1000 + number as u32,
+                    start_time_ticks: 1,
+                };
+                let mut reading = group.process(process, true);
+                if let HeatLaw::Pebs {
+                    period_accesses,
+                    lost_ratio,
+                } = seeing.heat
+                {
+                    reading.period(period_accesses);
+                    reading.duty(1.0 - lost_ratio);
                 }
-                *resident.entry(population.kind).or_default() += population.resident() as u64 * unit_bytes;
-                let mapping = mapping(index, population, distance_bytes);
-                let chosen = |unit: &usize| mix(seed ^ index as u64, *unit as u64).is_multiple_of(every);
-                let pages: Vec<PageState> = (0..population.len())
-                    .filter(chosen)
-                    .filter_map(|unit| state(&mapping, population, unit, distance_bytes))
-                    .collect();
-                reading.mapping(&mapping, &pages);
+                let mut resident: BTreeMap<Kind, u64> = BTreeMap::new();
+                for (index, population) in host.populations.iter().enumerate() {
+                    if population.service == number && population.resident() > 0 {
+                        *resident.entry(population.kind).or_default() +=
+                            population.resident() as u64 * unit_bytes;
+                        let mapping = mapping(index, population, seeing.distance_bytes);
+                        reading.mapping(&mapping, &seeing.pages(index, population, &mapping));
+                    }
+                }
+                for (kind, bytes) in resident {
+                    reading.resident(page_kind(kind), bytes as i64);
+                }
+                let mut folded = match view {
+                    View::Whole { .. } => group.finish(end),
+                    View::Load => group.finish_without_tiles(end),
+                };
+                seeing.say_share(unit_bytes, &mut folded);
+                folded
+            })
+            .collect()
+    }
+}
+
+/// How a host's source sees pages in one minute.
+struct Seeing {
+    /// One page of the twin in so many is in the panel.
+    every: u64,
+    distance_bytes: u64,
+    seed: u64,
+    heat: HeatLaw,
+    minute: u64,
+}
+
+impl Seeing {
+    /// The pages of the panel of one population.
+    fn pages(&self, index: usize, population: &Population, mapping: &PageMapping) -> Vec<PageState> {
+        let draws = Draws::new(mix(self.seed, 13))
+            .branch(index as u64)
+            .branch(self.minute);
+        (0..population.len())
+            .filter(|unit| mix(self.seed ^ index as u64, *unit as u64).is_multiple_of(self.every))
+            .filter_map(|unit| {
+                let page = state(mapping, population, unit, self.distance_bytes)?;
+                Some(seen(
+                    page,
+                    self.heat,
+                    population.touches(unit),
+                    draws.uniform(unit as u64),
+                ))
+            })
+            .collect()
+    }
+
+    /// A monitor says what it looked at; of a processor's samples all pages are taken to be in sight.
+    fn say_share(&self, unit_bytes: u64, folded: &mut Folded) {
+        if matches!(self.heat, HeatLaw::Pebs { .. }) {
+            let pages = unit_bytes / u64::from(PageSize::Small4K.bytes()) * self.every;
+            for sample in &mut folded.page_samples {
+                sample.sampled_ratio /= pages as f64;
             }
-            for (kind, bytes) in resident {
-                reading.resident(page_kind(kind), bytes as i64);
-            }
-            folded.push(match self.view {
-                View::Whole { .. } => group.finish(end),
-                View::Load => group.finish_without_tiles(end),
-            });
         }
-        folded
     }
 }
 
@@ -176,6 +245,39 @@ fn state(
     })
 }
 
+/// A page as its source shows it; `draw` is a number in 0..1.
+fn seen(page: PageState, heat: HeatLaw, touches: f64, draw: f64) -> PageState {
+    let HeatLaw::Pebs {
+        period_accesses,
+        lost_ratio,
+    } = heat
+    else {
+        return page;
+    };
+    let loads = poisson(touches * (1.0 - lost_ratio) / period_accesses, draw);
+    PageState {
+        active: loads > 0,
+        loads,
+        ..page
+    }
+}
+
+/// The number at quantile `draw` of a Poisson distribution.
+fn poisson(mean: f64, draw: f64) -> u32 {
+    let (mut count, mut term) = (0, (-mean).exp());
+    let mut sum = term;
+    // Beyond what an exponential can hold the spread is nothing beside the mean.
+    if term < f64::MIN_POSITIVE {
+        return mean as u32;
+    }
+    while draw > sum && f64::from(count) < 4.0 * mean + 40.0 {
+        count += 1;
+        term *= mean / f64::from(count);
+        sum += term;
+    }
+    count
+}
+
 fn page_kind(kind: Kind) -> PageKind {
     match kind {
         Kind::Anon => PageKind::Anon,
@@ -192,4 +294,42 @@ fn tier_labels(host: &Host, laws: &Laws) -> Vec<Arc<str>> {
         .as_ref()
         .map(|slow| slow_class(&laws.memory[&slow.memory]));
     std::iter::once("dram").chain(slow).map(Arc::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampled_accesses_are_those_of_a_poisson_process() {
+        let draws = Draws::new(5);
+        for mean in [0.01, 2.0, 300.0, 5000.0] {
+            let counts: Vec<f64> = (0..4000)
+                .map(|index| f64::from(poisson(mean, draws.uniform(index))))
+                .collect();
+            let found = counts.iter().sum::<f64>() / 4000.0;
+            let error = 4.0 * (mean / 4000.0_f64).sqrt();
+            assert!((found - mean).abs() < error.max(0.5), "{mean}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_page_whose_samples_were_all_missed_looks_idle() {
+        let page = PageState {
+            address: 0,
+            size: PageSize::Small4K,
+            anon: true,
+            tier: None,
+            active: true,
+            loads: 0,
+            stores: 0,
+        };
+        let pebs = HeatLaw::Pebs {
+            period_accesses: 1000.0,
+            lost_ratio: 0.5,
+        };
+        assert!(seen(page, HeatLaw::AbitWalk, 10.0, 0.5).active);
+        assert!(!seen(page, pebs, 10.0, 0.5).active);
+        assert_eq!(seen(page, pebs, 1e5, 0.5).loads, 50);
+    }
 }
