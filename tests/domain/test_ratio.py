@@ -281,6 +281,22 @@ def test_a_widened_share_holds_the_one_before(value: float, below: float, log_sd
     assert ShareOnSlow(0.0, 0.0, 0.01, 0.95).widened(log_sd).hi > 0.01
 
 
+def test_what_was_not_seen_makes_no_placement_worse_than_chance() -> None:
+    """A quarter of memory that is accessed evenly serves a quarter of the accesses, on all days and hosts."""
+    even, skewed = ShareOnSlow(0.24, 0.23, 0.25, 0.95), ShareOnSlow(0.01, 0.009, 0.011, 0.95)
+    for log_sd in (0.3, 0.6, 3.0):
+        assert even.hi <= even.widened(log_sd, most=0.25).hi <= 0.25 + 1e-12
+        # Where little is on slow memory, chance is far: the error is one of the logarithm.
+        assert skewed.widened(0.3, most=0.25).hi == pytest.approx(skewed.widened(0.3).hi, rel=0.05)
+    assert even.widened(0.5, less_sd=1.0, most=0.25).lo == even.widened(0.5, less_sd=1.0).lo
+    # Accesses of which no sample tells where they lie are by chance at most, too.
+    unseen = ShareOnSlow(0.004, 0.002, 0.25, 0.95)
+    assert unseen.widened(0.0, most=0.13).hi == pytest.approx(0.13)
+    # Seen to be worse than chance, it may be so elsewhere.
+    worse = ShareOnSlow(0.3, 0.28, 0.32, 0.95)
+    assert worse.widened(0.5, most=0.25).hi == pytest.approx(0.32)
+
+
 def test_the_upper_loss_holds_the_uncertainty_of_the_share() -> None:
     belief = Belief(PRIOR)
     known, unsure = ShareOnSlow.exactly(0.1), ShareOnSlow(0.1, 0.05, 0.2, 0.95)

@@ -325,6 +325,19 @@ def test_a_kernel_with_tpp_runs_it_and_most_hosts_decide() -> None:
     assert policy_of_hosts([])[1] == 0
 
 
+@pytest.mark.parametrize(
+    ("mode", "demotes", "exchanges"),
+    [("2", "true", True), ("3", "true", True), ("2", "false", False), ("1", "false", False), ("0", "true", False)],
+)
+def test_only_who_moves_pages_both_ways_places_them_no_worse_than_chance(
+    mode: str,
+    demotes: str,
+    exchanges: bool,  # noqa: FBT001 - the expected value
+) -> None:
+    found = policy_of_host(Host(knobs={NUMA_BALANCING: mode, DEMOTION: demotes}, has_slow_tier=True))
+    assert found.exchanges is exchanges
+
+
 def test_demotion_without_promotion_promotes_nothing() -> None:
     policy: HostPolicy = policy_of_host(Host(knobs={NUMA_BALANCING: "0", DEMOTION: "true"}, has_slow_tier=True))
     assert not policy.promotes

@@ -117,7 +117,10 @@ def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_p
     at_four = next(one for one in view.candidates if one.name == "4:1").share_on_slow.interval
     assert at_four is not None
     assert at_four.lo < active[0] / 10.0, "busy pages may serve far more than active intervals say"
-    assert all((share.hi >= 1.5 * share.value or share.hi == 1.0) for _, share in found.placement.shares)
+    # Another policy may do 1.5 times worse, as far as chance, which none of this kind exceeds.
+    for share, away in found.placement.shares:
+        chance = max(1.0 - share, away.value)
+        assert away.value * (chance - away.hi) <= (chance - away.value) * away.hi / 1.5 + 1e-9
 
 
 def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(histories: Histories) -> None:

@@ -70,6 +70,14 @@ class HostPolicy:
         """Whether it moves any page from the slower tier to DRAM."""
         return self.policy != "first_touch" and dict(self.settings).get(_LIMIT) != 0.0
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether it brings hot pages to DRAM for cold ones, so that pages are placed no worse than by chance.
+
+        Without it what was allocated first keeps DRAM: file cache of a start, say, and hot memory spills.
+        """
+        return self.promotes and self.policy not in ("numa_balancing", "interleave")
+
 
 def policy_of_host(host: Host, asked: PolicyName | None = None) -> HostPolicy:
     """What the kernel does with these settings; `asked` or the default where they say nothing of a slower tier.

@@ -97,12 +97,14 @@ class ShareOnSlow:
         below = self.log_centre_below - math.log(max(self.lo, _SMALLEST_SHARE))
         return max(below, 0.0) / normal_quantile((1.0 + self.level) / 2)
 
-    def widened(self, log_sd: float, *, less_sd: float = 0.0) -> "ShareOnSlow":
+    def widened(self, log_sd: float, *, less_sd: float = 0.0, most: float = 1.0) -> "ShareOnSlow":
         """The same with an error of its logarithm more, `log_sd` its standard deviation.
 
-        `less_sd`: that of an error by which the true share can only be smaller.
+        `less_sd`: that of an error by which the true share can only be smaller. `most`: what the share is where pages
+        lie by chance, under a policy that does no worse unless this share says so: above, the error is then one of the
+        odds of the part of `most`, the same where that part is small and none where it is whole.
         """
-        if log_sd <= 0.0 and less_sd <= 0.0:
+        if log_sd <= 0.0 and less_sd <= 0.0 and most >= 1.0:
             return self
         z = normal_quantile((1.0 + self.level) / 2)
         below, above = z * math.hypot(log_sd, less_sd), z * log_sd
@@ -111,7 +113,10 @@ class ShareOnSlow:
         if 0.0 < self.value < self.hi:
             above = math.hypot(above, math.log(self.hi / self.value))
         top = self.value if self.value > 0.0 else self.hi
-        return replace(self, lo=self.lo and self.value * math.exp(-below), hi=min(top * math.exp(above), 1.0))
+        whole = min(max(most, self.hi if self.value > most else 0.0), 1.0)
+        raised = top * math.exp(above)
+        hi = whole * raised / (whole - top + raised) if 0.0 < top < whole else whole * (top > 0.0)
+        return replace(self, lo=self.lo and self.value * math.exp(-below), hi=min(max(hi, self.hi), whole))
 
 
 @dataclass(frozen=True)

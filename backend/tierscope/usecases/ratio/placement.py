@@ -62,10 +62,11 @@ class PlacementFacts:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
         unseen = total_sd(unseen_sd(self.seen))
         active = 0.0 if self.counts else ACTIVE_SD
+        exchanges = self.policy is not None and self.policy.exchanges
 
         def at(dram_share: float) -> ShareOnSlow:
             held = dram_share * (1.0 - headroom)
-            share = self.at(held).widened(unseen, less_sd=active)
+            share = self.at(held).widened(unseen, less_sd=active, most=1.0 - held if exchanges else 1.0)
             return share.as_bounds(1.0 - held) if self.are_bounds else share
 
         return at

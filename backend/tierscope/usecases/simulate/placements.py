@@ -221,7 +221,7 @@ def replay_sampled(
     if shares is None:
         return None
     if stand_in is not None:
-        shares = tuple((share, away.widened(STAND_IN_SD)) for share, away in shares)
+        shares = tuple((share, away.widened(STAND_IN_SD, most=1.0 - share)) for share, away in shares)
     longest = max(one.n_intervals for one in sampled)
     return ReplayedPlacement(
         policy=policy.policy,
