@@ -13,18 +13,12 @@ from tierscope.domain.curve.hit_ratio import (
     density_curve,
     lower_for_unseen,
     lru_interval_curve,
-    miss_ratio,
 )
 
 
 def pages(*intervals: list[float], sizes: list[float] | None = None) -> Pages:
     counts = np.array(intervals, np.float64).T
     return Pages(counts, np.array(sizes or [1.0] * len(counts)))
-
-
-@pytest.mark.parametrize(("capacity", "ratio"), [(1, 0.5), (1.5, 0.3), (1.8, 0.3), (2.1, 0.1)])
-def test_average_eviction_time_of_the_worked_example(capacity: float, ratio: float) -> None:
-    assert miss_ratio(np.array([0.5, 0.2, 0.0, 0.2]), capacity) == pytest.approx(ratio)
 
 
 def test_reuse_in_intervals_counts_pages_touched_and_says_where_it_is_not_known() -> None:

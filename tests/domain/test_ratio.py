@@ -22,7 +22,6 @@ from tierscope.domain.slowdown import (
     Belief,
     LoadedLatency,
     Point,
-    Posterior,
     ShareOnSlow,
     Tier,
     balanced_share,
@@ -57,14 +56,7 @@ def test_one_ab_test_updates_the_belief() -> None:
     assert round(belief.mean_ln_a, 6) == -2.036059
     assert round(math.exp(belief.mean_ln_a), 6) == 0.130542
     assert round(belief.variance, 6) == 0.081350
-    assert round(belief.upper_factor, 6) == 1.598624
-    assert round(PRIOR.upper_factor, 6) == 4.541536
     assert updated(PRIOR, [Point(0.25, -0.01, 0.01)]) == PRIOR
-
-
-def test_ceilings_of_the_prior() -> None:
-    assert round(PRIOR.largest_share(0.01), 6) == 0.042935
-    assert round(PRIOR.largest_share(0.05), 6) == 0.129043
 
 
 def test_latency_scales_the_extra_time() -> None:
@@ -217,12 +209,6 @@ def test_less_dram_never_looks_better(served: list[float]) -> None:
     ).candidates
     losses = [candidate.loss_upper for candidate in candidates]
     assert losses == sorted(losses)
-
-
-@given(st.floats(-6, 3), st.floats(0.001, 2), st.floats(0.001, 0.9))
-def test_the_largest_share_keeps_the_loss(mean: float, variance: float, loss: float) -> None:
-    belief = Posterior(mean, variance)
-    assert belief.loss_upper(belief.largest_share(loss)) <= loss * (1 + 1e-9)
 
 
 def test_at_a_measured_share_a_point_does_what_the_conjugate_update_does() -> None:

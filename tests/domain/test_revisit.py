@@ -13,9 +13,7 @@ from tierscope.domain.curve.reaccess import (
     cold_start,
     detection,
     from_lists,
-    hazard_curve,
     host_band,
-    promotion_rate_per_minute,
     publishable_from,
     reaccess_curve,
     sampled_band,
@@ -49,23 +47,10 @@ def test_unmaps_compete_with_reaccess() -> None:
     assert at([3], as_censored.share) == [0.625]
 
 
-def test_the_additive_form_gives_the_same_curve() -> None:
-    closed = from_lists(closed=[2, 1]).closed
-    open_ = from_lists(closed=[1, 1, 2]).closed
-    assert at([1, 2], hazard_curve(closed, open_)) == [0.666667, 0.333333]
-    dump = reaccess_curve(from_lists(closed=[1, 2], censored=[2]))
-    assert at([1, 2], 1 - dump.share) == [0.666667, 0.333333]
-
-
 def test_the_clock_of_cold_memory_starts_at_the_idle_age() -> None:
     cold = cold_start(from_lists(closed=[1, 2, 3, 5], freed=[4], censored=[2, 63]), 2)
     assert (cold.closed[0], cold.closed[2], cold.closed.sum()) == (1, 1, 2)
     assert (cold.freed[1], cold.at_risk_only[60], cold.at_risk_only.sum()) == (1, 1, 1)
-
-
-def test_a_rate_of_promotions_is_judged_per_page_of_the_working_set() -> None:
-    assert promotion_rate_per_minute(900, 1_000_000, 1) == pytest.approx(0.0009)
-    assert promotion_rate_per_minute(5, 0, 1) is None
 
 
 def test_lags_that_sampling_would_stretch_are_not_published() -> None:

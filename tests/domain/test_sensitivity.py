@@ -16,15 +16,8 @@ from tierscope.domain.sensitivity.estimate import (
     level_line,
     neighbours,
     partial_correlation,
-    regress,
     thin,
 )
-
-
-def test_elasticities_of_the_worked_example() -> None:
-    regressors = np.array([[0.1, 0.1], [-0.1, 0.1], [0.2, -0.1], [-0.2, -0.1]])
-    found = regress(np.array([0.06, -0.04, 0.09, -0.11]), regressors)
-    assert found.tolist() == pytest.approx([0.5, 0.1])
 
 
 def test_small_formulas_of_the_worked_examples() -> None:

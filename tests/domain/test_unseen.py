@@ -16,9 +16,6 @@ from tierscope.domain.heat.unseen import (
     bound_touched,
     estimate_chao1,
     estimate_events,
-    events_to_be_seen,
-    seen_probability,
-    seen_probability_in_a_burst,
     traffic_coverage,
 )
 from tierscope.storage.curve.page_traces import read_page_trace
@@ -30,13 +27,6 @@ INSUFFICIENT, LOWER_BOUND, INTERVAL = range(len(CLAIMS))
 
 def counts(*, samples: int, distinct: int, f1: int, f2: int, resident: int) -> PageCounts:
     return PageCounts(*(np.array(value) for value in (samples, distinct, f1, f2, resident)))
-
-
-def test_what_a_sample_can_see_follows_from_period_and_duty() -> None:
-    assert np.round(seen_probability([100, 200], 200, 1.0), 6).tolist() == [0.394230, 0.633042]
-    assert np.round(seen_probability([100, 200], 200, 0.25), 6).tolist() == [0.117572, 0.221321]
-    assert round(float(seen_probability_in_a_burst(1000, 200, 0.25)), 6) == 0.248337
-    assert (events_to_be_seen(200, 1.0), events_to_be_seen(200, 0.25)) == (598, 2396)
 
 
 def test_coverage_and_chao1_of_the_worked_example() -> None:

@@ -28,7 +28,7 @@ from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.places import Places
 from tierscope.core.embedded.private_files import write_private
-from tierscope.core.embedded.process import Launch, ProcessId, identify, list_with_cwd, run_as, start, stop, stop_child
+from tierscope.core.embedded.process import Launch, identify, list_with_cwd, run_as, start, stop, stop_child
 
 SUPERUSER = "tierscope"
 DATABASE = "tierscope"
@@ -335,11 +335,6 @@ def open_cluster(places: Places, account: Account) -> PostgresCluster:
     found = find_postgres(major=recorded_major(places))
     binaries = make_postgres_reachable(found, account=account, copies=places.binaries)
     return PostgresCluster(places=places, account=account, binaries=binaries)
-
-
-def server_process(cluster: PostgresCluster) -> ProcessId | None:
-    """Return the identity of the running server, or None."""
-    return None if cluster.server is None else identify(cluster.server.pid)
 
 
 def _asks(connection: psycopg.Connection[Any]) -> bool:

@@ -67,20 +67,6 @@ def lower_for_unseen(served: Floats, unseen_ratio: float) -> Floats:
     return (1.0 - unseen_ratio) * served
 
 
-def miss_ratio(reuse_mass: Floats, capacity_pages: float) -> float:
-    """Miss ratio of an LRU of so many pages, by average eviction time, from the reuse times of single accesses.
-
-    `reuse_mass[i]` is the share of accesses whose reuse time is i + 1 accesses; what is missing to 1 are first touches.
-    The smallest eviction time whose sum of the shares that exceed it fills the pages; the last one known where the
-    data ends before.
-    """
-    exceeding = np.concatenate([[1.0], 1.0 - np.cumsum(reuse_mass)])
-    filled = np.concatenate([[0.0], np.cumsum(exceeding)])
-    reached = np.flatnonzero(filled >= capacity_pages - SLACK)
-    age = int(reached[0]) if len(reached) else len(exceeding) - 1
-    return float(np.clip(exceeding[min(age, len(exceeding) - 1)], 0.0, 1.0))
-
-
 def lru_interval_curve(
     survival: Floats, touched_bytes: float, resident_bytes: float, shares: Floats
 ) -> tuple[Floats, Floats]:

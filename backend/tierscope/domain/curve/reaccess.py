@@ -87,17 +87,6 @@ def _share(closed: Floats, freed: Floats, alive: Floats) -> tuple[Floats, Floats
     return np.where(at_risk > 0, share, np.nan), at_risk
 
 
-def hazard_curve(closed: Floats, open_: Floats) -> Floats:
-    """Share still idle after 1..63 intervals, from the additive form.
-
-    That is sums over intervals: bytes of gaps that closed at a length, and of pages that had been idle for that length
-    at an interval's end.
-    """
-    watched = closed + open_
-    hazard = closed / np.where(watched > 0, watched, 1.0)
-    return np.asarray(np.cumprod(1.0 - hazard), np.float64)
-
-
 def cold_start(gaps: Gaps, idle_intervals: int = 2) -> Gaps:
     """Start the clock when a page reaches the idle age: keep longer gaps, and subtract the age from them."""
     if not 1 <= idle_intervals < LENGTHS:
@@ -139,16 +128,6 @@ def detection(count_bytes: Floats) -> float | None:
     if mean >= 1.0 - least or mean <= 1.0 / intervals + least:
         return 1.0 if mean >= 1.0 - least else least
     return float(optimize.brentq(lambda q: q / (1.0 - (1.0 - q) ** intervals) - mean, least, 1.0 - least))
-
-
-def promotion_rate_per_minute(reaccessed_pages: float, working_set_pages: float, minutes: float) -> float | None:
-    """Pages re-accessed after 120 s of idleness or more, per minute and page of the working set.
-
-    The working set is the pages active within 120 s; None where there is none.
-    """
-    if minutes <= 0:
-        raise ValueError("the window must be longer than nothing")
-    return reaccessed_pages / minutes / working_set_pages if working_set_pages > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ A sampler that takes one event in P on a share d of cores and time sees a page w
 arrays of one shape, or scalars. Rules and what they reach on recorded traces: docs/method/heat.md, "Unseen pages".
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,21 +79,6 @@ class Touched:
 def z_of(level: float) -> float:
     """The two-sided normal quantile."""
     return float(special.ndtri((1.0 + level) / 2.0))
-
-
-def seen_probability(events: npt.ArrayLike, period_events: float, duty_ratio: float) -> Floats:
-    """Probability that a page with `events` events, spread over cores and time, has a sample."""
-    return -np.expm1(np.asarray(events, np.float64) * math.log1p(-duty_ratio / period_events))
-
-
-def seen_probability_in_a_burst(events: npt.ArrayLike, period_events: float, duty_ratio: float) -> Floats:
-    """The same when all events fall in one burst on one core, shorter than a turn of the core groups."""
-    return duty_ratio * -np.expm1(np.asarray(events, np.float64) * math.log1p(-1.0 / period_events))
-
-
-def events_to_be_seen(period_events: float, duty_ratio: float, level: float = LEVEL) -> int:
-    """Events that a page needs to have a sample with probability `level`."""
-    return math.ceil(math.log(1.0 - level) / math.log1p(-duty_ratio / period_events))
 
 
 def estimate_events(

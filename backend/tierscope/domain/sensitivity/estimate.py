@@ -85,13 +85,6 @@ def inflation(correlation: float) -> float:
     return 1.0 / left if left > 0 else float("inf")
 
 
-def regress(changes: Floats, regressors: Floats) -> Floats:
-    """Plain least squares without an intercept: coefficients of `regressors` [n, k]."""
-    import statsmodels.api as sm  # noqa: PLC0415 - takes seconds to load, and few reads need it
-
-    return np.asarray(sm.OLS(changes, regressors).fit().params, np.float64)
-
-
 def estimate(panel: Panel) -> Sensitivity:
     """Estimate both elasticities, and refuse those that the data cannot tell.
 

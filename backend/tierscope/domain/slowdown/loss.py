@@ -70,11 +70,6 @@ class Posterior:
     variance: float
     exponent: float = 1.5
 
-    @property
-    def upper_factor(self) -> float:
-        """What the odds are multiplied by for the upper one-sided 95 % bound."""
-        return math.exp(normal_quantile(UPPER_LEVEL) * math.sqrt(self.variance))
-
     def loss_median(self, share_on_cxl: float) -> float:
         """Median loss at this share of accesses on CXL."""
         return loss_of(self._odds(share_on_cxl))
@@ -82,11 +77,6 @@ class Posterior:
     def loss_upper(self, share_on_cxl: float, level: float = UPPER_LEVEL) -> float:
         """Loss that is not exceeded with this probability."""
         return loss_of(self._odds(share_on_cxl) * math.exp(normal_quantile(level) * math.sqrt(self.variance)))
-
-    def largest_share(self, loss: float, level: float = UPPER_LEVEL) -> float:
-        """Largest share of accesses on CXL, at most 1, at which the loss is still kept with this probability."""
-        factor = math.exp(self.mean_ln_a + normal_quantile(level) * math.sqrt(self.variance))
-        return min(1.0, math.pow(odds_of(loss) / factor, 1.0 / self.exponent))
 
     def at_latency(self, rho: float) -> "Posterior":
         """The same for another ratio of loaded latencies: extra time is in proportion to rho - 1."""

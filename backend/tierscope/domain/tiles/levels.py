@@ -80,16 +80,6 @@ def merge(cells: Cells, axis_length: int, scale: Scale, *, weights: Floats | Non
     return Merged(merged.astype(np.uint8), np.rint(np.nan_to_num(share) * 255).astype(np.uint8))
 
 
-def merge_known(known: Cells, axis_length: int) -> Cells:
-    """Mean of known shares along axis 0, in runs of `axis_length`; a missing rest counts as unknown nowhere."""
-    n = len(known)
-    starts = np.arange(0, n, axis_length)
-    sums = np.add.reduceat(known.astype(np.float64), starts, axis=0)
-    lengths = np.diff(np.append(starts, n)).reshape(-1, *[1] * (known.ndim - 1))
-    out: Cells = np.rint(sums / lengths).astype(np.uint8)
-    return out
-
-
 def _reason(blocks: Cells, weight: Floats) -> Cells:
     """Why a run without known cells is empty: unsampled before not resident before not collected."""
     counted = np.broadcast_to(weight > 0, blocks.shape)

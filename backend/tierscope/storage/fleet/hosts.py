@@ -275,12 +275,6 @@ def list_labelled(session: ReadSession) -> list[LabelledHost]:
     return [LabelledHost(*row) for row in rows]
 
 
-def hosts_with_ids(session: ReadSession, host_ids: Sequence[int]) -> list[HostRow]:
-    """These hosts, by name, then id."""
-    statement = select(*_COLUMNS).where(_H.c.id.in_(host_ids)).order_by(_H.c.name, _H.c.id)
-    return [HostRow(*row) for row in session.execute(statement)]
-
-
 def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.origin is not None:

@@ -53,11 +53,6 @@ _NO_ACCESSES = "The trace has no accesses after the policy has found its state."
 _NO_LOADS = "A page trace tells nothing of the service's own latency."
 
 
-def recommend_recording(path: Path, asked: RatioQuery, *, now: datetime, policy: PolicyName | None = None) -> Ratio:
-    """The same for one query."""
-    return recommend_by_query(path, [asked], now=now, policy=policy)[0]
-
-
 def recommend_by_query(
     path: Path, asked: Sequence[RatioQuery], *, now: datetime, policy: PolicyName | None = None
 ) -> list[Ratio]:
