@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
 
-from architecture.tree import ROOT
+from architecture.tree import ROOT, tracked
 
 PACKAGE = Path("backend/tierscope")
 MOST_FILES = 25
@@ -41,3 +42,11 @@ def test_no_folder_has_more_files_than_one_takes_in_at_a_glance() -> None:
     counts = Counter(path.parent for path in files() if path.name != "__init__.py")
     assert {str(folder): count for folder, count in counts.items() if count > MOST_FILES} == {}
     assert len(counts) > len(LAYERS)
+
+
+def test_nothing_imports_the_lab_but_the_lab() -> None:
+    lab = {path.parts[1] for path in tracked(".py") if path.parts[0] == "lab"}
+    imports = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(sorted(lab))})\b", re.MULTILINE)
+    others = [path for path in tracked(".py") if path.parts[0] != "lab"]
+    assert [path for path in others if imports.search((ROOT / path).read_text(encoding="utf-8"))] == []
+    assert imports.search("from bench.ingest import serving")

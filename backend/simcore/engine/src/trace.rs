@@ -305,10 +305,6 @@ impl Trace {
         self.row_words(now).get(place).copied().map(row_page)
     }
 
-    /// Bytes of memory for each page, beside the rows: its description here and its state in a simulation.
-    pub const BYTES_PER_PAGE: usize =
-        size_of::<u8>() + 3 * size_of::<u32>() + size_of::<crate::page::Page>();
-
     fn fill_rows(
         &mut self,
         intervals: usize,

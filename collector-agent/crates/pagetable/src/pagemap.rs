@@ -32,24 +32,9 @@ impl PageEntry {
         self.0 >> 63 & 1 != 0
     }
 
-    /// Whether the page is in swap.
-    pub fn is_swapped(self) -> bool {
-        self.0 >> 62 & 1 != 0
-    }
-
     /// Whether the page is one of a file or of shared memory; a present page that is not is anonymous.
     pub fn is_file_or_shmem(self) -> bool {
         self.0 >> 61 & 1 != 0
-    }
-
-    /// Whether userfaultfd protects the page against writes.
-    pub fn is_write_protected(self) -> bool {
-        self.0 >> 57 & 1 != 0
-    }
-
-    /// Whether no other process maps the page.
-    pub fn is_exclusive(self) -> bool {
-        self.0 >> 56 & 1 != 0
     }
 
     /// Whether the page was written since the marks were cleared, on kernels that keep them.
@@ -197,14 +182,13 @@ mod tests {
     #[test]
     fn bits_have_their_places() {
         let page = PageEntry(1 << 63 | 1 << 61 | 1 << 56 | 0x1234);
-        assert!(page.is_present() && page.is_file_or_shmem() && page.is_exclusive());
-        assert!(!page.is_swapped() && !page.is_soft_dirty() && !page.is_write_protected());
+        assert!(page.is_present() && page.is_file_or_shmem() && !page.is_soft_dirty());
         assert_eq!(page.pfn(), Some(0x1234));
         let hidden = PageEntry(1 << 63 | 1 << 55);
         assert!(hidden.is_soft_dirty() && !hidden.is_file_or_shmem());
         assert_eq!(hidden.pfn(), None, "without CAP_SYS_ADMIN");
         let swapped = PageEntry(1 << 62 | 1 << 57 | 0x42);
-        assert!(swapped.is_swapped() && swapped.is_write_protected());
+        assert!(!swapped.is_present());
         assert_eq!(swapped.pfn(), None, "the number is that of a swap slot");
     }
 

@@ -1,7 +1,5 @@
 //! Counts events of any unit without sampling: memory bandwidth of uncore and CXL units, stalls of cores.
 
-use tierscope_rootfs::Root;
-
 use crate::attr;
 use crate::error::PerfError;
 use crate::pmu::Pmu;
@@ -88,19 +86,6 @@ impl CountingGroup {
         };
         self.events.iter().map(read).collect()
     }
-}
-
-/// As [`Pmu::read`] and [`CountingGroup::open`] in one, on every CPU that the unit names; on `cpus` where it names none.
-pub fn open_everywhere(
-    root: &Root,
-    unit: &str,
-    events: &[&str],
-    cpus: &[u32],
-) -> Result<Vec<(u32, CountingGroup)>, PerfError> {
-    let pmu = Pmu::read(root, unit)?;
-    let cpus = if pmu.cpus.is_empty() { cpus } else { &pmu.cpus };
-    let open = |cpu: &u32| CountingGroup::open(&pmu, events, *cpu).map(|group| (*cpu, group));
-    cpus.iter().map(open).collect()
 }
 
 #[cfg(test)]

@@ -49,12 +49,6 @@ pub const fn age_bucket(age: u32) -> usize {
 }
 
 impl History {
-    /// A history whose newest interval has just been observed, idle so far.
-    pub const OBSERVED_ONCE: Self = Self {
-        activity: 0,
-        validity: 1,
-    };
-
     /// Starts a new interval: observed and idle so far, or missing. Missing is never idle.
     pub const fn shift(&mut self, observed: bool) {
         self.activity <<= 1;

@@ -1,7 +1,7 @@
 //! The pages of one kind of memory of one service on one host.
 
 use crate::draws::Draws;
-use crate::kind::{KINDS, Kind, Place};
+use crate::kind::{Kind, Place};
 use crate::popularity::SLOTS;
 
 /// Gaps between touches of 1 to 63 intervals are told apart.
@@ -352,18 +352,6 @@ impl Population {
 /// 24 bits as a number above 0, at most 1.
 fn unit_interval(bits: u64) -> f32 {
     (bits + 1) as f32 / 16_777_216.0
-}
-
-/// Sum by kind.
-pub fn sum_by_kind<'a>(
-    populations: impl Iterator<Item = &'a Population>,
-    amount: impl Fn(&Population) -> u64,
-) -> [u64; KINDS] {
-    let mut sums = [0; KINDS];
-    for population in populations {
-        sums[population.kind.index()] += amount(population);
-    }
-    sums
 }
 
 #[cfg(test)]

@@ -21,8 +21,6 @@ pub mod category {
     pub const FILE: u64 = 1 << 2;
     /// In memory.
     pub const PRESENT: u64 = 1 << 3;
-    /// In swap.
-    pub const SWAPPED: u64 = 1 << 4;
     /// The shared page of zeros.
     pub const ZERO: u64 = 1 << 5;
     /// Part of a huge page.
