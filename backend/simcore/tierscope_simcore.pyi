@@ -24,16 +24,16 @@ def unpack_bytes(part: bytes) -> bytes:
 def pack_floats(columns: Floats) -> bytes:
     """A part of a block: columns [c, n] of float64, NaN where missing."""
 
-def pack_ints(columns: Ints, present: Bools | None = None) -> bytes:
-    """A part of a block: columns [c, n] of int64; `present` [c, n], None = all."""
+def pack_ints(columns: Ints, present: Bools | None = None, *, dictionaries: bool = True) -> bytes:
+    """A part of a block: columns [c, n] of int64; `present` [c, n], None = all; `dictionaries`: whether they are tried."""
 
 def unpack_floats(part: bytes, n: int) -> Floats:
     """The columns [c, n] of a part of n rows as float64, NaN where missing. Raises ValueError with the cause."""
 
-def unpack_ints(part: bytes, n: int) -> tuple[Ints, Bools]:
+def unpack_ints(part: bytes, n: int, places: Sequence[int] | None = None) -> tuple[Ints, Bools]:
     """The columns [c, n] of a part of n integer rows, 0 where missing, and which are present [c, n].
 
-    Raises ValueError with the cause.
+    `places`: of these columns alone, ascending. Raises ValueError with the cause.
     """
 
 class DamoRecord:

@@ -1,7 +1,8 @@
-"""The revision that brings packed days of rule inputs into the form of blocks, on days that were packed before it."""
+"""Revisions that bring what is packed into the form of blocks, on what was packed before them."""
 
 import struct
 from contextlib import closing
+from dataclasses import fields
 from datetime import timedelta
 
 import numpy as np
@@ -13,10 +14,13 @@ from factories.installations import enrol
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.buckets import day_of
+from tierscope.domain.counters.packing import Block
 from tierscope.storage.alerts.rule_inputs import read_packed_days, unpack_days
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.base.schema import downgrade, upgrade
+from tierscope.storage.counters.rows import read_packed, replace_packed
 from tierscope.storage.counters.schemas import ensure_layout
 
 DAY = day_of(utc_now()) - timedelta(days=2)
@@ -80,3 +84,27 @@ def test_days_that_were_packed_before_are_read_as_they_were(database_url: str) -
         for place, name in enumerate(rows.names):
             np.testing.assert_array_equal(rows.values[:, place], COLUMNS[name], err_msg=name)
     assert marks == [("tier_move_days", DAY - timedelta(days=1)), ("tier_move_days", DAY)]
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_hours_of_counters_come_back_from_the_form_of_before(database_url: str) -> None:
+    rng = np.random.default_rng(11)
+    ends = to_us(DAY) + 60_000_000 * np.arange(1, 61)
+    flags = np.zeros(60, np.int64)
+    values, present = rng.integers(-(2**63), 2**63 - 1, (60, 3)), rng.random((60, 3)) < 0.8
+    full = Block(ends, flags + 4, ends * 1000, flags, ("a", "b", "c"), values, np.ones((60, 3), np.bool_))
+    holed = Block(ends + 5, flags + 4, flags - 1, flags, ("d", "e", "f"), np.where(present, values, 0), present)
+    with closing(Database(database_url)) as database:
+        with database.write() as transaction:
+            ensure_partitions(transaction, DAY, DAY)
+            replace_packed(transaction, 1, [(DAY, [full, holed])])
+        downgrade(database_url, "0037")
+        with database.read() as session:
+            bodies = session.execute(text("SELECT body FROM counters_packed")).scalars().all()
+        assert {zstandard.ZstdDecompressor().decompress(body)[:4] for body in bodies} == {b"TSC1"}
+        upgrade(database_url)
+        with database.read() as session:
+            found = {part.keys: part for part in read_packed(session, 1, DAY, DAY + timedelta(hours=1))}
+    for block in (full, holed):
+        for field in fields(Block):
+            np.testing.assert_array_equal(getattr(found[block.keys], field.name), getattr(block, field.name))

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import day_before, drain, leave, to_ns
 from factories.installations import enrol, store
+from storage.test_stored_blocks import Part, Value
 from tierscope.core.database import Database
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.heat.rows import KINDS
@@ -60,31 +61,23 @@ def unshuffle(raw: bytes) -> list[int]:
     ]
 
 
-def summed(column: Sequence[int]) -> list[int]:
-    found, total = [], 0
-    for step in column:
-        total += step
-        found.append((total + (1 << 63)) % (1 << 64) - (1 << 63))
-    return found
-
-
-def read_counters(body: bytes, keys: Sequence[str]) -> list[dict[str, int | None]]:
+def read_counters(body: bytes, keys: Sequence[str]) -> list[dict[str, Value]]:
     """Samples in order of time, each a value by key, with its `end` and `boot`."""
-    raw = zstandard.ZstdDecompressor().decompress(body)
-    magic, n, k = struct.unpack("<4sII", raw[:12])
-    assert (magic, k) == (b"TSC1", len(keys))
-    heads = unshuffle(raw[12 : 12 + 32 * n])
-    ends, boots = summed(heads[:n]), summed(heads[n : 2 * n])
-    at = 12 + 32 * n
-    values = unshuffle(raw[at : at + 8 * k * n])
-    missing = raw[at + 8 * k * n :]
-    samples: list[dict[str, int | None]] = [{"end": ends[i], "boot": boots[i]} for i in range(n)]
-    for c, key in enumerate(keys):
-        for i, value in enumerate(summed(values[c * n : (c + 1) * n])):
-            bit = c * n + i
-            gone = bool(missing) and missing[bit // 8] >> (7 - bit % 8) & 1
-            samples[i][key] = None if gone else value
-    return samples
+    (n, heads), (k, columns) = read_parts(body)
+    assert k == len(keys)
+    ends, boots, _, _ = heads.columns(n)
+    values = dict(zip(keys, columns.columns(n), strict=True))
+    return [{"end": ends[i], "boot": boots[i], **{key: column[i] for key, column in values.items()}} for i in range(n)]
+
+
+def read_parts(body: bytes) -> list[tuple[int, Part]]:
+    """The parts of a body, each with the number before it."""
+    found, at = [], 0
+    while at < len(body):
+        number, length = struct.unpack("<II", body[at : at + 8])
+        found.append((number, Part(body[at + 8 : at + 8 + length])))
+        at += 8 + length
+    return found
 
 
 def read_heat(body: bytes) -> list[dict[str, object]]:

@@ -45,6 +45,8 @@ const DIVISORS: [f64; 5] = [1.0, 1e2, 1e3, 1e6, 1e9];
 const BITS: u8 = 6;
 /// Whole numbers below it are exact in floating point.
 const EXACT: f64 = 9_007_199_254_740_992.0;
+/// Residuals of which the middle one stands for the middle of all.
+const SOME: usize = 15;
 /// Most values of a dictionary: their places are bytes.
 const MOST_WORDS: usize = 256;
 
@@ -142,17 +144,17 @@ fn inflate(part: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     plain.map(Cow::Owned).map_err(|_| CUT)
 }
 
-/// The part of these columns, with dictionaries or without: whichever zstd makes smaller.
-fn pack(columns: impl Iterator<Item = Column>) -> Vec<u8> {
-    let (mut plain, mut worded) = (vec![], vec![]);
+/// The part of these columns, without dictionaries or with them where `dictionaries`: whichever zstd makes smaller.
+fn pack(columns: impl Iterator<Item = Column>, dictionaries: bool) -> Vec<u8> {
+    let (mut plain, mut worded) = (vec![], dictionaries.then(Vec::new));
     let mut before: Option<Column> = None;
     for column in columns {
-        put_column(&mut plain, &mut worded, &column, before.as_ref());
+        put_column(&mut plain, worded.as_mut(), &column, before.as_ref());
         before = Some(column);
     }
-    if plain == worded {
+    let Some(worded) = worded.filter(|worded| *worded != plain) else {
         return squeeze(plain);
-    }
+    };
     let (plain, worded) = (squeeze(plain), squeeze(worded));
     if worded.len() < plain.len() {
         worded
@@ -161,32 +163,18 @@ fn pack(columns: impl Iterator<Item = Column>) -> Vec<u8> {
     }
 }
 
-/// Adds a column without a dictionary, and with one where that takes fewer bytes before zstd.
-fn put_column(plain: &mut Vec<u8>, worded: &mut Vec<u8>, column: &Column, before: Option<&Column>) {
-    let values = column.values.as_slice();
-    let Some(first) = values.first() else {
-        plain.push(MARK | EMPTY);
-        worded.push(MARK | EMPTY);
-        return;
-    };
-    let alike = before.filter(|before| before.present == column.present);
-    let beside = alike.filter(|before| before.kind == column.kind);
-    let beside = beside.map(|before| before.values.as_slice());
-    if beside == Some(values) {
-        plain.push(MARK | SAME);
-        worded.push(MARK | SAME);
-        return;
-    }
-    let (form, residuals) = smallest(values, beside);
-    let residuals = Residuals::of(&residuals);
+/// Adds a column without a dictionary; to `worded` with one where that takes fewer bytes before zstd.
+fn put_column(
+    plain: &mut Vec<u8>,
+    worded: Option<&mut Vec<u8>>,
+    column: &Column,
+    before: Option<&Column>,
+) {
     let start = plain.len();
-    put_head(plain, form, column, &residuals, alike.is_some());
-    if form == STEPS {
-        put_varint(plain, *first);
-    }
-    put_varint(plain, residuals.low);
-    residuals.put_planes(plain);
-    let Some(words) = Words::of(values, residuals.width) else {
+    let alike = before.filter(|before| before.present == column.present);
+    let width = put_plain(plain, column, alike);
+    let Some(worded) = worded else { return };
+    let Some(words) = Words::of(&column.values, width) else {
         worded.extend_from_slice(&plain[start..]);
         return;
     };
@@ -196,6 +184,30 @@ fn put_column(plain: &mut Vec<u8>, worded: &mut Vec<u8>, column: &Column, before
     worded.push((words.values.len() - 1) as u8);
     residuals.put_planes(worded);
     worded.extend(&words.places);
+}
+
+/// Adds a column without a dictionary; how many bytes a residual has. `alike`: the column before, if it has these rows.
+fn put_plain(out: &mut Vec<u8>, column: &Column, alike: Option<&Column>) -> usize {
+    let values = column.values.as_slice();
+    let Some(first) = values.first() else {
+        out.push(MARK | EMPTY);
+        return 0;
+    };
+    let beside = alike.filter(|before| before.kind == column.kind);
+    let beside = beside.map(|before| before.values.as_slice());
+    if beside == Some(values) {
+        out.push(MARK | SAME);
+        return 0;
+    }
+    let (form, residuals) = smallest(values, beside);
+    let residuals = Residuals::of(&residuals);
+    put_head(out, form, column, &residuals, alike.is_some());
+    if form == STEPS {
+        put_varint(out, *first);
+    }
+    put_varint(out, residuals.low);
+    residuals.put_planes(out);
+    residuals.width
 }
 
 /// What every column with values begins with.
@@ -246,11 +258,14 @@ fn smallest<'a>(values: &'a [i64], beside: Option<&[i64]>) -> (u8, Cow<'a, [i64]
     found
 }
 
-/// About how many bits residuals need beyond their middle, in units of 2^-20.
+/// About how many bits residuals need beyond their middle, in units of 2^-20. The middle is that of a few of them.
 fn bits(residuals: &[i64]) -> u64 {
-    let mut sorted = residuals.to_vec();
-    let half = sorted.len() / 2;
-    let middle = *sorted.select_nth_unstable(half).1 as f64;
+    let mut some = [0; SOME];
+    for (place, one) in some.iter_mut().enumerate() {
+        *one = residuals[place * residuals.len() / SOME];
+    }
+    some.sort_unstable();
+    let middle = some[SOME / 2] as f64;
     // Exponent and mantissa of a number are its logarithm, with straight lines between the powers of two.
     let log = |residual: &i64| {
         let beyond = 1.0 + (*residual as f64 - middle).abs();
@@ -299,16 +314,30 @@ struct Words {
 }
 
 impl Words {
-    /// None where that takes more bytes than residuals of `width`.
+    /// None where that takes no fewer bytes than residuals of `width`.
     fn of(values: &[i64], width: usize) -> Option<Self> {
+        if width < 2 {
+            return None;
+        }
+        let (least, most) = (values.iter().min()?, values.iter().max()?);
+        let range = most.wrapping_sub(*least).cast_unsigned();
+        let word_width = (u64::BITS - range.leading_zeros()).div_ceil(8) as usize;
+        let pays = |words: usize| {
+            words <= MOST_WORDS && words * word_width + values.len() < width * values.len()
+        };
+        // So many words at least: where they are too many already, which is usual, nothing is sorted.
+        let (mut met, mut words) = ([false; 4 * MOST_WORDS], 0);
+        for value in values {
+            let mixed = value.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            words += usize::from(!std::mem::replace(&mut met[(mixed >> 54) as usize], true));
+        }
+        if !pays(words) {
+            return None;
+        }
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        let most = sorted.last()?.wrapping_sub(sorted[0]).cast_unsigned();
-        let word_width = (u64::BITS - most.leading_zeros()).div_ceil(8) as usize;
-        if sorted.len() > MOST_WORDS
-            || sorted.len() * word_width + values.len() >= width * values.len()
-        {
+        if !pays(sorted.len()) {
             return None;
         }
         let mut numbers: Vec<Option<u8>> = vec![None; sorted.len()];
@@ -371,19 +400,21 @@ impl<'part> Reader<'part> {
         Err(LONG)
     }
 
-    fn planes(&mut self, width: usize, count: usize, low: i64) -> Result<Vec<i64>, Fault> {
-        let raw = self.take(width.checked_mul(count).ok_or(CUT)?)?;
+    /// Reads residuals of `width` bytes, each of them `low` and a number of planes.
+    fn residuals(&mut self, width: usize, low: i64, out: &mut [i64]) -> Result<(), Fault> {
+        let raw = self.take(width.checked_mul(out.len()).ok_or(CUT)?)?;
         if width > 8 {
             return Err(LONG);
         }
-        let mut numbers = vec![0_u64; count];
-        for (plane, bytes) in raw.chunks(count.max(1)).enumerate() {
-            for (number, byte) in numbers.iter_mut().zip(bytes) {
-                *number |= u64::from(*byte) << (8 * plane);
+        for (plane, bytes) in raw.chunks(out.len().max(1)).enumerate() {
+            for (number, byte) in out.iter_mut().zip(bytes) {
+                *number |= i64::from(*byte) << (8 * plane);
             }
         }
-        let add = |number: &u64| number.cast_signed().wrapping_add(low);
-        Ok(numbers.iter().map(add).collect())
+        for number in out {
+            *number = number.wrapping_add(low);
+        }
+        Ok(())
     }
 }
 
@@ -448,30 +479,33 @@ fn read_values(
     count: usize,
     before: Option<Vec<i64>>,
 ) -> Result<Vec<i64>, Fault> {
+    let mut values = vec![0; count];
     if form == STEPS {
-        let rest = count
-            .checked_sub(1)
+        let (first, rest) = values
+            .split_first_mut()
             .ok_or("a column of a block has steps and no rows")?;
-        let mut value = reader.varint()?;
+        *first = reader.varint()?;
+        let mut value = *first;
         let low = reader.varint()?;
-        let mut values = vec![value];
-        for step in reader.planes(width, rest, low)? {
-            value = value.wrapping_add(step);
-            values.push(value);
+        reader.residuals(width, low, rest)?;
+        for step in rest {
+            value = value.wrapping_add(*step);
+            *step = value;
         }
         return Ok(values);
     }
     let low = reader.varint()?;
     if form == DICTIONARY {
-        let count_words = usize::from(reader.byte()?) + 1;
-        let words = reader.planes(width, count_words, low)?;
-        let places = reader.take(count)?.iter();
-        let values: Option<Vec<i64>> = places
-            .map(|place| words.get(usize::from(*place)).copied())
-            .collect();
-        return values.ok_or("a column of a block names a value that its dictionary has not");
+        let mut words = vec![0; usize::from(reader.byte()?) + 1];
+        reader.residuals(width, low, &mut words)?;
+        for (value, place) in values.iter_mut().zip(reader.take(count)?) {
+            let word = words.get(usize::from(*place));
+            *value =
+                *word.ok_or("a column of a block names a value that its dictionary has not")?;
+        }
+        return Ok(values);
     }
-    let mut values = reader.planes(width, count, low)?;
+    reader.residuals(width, low, &mut values)?;
     if form == BESIDE {
         let before = before.filter(|before| before.len() == count);
         let before = before.ok_or("a column of a block is told from another that is not there")?;
@@ -509,13 +543,13 @@ pub(crate) fn pack_floats<'py>(
     let rows = columns.rows().into_iter();
     PyBytes::new(
         py,
-        &pack(rows.map(|row| Column::of_floats(row.iter().copied()))),
+        &pack(rows.map(|row| Column::of_floats(row.iter().copied())), true),
     )
 }
 
-/// A part of columns [c, n] of int64; `present` [c, n], None = all.
+/// A part of columns [c, n] of int64; `present` [c, n], None = all; `dictionaries`: whether these are tried.
 #[pyfunction]
-#[pyo3(signature = (columns, present = None))]
+#[pyo3(signature = (columns, present = None, *, dictionaries = true))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments from Python are owned"
@@ -524,6 +558,7 @@ pub(crate) fn pack_ints<'py>(
     py: Python<'py>,
     columns: PyReadonlyArray2<'py, i64>,
     present: Option<PyReadonlyArray2<'py, bool>>,
+    dictionaries: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let columns = columns.as_array();
     let present = present.as_ref().map(PyReadonlyArray2::as_array);
@@ -532,9 +567,11 @@ pub(crate) fn pack_ints<'py>(
             "columns and what is present of them differ in shape",
         ));
     }
-    let part = pack(columns.rows().into_iter().enumerate().map(|(place, row)| {
-        let there = present.map(|present| present.row(place).to_vec());
-        let there = there.filter(|there| there.contains(&false));
+    let rows = columns.rows().into_iter().enumerate().map(|(place, row)| {
+        let there = present.and_then(|present| {
+            let there = present.row(place);
+            (!there.iter().all(|there| *there)).then(|| there.to_vec())
+        });
         let values = match &there {
             None => row.to_vec(),
             Some(there) => row
@@ -549,8 +586,8 @@ pub(crate) fn pack_ints<'py>(
             values,
             present: there,
         }
-    }));
-    Ok(PyBytes::new(py, &part))
+    });
+    Ok(PyBytes::new(py, &pack(rows, dictionaries)))
 }
 
 /// The columns [c, n] of a part of n rows as float64, NaN where missing.
@@ -577,13 +614,29 @@ pub(crate) fn unpack_floats<'py>(
 
 type Integers<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<bool>>);
 
-/// The columns [c, n] of a part of n integer rows, 0 where missing, and which are present [c, n].
+/// The columns [c, n] of a part of n integer rows, 0 where missing, and which are present [c, n]; `places`: of these
+/// columns alone, ascending.
 #[pyfunction]
-pub(crate) fn unpack_ints<'py>(py: Python<'py>, part: &[u8], n: usize) -> PyResult<Integers<'py>> {
-    let (mut columns, mut numbers, mut there) = (0, vec![], vec![]);
+#[pyo3(signature = (part, n, places = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are owned"
+)]
+pub(crate) fn unpack_ints<'py>(
+    py: Python<'py>,
+    part: &[u8],
+    n: usize,
+    places: Option<Vec<usize>>,
+) -> PyResult<Integers<'py>> {
+    let (mut place, mut columns, mut numbers, mut there) = (0, 0, vec![], vec![]);
     read(part, n, |column| {
         if column.kind != INTEGER {
             return Err("a part of integers was asked for, this one has fractions");
+        }
+        place += 1;
+        let wanted = |places: &Vec<usize>| places.binary_search(&(place - 1)).is_ok();
+        if !places.as_ref().is_none_or(wanted) {
+            return Ok(());
         }
         columns += 1;
         column.spread(n, 0, |value| value, &mut numbers);

@@ -6,6 +6,7 @@ docs/method/stored-forms.md has the bytes.
 """
 
 import json
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
@@ -18,6 +19,8 @@ from tierscope.domain.base.compiled import compiled_core
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+_PART = struct.Struct("<II")
+"""Rows and bytes of a part."""
 
 
 @lru_cache(maxsize=1)
@@ -31,10 +34,13 @@ def pack_floats(columns: Floats) -> bytes:
     return part
 
 
-def pack_ints(columns: Ints, present: Bools | None = None) -> bytes:
-    """A part of columns [c, n] of int64; `present` [c, n], None = all. `unpack_ints` gives back the same."""
+def pack_ints(columns: Ints, present: Bools | None = None, *, dictionaries: bool = True) -> bytes:
+    """A part of columns [c, n] of int64; `present` [c, n], None = all. `unpack_ints` gives back the same.
+
+    `dictionaries`: whether they are tried, which takes time and is of no use for what counts up.
+    """
     there = None if present is None else np.ascontiguousarray(present, np.bool_)
-    part: bytes = _core().pack_ints(np.ascontiguousarray(columns, np.int64), there)
+    part: bytes = _core().pack_ints(np.ascontiguousarray(columns, np.int64), there, dictionaries=dictionaries)
     return part
 
 
@@ -54,16 +60,41 @@ def unpack_floats(part: bytes, n: int) -> Floats:
     return columns
 
 
-def unpack_ints(part: bytes, n: int) -> tuple[Ints, Bools]:
+def unpack_ints(part: bytes, n: int, places: Sequence[int] | None = None) -> tuple[Ints, Bools]:
     """The columns [c, n] of a part of n integer rows, 0 where missing, and which are present [c, n].
+
+    `places`: of these columns alone, ascending; None = of all.
 
     Raises:
         ValueError: this is not a part of n rows, or holds fractions.
     """
-    columns: tuple[Ints, Bools] = _core().unpack_ints(part, n)
+    columns: tuple[Ints, Bools] = _core().unpack_ints(part, n, places)
     return columns
 
 
 def unpack_words(part: bytes) -> tuple[str, ...]:
     """The texts that `pack_words` was given."""
     return tuple(json.loads(_core().unpack_bytes(part)))
+
+
+def join_parts(parts: Sequence[tuple[int, bytes]]) -> bytes:
+    """Parts of so many rows each as one body, for tables that read them together."""
+    return b"".join(_PART.pack(n, len(part)) + part for n, part in parts)
+
+
+def split_parts(body: bytes) -> list[tuple[int, bytes]]:
+    """What `join_parts` was given.
+
+    Raises:
+        ValueError: this is not a body of whole parts.
+    """
+    parts, at = [], 0
+    while at < len(body):
+        if at + _PART.size > len(body):
+            raise ValueError("a body of parts ends early")
+        n, length = _PART.unpack_from(body, at)
+        at += _PART.size + length
+        if at > len(body):
+            raise ValueError("a body of parts ends early")
+        parts.append((n, body[at - length : at]))
+    return parts

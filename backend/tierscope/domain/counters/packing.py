@@ -1,21 +1,16 @@
-"""Counter blocks, and how an hour of them is packed: columns, differences, then zstd outside of this module.
+"""Counter blocks: n samples of k keys. An hour of them is packed as two parts of a block: heads, and values by key."""
 
-A block holds n samples of k keys. Packing stores each key's column as first value and differences, missing values as
-a bitmap, so that slow counters become runs of zeros. Unpacking gives back exactly what went in.
-"""
-
-import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tierscope.domain.base.blocks import join_parts, pack_ints, split_parts, unpack_ints
+
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_HEAD = struct.Struct("<4sII")
-_MAGIC = b"TSC1"
 NO_BOOTTIME = -1
 
 
@@ -99,71 +94,25 @@ def _widen(blocks: Sequence[Block], keys: tuple[str, ...]) -> tuple[Ints, Bools]
 
 
 def pack_block(block: Block) -> bytes:
-    """Pack samples of one layout; the keys are stored elsewhere. The result compresses well."""
-    n, k = block.values.shape
+    """Pack samples of one layout; the keys are stored elsewhere."""
+    n = len(block)
     heads = np.stack([block.times_us, block.boots, block.boottimes_ns, block.flags])
-    columns = np.where(block.present, block.values, 0).T
-    bits = np.packbits(~block.present.T, axis=None) if not block.present.all() else np.zeros(0, np.uint8)
-    return b"".join([_HEAD.pack(_MAGIC, n, k), _differenced(heads), _differenced(columns), bits.tobytes()])
+    present = None if block.present.all() else block.present.T
+    values = pack_ints(block.values.T, present, dictionaries=False)
+    return join_parts([(n, pack_ints(heads, dictionaries=False)), (len(block.keys), values)])
 
 
-def unpack_block(body: bytes, keys: Sequence[str]) -> Block:
-    """The block that `pack_block` was given.
-
-    Raises:
-        ValueError: the body is not a packed block of as many keys.
-    """
-    n, k = _read_head(body, keys)
-    at = _HEAD.size
-    heads = _summed(body, at, 4, n)
-    at += 4 * n * 8
-    values = _summed(body, at, k, n).T.copy()
-    at += k * n * 8
-    present = np.ones((n, k), bool)
-    if at < len(body):
-        missing = np.unpackbits(np.frombuffer(body, np.uint8, offset=at), count=n * k).astype(bool)
-        present = ~missing.reshape(k, n).T
-    return Block(heads[0], heads[1], heads[2], heads[3], tuple(keys), values, present)
-
-
-def unpack_keys(body: bytes, keys: Sequence[str], wanted: Collection[str]) -> Block:
-    """Some columns of a packed block of `keys`, in their order, without making the others.
+def unpack_block(body: bytes, keys: Sequence[str], wanted: Collection[str] | None = None) -> Block:
+    """The block that `pack_block` was given, or some of its keys alone, in their order.
 
     Raises:
         ValueError: the body is not a packed block of as many keys.
     """
-    n, k = _read_head(body, keys)
-    places = [place for place, key in enumerate(keys) if key in wanted]
-    heads = _summed(body, _HEAD.size, 4, n)
-    at = _HEAD.size + 4 * n * 8
-    raw = np.frombuffer(body, np.uint8, count=k * n * 8, offset=at).reshape(8, k, n)[:, places]
-    steps = np.ascontiguousarray(raw.transpose(1, 2, 0)).view("<i8").reshape(len(places), n)
-    values = np.cumsum(steps, axis=1, dtype=np.int64)
-    present = np.ones((len(places), n), bool)
-    at += k * n * 8
-    if at < len(body):
-        missing = np.unpackbits(np.frombuffer(body, np.uint8, offset=at), count=n * k).astype(bool)
-        present = ~missing.reshape(k, n)[places]
-    names = tuple(keys[place] for place in places)
-    return Block(heads[0], heads[1], heads[2], heads[3], names, values.T.copy(), present.T.copy())
-
-
-def _read_head(body: bytes, keys: Sequence[str]) -> tuple[int, int]:
-    magic, n, k = _HEAD.unpack_from(body)
-    if magic != _MAGIC or k != len(keys):
+    (n, heads), (k, columns) = split_parts(body)
+    if k != len(keys):
         raise ValueError("not a packed block of this layout")
-    return n, k
-
-
-def _differenced(columns: Ints) -> bytes:
-    """Differences along rows, bytes shuffled so that equal high bytes lie together."""
-    steps = np.diff(columns, axis=1, prepend=np.zeros((len(columns), 1), np.int64)) if columns.size else columns
-    raw = np.ascontiguousarray(steps, "<i8").view(np.uint8).reshape(-1, 8)
-    return np.ascontiguousarray(raw.T).tobytes()
-
-
-def _summed(body: bytes, at: int, rows: int, n: int) -> Ints:
-    raw = np.frombuffer(body, np.uint8, count=rows * n * 8, offset=at).reshape(8, -1)
-    steps = np.ascontiguousarray(raw.T).view("<i8").reshape(rows, n)
-    total: Ints = np.cumsum(steps, axis=1, dtype=np.int64)
-    return total
+    times_us, boots, boottimes_ns, flags = unpack_ints(heads, n)[0]
+    places = None if wanted is None else [place for place, key in enumerate(keys) if key in wanted]
+    values, present = unpack_ints(columns, n, places)
+    names = tuple(keys) if places is None else tuple(keys[place] for place in places)
+    return Block(times_us, boots, boottimes_ns, flags, names, values.T.copy(), present.T.copy())

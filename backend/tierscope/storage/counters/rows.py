@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import cast
 
 import numpy as np
-import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
@@ -23,14 +22,12 @@ from tierscope.domain.counters.packing import (
     join_blocks,
     pack_block,
     unpack_block,
-    unpack_keys,
 )
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import MISSING, copy_out, from_us, parse_int, parse_int8_array, parse_us, to_us
 from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.counters.schemas import ensure_layout, read_layouts
 
-ZSTD_LEVEL = 3
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 _LIVE = (
@@ -149,13 +146,12 @@ def _packed_keys(
     span: tuple[datetime, datetime],
 ) -> list[Block]:
     """The same from packs, in the order of `keys`."""
-    inflate = zstandard.ZstdDecompressor()
     found = []
     for layout_id, body in _packed_bodies(session, host_id, *span):
         held = [key for key in keys if key in set(layouts.get(layout_id, ()))]
         if not held:
             continue
-        block = unpack_keys(inflate.decompress(body), layouts[layout_id], set(held))
+        block = unpack_block(body, layouts[layout_id], set(held))
         inside = _inside(block, *span)
         if inside.any():
             places = [block.keys.index(key) for key in held]
@@ -195,14 +191,12 @@ def read_packed(session: ReadSession, host_id: int, start: datetime, end: dateti
     """Packed hours that touch (start, end], each a whole hour of one layout."""
     found = _packed_bodies(session, host_id, start, end)
     keys = read_layouts(session, {layout_id for layout_id, _ in found})
-    inflate = zstandard.ZstdDecompressor()
-    return [unpack_block(inflate.decompress(body), keys[layout_id]) for layout_id, body in found]
+    return [unpack_block(body, keys[layout_id]) for layout_id, body in found]
 
 
 def packed_layouts(session: ReadSession, host_id: int, start: datetime, end: datetime) -> set[int]:
     """The layouts of the packed samples of (start, end]."""
     found: set[int] = set()
-    inflate = zstandard.ZstdDecompressor()
     statement = text(
         "SELECT ts, layout_id FROM counters_packed"
         " WHERE host_id = :host AND ts > CAST(:start AS timestamptz) - interval '1 hour' AND ts < :end"
@@ -218,7 +212,7 @@ def packed_layouts(session: ReadSession, host_id: int, start: datetime, end: dat
             continue
         names = read_layouts(session, [layout_id])[layout_id]
         bodies = [body for known, body in _packed_bodies(session, host_id, hour, hour + _HOUR) if known == layout_id]
-        if any(_inside(unpack_keys(inflate.decompress(body), names, ()), start, end).any() for body in bodies):
+        if any(_inside(unpack_block(body, names, ()), start, end).any() for body in bodies):
             found.add(layout_id)
     return found
 
@@ -277,12 +271,11 @@ def _packed_times(
         "SELECT DISTINCT ts FROM counters_packed WHERE host_id = :host"
         " AND ts > CAST(:start AS timestamptz) - interval '1 hour' AND ts < :end"
     )
-    inflate = zstandard.ZstdDecompressor()
     hours = session.execute(statement, {"host": host_id, "start": start, "end": end}).scalars().all()
     for hour in sorted(hours, reverse=newest):
         bodies = _packed_bodies(session, host_id, hour, hour + _HOUR)
         keys = read_layouts(session, {layout_id for layout_id, _ in bodies})
-        blocks = [unpack_keys(inflate.decompress(body), keys[layout_id], ()) for layout_id, body in bodies]
+        blocks = [unpack_block(body, keys[layout_id], ()) for layout_id, body in bodies]
         times = [int(at) for block in blocks for at in block.times_us[_inside(block, start, end)]]
         if times:
             return from_us(max(times) if newest else min(times))
@@ -327,16 +320,14 @@ def replace_packed(
         return
     statement = text("DELETE FROM counters_packed WHERE host_id = :host AND ts = ANY(CAST(:hours AS timestamptz[]))")
     transaction.execute(statement, {"host": host_id, "hours": [hour for hour, _ in hours]})
-    deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     rows = []
     known: dict[tuple[str, ...], int] = {}
     for hour, blocks in hours:
         for block in blocks:
             if block.keys not in known:
                 known[block.keys] = ensure_layout(transaction, block.keys)
-            body = deflate.compress(pack_block(block))
             fields = (copy.int8(host_id), copy.instant(to_us(hour) * 1000), copy.int8(known[block.keys]))
-            rows.append(copy.row([*fields, copy.int4(len(block)), copy.blob(body)]))
+            rows.append(copy.row([*fields, copy.int4(len(block)), copy.blob(pack_block(block))]))
     copy.copy_rows(transaction, "counters_packed", ("host_id", "ts", "layout_id", "n", "body"), rows)
 
 
