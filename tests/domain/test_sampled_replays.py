@@ -325,6 +325,20 @@ def test_a_kernel_with_tpp_runs_it_and_most_hosts_decide() -> None:
     assert policy_of_hosts([])[1] == 0
 
 
+def test_traffic_that_no_sample_shows_is_on_slow_memory_as_far_as_pages_without_samples_are() -> None:
+    whole = HostTrace.of_whole(compile_trace(workload_columns("web1", seed=0, pages=5000, intervals=40)))
+
+    def upper(n_pages: int, dram_ratio: float) -> float:
+        trace = replace(whole, unseen_ratio=0.2, n_pages=n_pages)
+        away = replay_run([trace], SweepRun(0, "tpp", dram_ratio, {}, searched=False), Conditions(Costs())).away
+        assert away is not None
+        return away.hi - away.value
+
+    for dram_ratio in (0.9, 0.3):
+        all_of_it = upper(whole.trace.pages, dram_ratio)
+        assert upper(0, dram_ratio) == pytest.approx(all_of_it * (1.0 - dram_ratio), rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("mode", "demotes", "exchanges"),
     [("2", "true", True), ("3", "true", True), ("2", "false", False), ("1", "false", False), ("0", "true", False)],

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.curve.page_traces import KINDS
+from tierscope.domain.simulate.machine import SLACK_RATIO
 from tierscope.domain.simulate.replay import Outcome, Totals
 from tierscope.domain.slowdown import ShareOnSlow, pool_shares
 
@@ -59,10 +60,24 @@ def share_away(hosts: Sequence[HostReplay]) -> ShareOnSlow | None:
         np.array([_page_variance(host.groups) * (1.0 - host.sampled_ratio) for host in hosts]),
         traffic,
         page_freedom=max(sum(max(len(host.groups) - 1, 0) for host in hosts), 1),
-        unseen_ratios=np.array([host.unseen_ratio for host in hosts]),
+        unseen_ratios=np.array([_unseen_away(host) for host in hosts]),
         n_pages=sum(host.n_pages for host in hosts if host.groups),
     )
     return share.widened(REPLAY_SD) if drawn else share
+
+
+def _unseen_away(host: HostReplay) -> float:
+    """Share of the traffic that no sample shows and that may be on slow memory.
+
+    Nothing tells pages without a sample apart, and a kernel sees their accesses where sampling does not: slow memory
+    holds no more of their traffic than of them. Where it holds them all, or nobody knows how many they are, all of it.
+    """
+    machine = host.outcome.machine
+    resident_pages = (machine.dram_pages + machine.slow_pages) / (1.0 + SLACK_RATIO)
+    unseen_pages = resident_pages - host.n_pages
+    if unseen_pages <= 0.0:
+        return host.unseen_ratio
+    return host.unseen_ratio * min(max(resident_pages - machine.dram_pages, 0.0) / unseen_pages, 1.0)
 
 
 def _page_variance(groups: Sequence[Totals]) -> float:
