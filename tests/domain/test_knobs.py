@@ -359,6 +359,13 @@ def test_a_verdict_that_asks_for_nothing_is_said_to_do_so(word: Word) -> None:
     assert given.nothing_to_do.evidence
 
 
+def test_promotion_promises_no_more_than_a_policy_is_known_to_reach() -> None:
+    effect = advise(with_knobs(HEALTHY, mode="0")).advice[0].effect_size
+    assert effect is not None
+    assert (effect.lo, effect.hi) == (0.9, 0.95)
+    assert effect.lo < effect.value < effect.hi, "the best static placement is a bound, not what is expected"
+
+
 def test_heat_without_gain_leaves_all_but_harm() -> None:
     close = with_heat(HEALTHY, served_now=0.94, cold_anon_share=0.6, cold_file_share=0.2)
     given = advise(close)

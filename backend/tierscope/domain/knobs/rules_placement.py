@@ -74,7 +74,9 @@ def _served(facts: Facts) -> Effect | None:
     if heat.served_now is None or heat.served_best is None:
         return None
     metric = f"share of {heat.served_of} served from DRAM"
-    return Effect(metric, heat.served_best, heat.served_now, heat.served_best, None, "ratio", "A best static placement")
+    # No policy is known to reach the best static placement: what is expected lies between it and today.
+    now, best = heat.served_now, heat.served_best
+    return Effect(metric, (now + best) / 2, now, best, None, "ratio", "A halfway to the best static placement")
 
 
 def demotion(facts: Facts) -> Advice | Unknown | None:

@@ -127,7 +127,7 @@ def _futile(
         why = f"reclaim scanned {effort:.0f} pages per demotion, so the hot set does not fit"
     return Verdict(
         "futile_ping_pong",
-        f"Ping-pong: the top tier turned over {moves.turnover(sizes):.1f} times over{still}; {why}.",
+        f"Ping-pong: the top tier turned over {moves.turnover(sizes):.1f} times{still}; {why}.",
         confidence,
         signs,
         known_signs(("hot_share_spread", looked.hot_share_spread, "ratio")),

@@ -184,7 +184,7 @@ def _bounded(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Ping
     gib = sums.dram_bytes / 2**30 if sums.dram_bytes else None
     return PingPong(
         kind="upper_bound",
-        estimate="churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; "
+        estimate="At most the smaller of promoted and demoted pages, of promoted pages; "
         "a page cannot have gone round without both, and a moving hot set has churn without ping-pong; "
         "at least: promoted pages beyond those that were on slow memory, or allocated there",
         ratio=tools.figure("ping_pong.churn_ratio/1", "ratio", share[1] if share else None, bounds=share),

@@ -18666,7 +18666,7 @@ export interface operations {
                      *             "start": "2026-11-26T02:03:18.878683Z"
                      *           }
                      *         },
-                     *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
+                     *         "estimate": "At most the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
                      *         "evidence": [
                      *           {
                      *             "name": "moved_of_resident",
@@ -22263,7 +22263,7 @@ export interface operations {
                      *             "start": "2026-11-26T02:03:18.565174Z"
                      *           }
                      *         },
-                     *         "estimate": "churn_upper_bound: the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
+                     *         "estimate": "At most the smaller of promoted and demoted pages, of promoted pages; a page cannot have gone round without both, and a moving hot set has churn without ping-pong; at least: promoted pages beyond those that were on slow memory, or allocated there",
                      *         "evidence": [
                      *           {
                      *             "name": "slow_share_of_memory_traffic",

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { AlertDetail } from '../../api/_generated/schema'
 import { notificationsQuery } from '../../api/queries/alerts/routes'
 import { alertState } from '../../lib/alerts'
-import { formatCount, formatQuantity } from '../../lib/units/units'
+import { countOf, formatQuantity } from '../../lib/units/units'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
@@ -40,7 +40,7 @@ export function AlertHistory({ detail }: { detail: AlertDetail }) {
         <p className={classes.small}>
           {sent.data.items.length === 0
             ? 'No notifications sent.'
-            : `${formatCount(sent.data.items.length)} notifications, the last ${sent.data.items[0]?.status ?? ''}.`}
+            : `${countOf(sent.data.items.length, 'notification')}, the last ${sent.data.items[0]?.status ?? ''}.`}
         </p>
       )}
     </>

@@ -1,7 +1,7 @@
 import { Accordion } from '@mantine/core'
 import type { KnobAdvice, KnobChange, KnobEvidence } from '../../api/_generated/schema'
 import { readableId } from '../../lib/text/names'
-import { formatQuantity } from '../../lib/units/units'
+import { countOf, formatQuantity } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { ProvenanceChip } from '../../ui/provenance/ProvenanceChip'
@@ -124,8 +124,10 @@ export function KnobAdviceCard({ advice, place, waitsFor = null }: KnobAdviceCar
       <Accordion multiple chevronPosition="left" classNames={accordion}>
         {advice.evidence.length > 0 && (
           <Accordion.Item value="evidence">
-            <Accordion.Control aria-label={`Evidence: ${advice.evidence.length} figures, for ${advice.rule}`}>
-              Evidence: {advice.evidence.length} figures
+            <Accordion.Control
+              aria-label={`Evidence: ${countOf(advice.evidence.length, 'figure')}, for ${advice.rule}`}
+            >
+              Evidence: {countOf(advice.evidence.length, 'figure')}
             </Accordion.Control>
             <Accordion.Panel>
               <DataTable

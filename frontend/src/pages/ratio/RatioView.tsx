@@ -12,6 +12,7 @@ import { AssumptionsSection, ClassSection, EvidenceSection, FormulaSection } fro
 import { WhyPanel } from './WhyPanel'
 import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
+import { countOf } from '../../lib/units/units'
 import classes from './RatioView.module.css'
 
 interface RatioViewProps {
@@ -39,7 +40,7 @@ export function RatioView({ ratio, load }: RatioViewProps) {
       {ratio !== undefined && (
         <Accordion multiple variant="separated" chevronPosition="left" classNames={accordion}>
           <Accordion.Item value="evidence">
-            <Accordion.Control>Evidence: {ratio.evidence.length} figures</Accordion.Control>
+            <Accordion.Control>Evidence: {countOf(ratio.evidence.length, 'figure')}</Accordion.Control>
             <Accordion.Panel>
               <EvidenceSection ratio={ratio} />
             </Accordion.Panel>

@@ -20,7 +20,7 @@ export function SweepFacts({ sweep, results }: SweepFactsProps) {
     results === undefined || results.intervals === null || results.interval_seconds === null
       ? null
       : `${formatCount(results.intervals)} intervals of ${formatDuration(results.interval_seconds)}`,
-    results === undefined || results.sampled_ratio === null
+    results === undefined || results.sampled_ratio === null || results.sampled_ratio >= 1
       ? null
       : `scaled up from ${formatRatio(results.sampled_ratio)} of the pages`,
     results === undefined || results.n_hosts === null || results.n_hosts < 2

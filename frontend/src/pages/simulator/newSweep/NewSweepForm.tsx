@@ -6,6 +6,7 @@ import { problemText } from '../../../api/problem'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { policiesQuery, sourcesQuery } from '../../../api/queries/simulate/simulate'
 import { startSweep } from '../../../api/queries/simulate/sweeps'
+import { pricesQuery } from '../../../api/queries/tco'
 import { toRfc3339 } from '../../../lib/units/time'
 import { formatCount } from '../../../lib/units/units'
 import { resolveRange } from '../../../lib/url/timeRange'
@@ -18,7 +19,16 @@ import { PolicyPicker } from './PolicyPicker'
 import { RatioPicker } from './RatioPicker'
 import { SettingsTable } from './SettingsTable'
 import { SourcePicker } from './SourcePicker'
-import { blankEntry, countRuns, offeredSettings, requestOf, sweepName, type SweepEntry } from './sweepEntry'
+import {
+  assumedSlowPrice,
+  blankEntry,
+  bookedSlowPrice,
+  countRuns,
+  offeredSettings,
+  requestOf,
+  sweepName,
+  type SweepEntry,
+} from './sweepEntry'
 
 /** Starts a sweep: a trace, policies, DRAM shares, and settings or values to search over. */
 export function NewSweepForm({ service }: { service: string | undefined }) {
@@ -30,7 +40,9 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
   const sources = useQuery(sourcesQuery())
   const starting = useMutation(startSweep(queries))
   const load = loadStateOf(policies)
-  const named = { ...entry, name: sweepName(entry, sources.data) }
+  const booked = bookedSlowPrice(useQuery(pricesQuery()).data?.items ?? [])
+  const slowPrice = entry.slowPrice ?? booked ?? assumedSlowPrice
+  const named = { ...entry, name: sweepName(entry, sources.data), slowPrice }
   const set = (change: Partial<SweepEntry>) => setEntry((before) => ({ ...before, ...change }))
   if (load.problem !== null) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const ready = policies.data !== undefined && requestOf(named, policies.data, range) !== null
@@ -74,11 +86,11 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
               size="xs"
               w={170}
               label="Price of slow memory"
-              description="per byte, of DRAM’s"
+              description={booked === null ? 'of DRAM’s, assumed' : 'of DRAM’s, price book'}
               suffix=" %"
               min={1}
               max={1000}
-              value={entry.slowPrice}
+              value={slowPrice}
               onChange={(slowPrice) => set({ slowPrice })}
             />
             <NumberInput

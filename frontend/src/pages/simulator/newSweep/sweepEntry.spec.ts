@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recorded } from '../../../mock-api/answer'
-import { blankEntry, countRuns, offeredSettings, readValues, requestOf, sweepName } from './sweepEntry'
+import { blankEntry, bookedSlowPrice, countRuns, offeredSettings, readValues, requestOf, sweepName } from './sweepEntry'
 
 const simulatorPolicies = recorded('/v1/simulator/policies')
 const simulatorSources = recorded('/v1/simulator/sources')
@@ -8,6 +8,7 @@ const simulatorSources = recorded('/v1/simulator/sources')
 const range = { from: '2026-11-21T00:00:00Z', to: '2026-11-21T06:00:00Z' }
 const filled = {
   ...blankEntry('svc-redis'),
+  slowPrice: 50,
   name: ' Before buying ',
   policies: ['first_touch', 'tpp'],
   dramRatios: [0.5, 2 / 3],
@@ -21,6 +22,18 @@ describe('the name of a sweep', () => {
     expect(sweepName({ ...filled, name: ' ' }, simulatorSources)).toBe(simulatorSources.services[0]?.name)
     expect(sweepName({ ...filled, name: '', kind: 'workload', workload: 'zipf' }, undefined)).toBe('zipf')
     expect(sweepName({ ...filled, name: '', service: null }, simulatorSources)).toBe('')
+  })
+})
+
+describe('the price of slow memory', () => {
+  it('is that of the price book, as TCO takes it, and none where either has no price', () => {
+    const [price] = recorded('/v1/prices').items
+    if (price === undefined) throw new Error('the price book is empty')
+    const dram = { ...price, item: 'dram' as const, value: 12, currency: 'USD', in_force: true }
+    const slow = { ...dram, item: 'cxl_media' as const, value: 9 }
+    expect(bookedSlowPrice([dram, slow])).toBe(75)
+    expect(bookedSlowPrice([dram, { ...slow, in_force: false }])).toBeNull()
+    expect(bookedSlowPrice([dram, { ...slow, currency: 'EUR' }])).toBeNull()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { SimulatorPolicies, SimulatorSources, Setting, SweepRequest } from '../../../api/_generated/schema'
+import type { Price, SimulatorPolicies, SimulatorSources, Setting, SweepRequest } from '../../../api/_generated/schema'
 import { ratioPresets } from '../../../lib/simulate'
 
 export type SourceKind = 'service' | 'workload' | 'upload'
@@ -20,15 +20,15 @@ export interface SweepEntry {
   seed: number | string
   /** CPU time of the service over the trace, in seconds; empty when not known. */
   cpuSeconds: number | string
-  /** Price of a byte of slow memory, in per cent of one of DRAM. */
-  slowPrice: number | string
+  /** Price of a byte of slow memory, in per cent of one of DRAM; null: that of the price book. */
+  slowPrice: number | string | null
   /** The same of a byte of swap. */
   swapPrice: number | string
 }
 
 const usualPolicies = ['first_touch', 'interleave', 'numa_balancing', 'hot_page_selection', 'tpp']
 
-/** The form as it opens: the usual policies at all usual ratios, slow memory at half the price. */
+/** The form as it opens: the usual policies at all usual ratios, slow memory at the price in force. */
 export function blankEntry(service: string | undefined): SweepEntry {
   return {
     name: '',
@@ -43,9 +43,19 @@ export function blankEntry(service: string | undefined): SweepEntry {
     values: {},
     seed: '',
     cpuSeconds: '',
-    slowPrice: 50,
+    slowPrice: null,
     swapPrice: 3,
   }
+}
+
+export const assumedSlowPrice = 50
+
+/** What slow memory costs in per cent of DRAM by the price book, as TCO takes it; null where either has no price. */
+export function bookedSlowPrice(prices: Price[]): number | null {
+  const inForce = (item: string) => prices.find((price) => price.item === item && price.in_force)
+  const [dram, slow] = [inForce('dram'), inForce('cxl_media')]
+  if (dram === undefined || slow === undefined || dram.currency !== slow.currency || dram.value <= 0) return null
+  return Math.round((1000 * slow.value) / dram.value) / 10
 }
 
 /** The name of a sweep that nobody named: what it replays. */
