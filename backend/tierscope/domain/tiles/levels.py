@@ -14,7 +14,6 @@ Floats = npt.NDArray[np.float64]
 
 UNSAMPLED, NOT_RESIDENT, NOT_COLLECTED = 253, 254, 255
 TOP = 250
-COLUMNS_PER_TILE = 60
 LEVEL_INTERVALS = (1, 10, 60)
 """Intervals in one column of level 0, 1, 2."""
 
