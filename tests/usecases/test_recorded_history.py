@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from cli.commands import Ended, call
 from factories.derived import drain
+from factories.installations import enrol
 from factories.loopback import free_port
 from factories.prometheus import process, require
 from factories.waiting import DEADLINE_SECONDS, until
@@ -73,6 +75,26 @@ def test_two_days_of_sysstat_are_a_ledger_in_any_order(database: Database, datab
     assert part.ledger.total("promoted_pages") == round(143 * 600 * 4.5)
     assert part.ledger.total("demoted_pages") == 2 * 143 * 600 * 2
     assert part.ledger.total("reclaimed_pages") is None
+
+
+@NATIVE
+def test_history_before_the_agent_is_taken_and_none_beside_it(
+    database: Database, database_url: str, tmp_path: Path
+) -> None:
+    start = utc_now().replace(hour=0, minute=0, second=0, microsecond=0) - 3 * DAY
+    enrolled = start + DAY
+    enrol(database, name="old1")
+    with database.write() as transaction:
+        agent = "UPDATE hosts SET agent_version = '1.0', last_seen_at = now(), boot_id = 'own', enrolled_at = :at"
+        transaction.execute(text(agent), {"at": enrolled})
+    (tmp_path / "sa.json").write_text(json.dumps(sadf_json(start + TEN_MINUTES, [1.5] * 200)))
+    assert run_import(database_url, tmp_path, "sysstat", tmp_path / "sa.json").status == 0
+    drain(database)
+    with database.read() as session:
+        (part,) = read_ledger(session, [1], 0, start - TEN_MINUTES, start + 2 * DAY)
+        boot = session.execute(text("SELECT boot_id FROM hosts")).scalar_one()
+    assert boot == "own"
+    assert part.ledger.total("promoted_pages") == round((23 * 6) * 600 * 1.5)
 
 
 def page_faults() -> int:

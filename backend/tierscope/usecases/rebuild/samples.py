@@ -96,13 +96,18 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim, *, homes: Hos
             return
         if host.moving:
             raise AwaitedHostError
-        if _reported_twice(transaction, home.rows, target, host, now) or host.revoked:
+        twice = _reported_twice(transaction, home.rows, target, host, now)
+        spans = join_spans(claimed.buckets, MINUTE_US)
+        if twice:
+            # What was recorded before the agent came is told by nobody else.
+            spans = [span for span in spans if span[1] <= host.enrolled_at - AGENT_SILENT]
+        if host.revoked or not spans:
             return
         targets = targets_of_host(transaction, host.id)
         if targets != [target.id]:
             series = counter_series(transaction, targets, replica_labels=labels)
         changed: set[int] = set()
-        for span in join_spans(claimed.buckets, MINUTE_US):
+        for span in spans:
             changed.update(_rebuild_span(transaction, home.rows, host, targets, series, span, now))
         if changed:
             buckets = [from_us(bucket) for bucket in sorted({bucket_start(at, TEN_MINUTES_US) for at in changed})]
@@ -203,8 +208,9 @@ def _rebuild_span(
         running = [key for key in series.services if f"service:{key.namespace}/{key.name}" in scopes]
         if running:
             note_container_services(home, host.id, running, per_host=Settings().limits.services_per_host)
-        seen = newest_arrival(transaction, targets, start, end)
-        note_sighting(home, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
+        if start > host.enrolled_at - AGENT_SILENT or host.agent_seen_at is None:
+            seen = newest_arrival(transaction, targets, start, end)
+            note_sighting(home, host.id, seen=seen, ended_us=newest_us, boot_id=boot_id)
     return changed
 
 
