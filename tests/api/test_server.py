@@ -63,3 +63,46 @@ def test_idle_connections_are_kept_for_as_long_as_there_are_few(others: int, sec
             return protocol.timeout_keep_alive
 
     assert asyncio.run(answer()) == seconds
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_client_that_reads_nothing_loses_its_answer(monkeypatch: pytest.MonkeyPatch, *, reads: bool) -> None:
+    """Each look is one turn of the loop; who reads a part between two of them is served on."""
+    looks: list[int] = []
+    monkeypatch.setattr(server_module, "STALLED_SECONDS", 0.0)
+
+    async def answer() -> bool:
+        loop = asyncio.get_running_loop()
+        config = uvicorn.Config(_unasked, log_config=None, http=BoundedProtocol)
+        config.load()
+        protocol = BoundedProtocol(config, ServerState(), {}, loop)
+        look = protocol._look_again
+        ours, theirs = socket.socketpair()
+        theirs.settimeout(0)
+        gone, enough = loop.create_future(), loop.create_future()
+        lost = protocol.connection_lost
+
+        def noted(before: int | None) -> None:
+            looks.append(0)
+            if len(looks) == 20:
+                enough.set_result(None)
+            if reads or len(looks) == 1:
+                theirs.recv(1 << 22)
+            loop.call_soon(loop.call_soon, loop.call_soon, look, before)
+
+        def told(error: Exception | None) -> None:
+            lost(error)
+            gone.set_result(None)
+
+        monkeypatch.setattr(protocol, "_look_again", noted)
+        monkeypatch.setattr(protocol, "connection_lost", told)
+        with theirs:
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, ours)
+            transport.write(b"x" * (4 << 20))
+            await asyncio.wait([gone, enough], return_when=asyncio.FIRST_COMPLETED)
+            ended = not enough.done()
+            transport.abort()
+            await gone
+            return ended
+
+    assert asyncio.run(answer()) is not reads

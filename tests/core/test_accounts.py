@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -79,6 +80,17 @@ def test_another_user_reads_nothing_of_an_instance_whatever_the_umask(places: Pl
 
 @as_root
 @pytest.mark.usefixtures("open_umask")
+def test_a_place_that_cannot_be_prepared_is_told_with_the_way_out(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(places.data))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with pytest.raises(EmbeddedError, match="Read-only file system; set TIERSCOPE_DATA_DIR"):
+        prepare(places, choose_account())
+
+
 def test_what_an_earlier_release_left_open_is_closed_at_the_start(places: Places) -> None:
     places.logs.mkdir()
     for log in (places.logs / "supervisor.log", places.data / "database-password"):

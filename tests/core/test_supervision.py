@@ -390,6 +390,27 @@ def test_the_state_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert state.supervised
 
 
+def test_a_part_that_was_started_again_while_the_state_file_could_not_be_written_is_not_called_down(
+    tmp_path: Path,
+) -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    gone = ComponentState("healthy", "answers", utc_now(), process=ProcessId(own.pid, own.start_ticks + 1))
+    state = InstanceState(phase="up", supervisor=own, url="http://127.0.0.1:1", components={"api": gone})
+    child = start(Launch(command=FOREVER, log=tmp_path / "log"))
+    process = identify(child.pid)
+    assert process is not None
+    found = state.fate_of(gone)
+    assert found is not None
+    assert found[0] == "degraded"
+    assert "state file" in found[1]
+    state.components["worker"] = ComponentState("healthy", "answers", utc_now(), process=process)
+    assert state.fate_of(state.components["worker"]) is None
+    assert state.fate_of(gone) == ("down", "its process is gone")
+    stop(process, with_signal=signal.SIGTERM, grace_seconds=DEADLINE_SECONDS)
+    child.wait()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1, "phase": "up"}'])
 def test_a_damaged_state_file_counts_as_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"

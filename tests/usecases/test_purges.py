@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from sqlalchemy import BigInteger, Table, text
+from sqlalchemy import BigInteger, Table, select, text, update
 
 from factories import batches
 from factories.derived import day_before, drain, send_counters
@@ -24,7 +24,7 @@ from tierscope.domain.heat.columns import unpack_columns
 from tierscope.storage.heat.services import list_buckets, read_bodies
 from tierscope.storage.ledger.services import read_since_midnight
 from tierscope.storage.operate.purge_steps import KEPT, ChunkStep, RowStep, make_steps
-from tierscope.storage.tables import metadata
+from tierscope.storage.tables import metadata, silences
 from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.operate.purge_work import PurgeWork
@@ -143,6 +143,9 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Hist
     assert {"counters_live", "heat_live", "quality_1h", "tier_moves", "heat"} <= rows_by(
         database, "host_id", number
     ).keys()
+    with database.write() as transaction:
+        named = [{"name": "host", "op": "=", "value": "node-0"}, {"name": "host", "op": "=", "value": "node-1"}]
+        transaction.execute(update(silences).values(matchers=named))
     purges = Purges(database)
     purge = purges.start("host", gone, confirm="node-0", actor="cli:test")
     purges.start("host", old.id, confirm="old-0", actor="cli:test")
@@ -161,6 +164,8 @@ def test_a_purged_host_leaves_nothing_and_others_keep_everything(histories: Hist
     with pytest.raises(NotFound):
         purges.start("host", gone, confirm="node-0", actor="cli:test")
     with database.read() as session:
+        (matchers,) = session.execute(select(silences.c.matchers)).scalars()
+        assert [one["value"] for one in matchers] == ["purged", "node-1"]
         told = session.execute(text("SELECT count(*) FROM audit WHERE subject = :id"), {"id": gone}).scalar_one()
         assert told >= 2
         service = number_of(database, "services", made.ids["service_id"][0])

@@ -26,6 +26,11 @@ ends one. An end that crosses a request breaks it, and the sender has to repeat 
 _CONNECTIONS_KEPT = 1000
 _CROWDED_SECONDS = 5
 """The same where more connections are open than that: each holds memory and a descriptor."""
+STALLED_SECONDS = 30.0
+"""A client that reads nothing of its answer for so long is not served any more: the answer is held for it."""
+CROWDED_BYTES = 64 << 20
+_CROWDED_STALLED_SECONDS = 2.0
+"""The same where answers of so many bytes are held."""
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 "
 _JOINED_BYTES = 16 << 10
@@ -112,6 +117,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _got_on = False
     _too_long = False
     _running: RequestResponseCycle | None = None
+    _looking: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         """Takes what came, unless it is the middle of a head that is too long."""
@@ -120,6 +126,31 @@ class BoundedProtocol(HttpToolsProtocol):
         self._pending_bytes = 0 if self._got_on else self._pending_bytes + len(data)
         if self._pending_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than the answer comes: look whether it reads at all."""
+        super().pause_writing()
+        self._stop_looking()
+        self._look_again(None)
+
+    def resume_writing(self) -> None:
+        """The client has read most of it."""
+        super().resume_writing()
+        self._stop_looking()
+
+    def _look_again(self, before: int | None) -> None:
+        held = self.transport.get_write_buffer_size()
+        if before is not None and held >= before:
+            self.transport.abort()
+            return
+        both = (one.transport.get_write_buffer_size() for one in self.connections if isinstance(one, BoundedProtocol))
+        seconds = _CROWDED_STALLED_SECONDS if sum(both) > CROWDED_BYTES else STALLED_SECONDS
+        self._looking = self.loop.call_later(seconds, self._look_again, held)
+
+    def _stop_looking(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
 
     def on_response_complete(self) -> None:
         """An answer is whole: from here on the connection is idle."""
@@ -168,6 +199,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends what was asked on it: with several requests one behind another, uvicorn tells the newest alone."""
         self.pipeline.clear()
+        self._stop_looking()
         super().connection_lost(exc)
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True

@@ -14,7 +14,6 @@ from tierscope.cli.instance.agent import AgentFiles
 from tierscope.cli.instance.components import responds
 from tierscope.cli.instance.heat import describe_heat
 from tierscope.core.embedded.errors import EmbeddedError
-from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
@@ -55,8 +54,9 @@ def examine(instance: Instance) -> InstanceState | None:
         return None
     supervised = state.supervised
     for name, component in state.components.items():
-        if component.process is not None and not is_running(component.process):
-            component.status, component.detail = "down", "its process is gone"
+        fate = state.fate_of(component)
+        if fate is not None:
+            component.status, component.detail = fate
         elif not supervised and component.process is None:
             component.status, component.detail = "down", "its supervisor is gone"
         elif name == "api" and component.status == "healthy" and not responds(f"{state.url}/readyz"):

@@ -107,7 +107,17 @@ def prepare(places: Places, account: Account) -> None:
     Raises EmbeddedError when the account cannot reach them, somebody else owns them, or the data directory holds
     something else.
     """
-    _check_contents(places.data)
+    try:
+        _check_contents(places.data)
+        _prepare(places, account)
+    except OSError as error:
+        raise EmbeddedError(
+            cause=f"{error.filename or places.data} cannot be prepared: {error.strerror or error}",
+            next_step="set TIERSCOPE_DATA_DIR to a directory on a disk that can be written and has room",
+        ) from error
+
+
+def _prepare(places: Places, account: Account) -> None:
     for directory in (places.data, places.run):
         _make_dir(directory)
         account.lets_through(directory)

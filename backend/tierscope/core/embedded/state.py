@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.private_files import write_private
-from tierscope.core.embedded.process import ProcessId, is_running
+from tierscope.core.embedded.process import ProcessId, is_running, list_children
 
 Phase = Literal["setting-up", "up", "stopping", "failed"]
 Health = Literal["healthy", "starting", "degraded", "down", "absent"]
@@ -45,6 +45,18 @@ class InstanceState:
     def supervised(self) -> bool:
         """Whether the supervisor that wrote this still runs."""
         return is_running(self.supervisor)
+
+    def fate_of(self, component: ComponentState) -> tuple[Health, str] | None:
+        """Its health and why, where its process is gone; None where it is not.
+
+        The supervisor starts parts again and writes so here, unless the file cannot be written: it has other children.
+        """
+        if component.process is None or is_running(component.process):
+            return None
+        known = {one.process.pid for one in self.components.values() if one.process is not None}
+        if self.supervised and set(list_children(self.supervisor.pid)) - known:
+            return "degraded", "started again since the state file could be written: is its disk full, or read-only?"
+        return "down", "its process is gone"
 
     def save(self, path: Path, *, account: Account | None = None) -> None:
         """Write the file at once or not at all; only its owner may read it, `account` or the caller.

@@ -3,11 +3,15 @@
 import os
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from io import BufferedWriter
 from pathlib import Path
 
 from tierscope.core.errors import ObjectMissing, Unavailable
 from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
+
+_TRIES = 10
 
 
 class DirectoryStore:
@@ -20,9 +24,8 @@ class DirectoryStore:
         """Write to a name of its own, sync, and rename: what has a key is whole."""
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-            with made.open("wb") as file:
+            with _made(made) as file:
                 file.write(body)
                 file.flush()
                 os.fsync(file.fileno())
@@ -44,10 +47,14 @@ class DirectoryStore:
             raise _unavailable(error) from error
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove the files; empty directories of days that are over stay until they are removed by hand."""
+        """Remove the files, and the directories that they leave empty, which name a host."""
         try:
             for key in keys:
-                self._path(key).unlink(missing_ok=True)
+                path = self._path(key)
+                path.unlink(missing_ok=True)
+                for parent in path.relative_to(self._root.resolve()).parents[:-1]:
+                    with suppress(OSError):  # not empty, or gone
+                        (self._root / parent).rmdir()
         except OSError as error:
             raise _unavailable(error) from error
 
@@ -65,6 +72,15 @@ class DirectoryStore:
         if not path.is_relative_to(self._root.resolve()):
             raise ObjectMissing(f"{key[:80]!r} is no key of an object")
         return path
+
+
+def _made(path: Path) -> BufferedWriter:
+    """A new file; its directory may have been removed, as empty, since it was made."""
+    for _ in range(_TRIES):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return path.open("wb")
+    return path.open("wb")
 
 
 def _sync(directory: Path) -> None:

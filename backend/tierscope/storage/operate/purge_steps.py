@@ -26,6 +26,12 @@ REWRITTEN = "purged"
 """Stands where an id stood in a document that mentions others too."""
 _TIME_NAMES = {entry.table.name for entry in TIME_TABLES}
 _TARGETS = "SELECT id FROM sample_targets WHERE host_id = :number"
+_SILENCES = (
+    "UPDATE silences SET matchers = (SELECT jsonb_agg(CASE WHEN m ->> 'name' = 'host' AND m ->> 'value' = :subject_name"
+    " THEN jsonb_set(m, '{value}', to_jsonb(CAST(:rewritten AS text))) ELSE m END)"
+    " FROM jsonb_array_elements(matchers) m)"
+    " WHERE matchers @> jsonb_build_array(jsonb_build_object('name', 'host', 'value', CAST(:subject_name AS text)))"
+)
 _SAMPLE_KINDS = "('samples', 'samples_pack')"
 
 
@@ -123,6 +129,7 @@ def statement_values(subject: PurgeSubjectRow) -> dict[str, Any]:
         "number": subject.number,
         "public_id": subject.public_id,
         "mention": f"%{subject.public_id}%",
+        "subject_name": subject.name,
         "quoted_id": f'"{subject.public_id}"',
         "quoted_name": f'"{subject.name}"',
         "rewritten": REWRITTEN,
@@ -164,6 +171,7 @@ def _host_rows() -> list[Step]:
     return [
         RowStep("marks", f"DELETE FROM marks WHERE subject_id = :number AND kind NOT IN {_SAMPLE_KINDS}"),  # noqa: S608
         *_alert_rows("host"),
+        RowStep("silences", _SILENCES),
         TargetStep(),
     ]
 

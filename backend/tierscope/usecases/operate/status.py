@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import tierscope
 from tierscope.core.database import ReadSession
 from tierscope.core.embedded.places import find_places
-from tierscope.core.embedded.process import is_running
 from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
@@ -240,10 +239,9 @@ def _supervised(instance: InstanceState | None, name: Part) -> ComponentStatus |
     component = None if instance is None else instance.components.get(name)
     if component is None:
         return None
-    if component.process is not None and not is_running(component.process):
-        return ComponentStatus(name, "down", "its process is gone", component.since)
-    health: Health = "degraded" if component.status == "starting" else component.status
-    return ComponentStatus(name, health, component.detail, component.since)
+    status, detail = (instance and instance.fate_of(component)) or (component.status, component.detail)
+    health: Health = "degraded" if status == "starting" else status
+    return ComponentStatus(name, health, detail, component.since)
 
 
 def _since(instance: InstanceState | None, name: Part) -> datetime | None:

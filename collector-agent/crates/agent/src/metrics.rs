@@ -32,8 +32,6 @@ use readings::Readings;
 
 /// A file that gave nothing is named for so long: the rarest are tried every ten minutes.
 const GONE_NS: i64 = 660 * SECOND_NS;
-/// Requests that are answered at once; one that dawdles keeps a single thread.
-const SERVERS: usize = 4;
 
 /// What `/metrics` shows, shared between the collecting loop and the servers.
 #[derive(Clone, Default)]
@@ -124,10 +122,7 @@ fn serve_page(
         .with_context(|| format!("{address} cannot be listened at; choose another port"))?;
     let bound = listener.local_addr()?;
     let answerer = Arc::new(http::Answerer::new(listener, names, render));
-    for _ in 0..SERVERS {
-        let answerer = Arc::clone(&answerer);
-        spawn("metrics", move || answerer.serve())?;
-    }
+    spawn("metrics", move || answerer.serve())?;
     Ok(bound)
 }
 

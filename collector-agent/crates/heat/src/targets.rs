@@ -128,7 +128,7 @@ fn is_same(line: &Listed, process: &Process) -> bool {
 
 /// Reads the pid file. A file that does not exist yet lists nothing.
 fn read_pids(path: &Path) -> Result<Vec<Listed>, String> {
-    let text = match fs::read_to_string(path) {
+    let text = match tierscope_rootfs::open_plain(path).and_then(std::io::read_to_string) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),

@@ -25,7 +25,9 @@ pub struct Names {
 }
 
 /// Places whose file names are those of software packages.
-const PACKAGED: [&str; 6] = ["/usr/", "/lib", "/opt/", "/bin/", "/sbin/", "/snap/"];
+const PACKAGED: [&str; 9] = [
+    "/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/opt/", "/bin/", "/sbin/", "/snap/",
+];
 /// Fewest bytes of a fleet's key: shorter ones can be guessed.
 const MIN_KEY_BYTES: usize = 16;
 /// Permission bits of those who are neither owner nor group.
@@ -259,8 +261,15 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_climbs_out_of_usr_is_hashed() {
+    fn a_path_that_climbs_out_of_usr_or_only_begins_alike_is_hashed() {
         let policy = NamePolicy::with_fleet_key(b"key", Vec::new());
+        assert_eq!(policy.group(Some("/lib64/ld-linux.so"), "ld"), "ld-linux.so");
+        for elsewhere in ["/library/ann/a", "/libexec-of-ann/a", "/lib", "/optional/a"] {
+            assert!(
+                policy.group(Some(elsewhere), "a").starts_with("x-"),
+                "{elsewhere}"
+            );
+        }
         assert!(policy.group(Some("/usr/../home/ann/a"), "a").starts_with("x-"));
     }
 }

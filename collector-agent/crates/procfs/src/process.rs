@@ -129,7 +129,8 @@ pub fn executable(reader: &mut Reader, pid: u32, cmdline: &str) -> Option<String
     let link = reader
         .link(&format!("/proc/{pid}/exe"))
         .ok()
-        .and_then(|path| path.into_os_string().into_string().ok());
+        // No text of the command line stands for a path that is no UTF-8: it travels as a hash.
+        .map(|path| path.to_string_lossy().into_owned());
     match link {
         Some(path) => Some(path.trim_end_matches(" (deleted)").to_owned()),
         None => cmdline
@@ -219,6 +220,19 @@ mod tests {
         let mut reader = Reader::new(Root::new(directory.path()));
         assert_eq!(allowed_nodes(&mut reader, 5), Some(vec![0, 2]));
         assert_eq!(allowed_nodes(&mut reader, 6), None);
+    }
+
+    #[test]
+    fn an_executable_whose_name_is_no_utf_8_is_not_told_by_its_command_line() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let process = directory.path().join("proc/7");
+        std::fs::create_dir_all(&process).unwrap();
+        let target = std::ffi::OsStr::from_bytes(b"/home/ann/\xff");
+        std::os::unix::fs::symlink(target, process.join("exe")).unwrap();
+        let mut reader = Reader::new(Root::new(directory.path()));
+        let found = executable(&mut reader, 7, "/usr/bin/innocent --secret");
+        assert_eq!(found.as_deref(), Some("/home/ann/\u{fffd}"));
     }
 
     #[test]

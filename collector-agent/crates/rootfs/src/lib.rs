@@ -5,6 +5,7 @@
 //! [`Missing`], which is an answer; only text that cannot be understood is a [`ReadError`].
 
 mod error;
+mod plain;
 mod reader;
 mod root;
 pub mod text;
@@ -13,5 +14,6 @@ pub mod text;
 pub type Outcome<T> = Result<Result<T, ReadError>, Missing>;
 
 pub use error::{Missing, ParseError, ReadError};
+pub use plain::open_plain;
 pub use reader::{Counted, Reader};
 pub use root::Root;

@@ -288,10 +288,21 @@ impl Client {
 }
 
 fn read_enrolled(url: String, body: &[u8]) -> Result<Enrolled, UploadError> {
-    serde_json::from_slice(body).map_err(|error| UploadError::Answer {
+    let refuse = |cause: String| UploadError::Answer {
         url,
-        reason: format!("no credential in it: {error}"),
-    })
+        reason: format!("no credential in it: {cause}"),
+    };
+    match serde_json::from_slice::<Enrolled>(body) {
+        // One that no header can hold would be stored, and the host could never send nor enrol again.
+        Ok(enrolled) if is_word(&enrolled.credential) && is_word(&enrolled.host_id) => Ok(enrolled),
+        Ok(_) => Err(refuse("it cannot stand in a header".to_owned())),
+        Err(error) => Err(refuse(error.to_string())),
+    }
+}
+
+/// Whether a text can stand in a header as it is.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn read_body(answer: &mut Response<Body>) -> Result<Vec<u8>, String> {

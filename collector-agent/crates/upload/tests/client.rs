@@ -173,7 +173,10 @@ fn a_redirect_is_not_followed() {
 
 #[test]
 fn enrolment_hands_over_the_token_and_gives_a_credential() {
-    let (client, server) = serve(vec![
+    let unfit = [r"a\r\nX: b", r"a\u0000", "é", ""];
+    let lies = unfit.map(|word| format!(r#"{{"host_id":"h1","credential":"{word}"}}"#));
+    let mut answers: Vec<_> = lies.iter().map(|body| answer("201 Created", "", body)).collect();
+    answers.extend([
         answer(
             "201 Created",
             "",
@@ -185,12 +188,17 @@ fn enrolment_hands_over_the_token_and_gives_a_credential() {
             r#"{"title":"join token is used up","next_step":"make another"}"#,
         ),
     ]);
+    let (client, server) = serve(answers);
     let enrolment = Enrolment {
         join_token: "t1".to_owned(),
         hostname: "host-01".to_owned(),
         labels: [("rack".to_owned(), "r1".to_owned())].into(),
         origin: "live",
     };
+    for word in unfit {
+        let refused = client.enrol(&enrolment).expect_err(word).to_string();
+        assert!(refused.contains("cannot stand in a header"), "{refused}");
+    }
     let enrolled = client.enrol(&enrolment).expect("enrolled");
     assert_eq!(
         (enrolled.host_id.as_str(), enrolled.credential.as_str()),

@@ -1,7 +1,8 @@
 //! The one file of a field kit: a tar in a zstd frame, written as it grows, bounded in bytes.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -15,6 +16,9 @@ const ZSTD_LEVEL: i32 = 3;
 const RESERVED_BYTES: u64 = 1 << 20;
 /// What a member takes beside its content: its header and padding.
 const MEMBER_BYTES: u64 = 1536;
+
+/// A kit tells of a whole host: nobody but who made it reads it.
+const OWNER_ALONE: u32 = 0o600;
 
 /// Counts what reaches the file.
 struct Counted {
@@ -53,7 +57,15 @@ impl Archive {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
-        let file = File::create(&part).with_context(|| {
+        // What stands there may be a link of somebody else's: it is taken away, never written through.
+        if let Err(error) = fs::remove_file(&part)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error).with_context(|| format!("{} cannot be replaced", part.display()));
+        }
+        let mut only_ours = OpenOptions::new();
+        only_ours.write(true).create_new(true).mode(OWNER_ALONE);
+        let file = only_ours.open(&part).with_context(|| {
             format!(
                 "{} cannot be written; choose another place with --out",
                 part.display()
@@ -113,6 +125,8 @@ impl Archive {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     /// Bytes that do not compress.
@@ -129,6 +143,9 @@ mod tests {
     fn the_file_stays_below_its_limit_and_holds_what_was_added() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("kit.tar.zst");
+        let foreign = directory.path().join("foreign");
+        fs::write(&foreign, "theirs").unwrap();
+        std::os::unix::fs::symlink(&foreign, directory.path().join("kit.tar.zst.part")).unwrap();
         let limit_bytes = 3 << 20;
         let mut archive = Archive::begin(&path, limit_bytes).unwrap();
         let (piece, mut added) = (noise(300_000), 0);
@@ -140,13 +157,19 @@ mod tests {
             }
         }
         archive.add("last", &noise(500_000)).unwrap();
+        assert_eq!(
+            fs::read(&foreign).unwrap(),
+            b"theirs",
+            "nothing is written through a link"
+        );
         assert!(!path.exists());
         let bytes = archive.finish().unwrap();
         assert!(
             bytes <= limit_bytes && added >= 5,
             "{bytes} bytes with {added} pieces"
         );
-        assert_eq!(fs::metadata(&path).unwrap().len(), bytes);
+        let kit = fs::metadata(&path).unwrap();
+        assert_eq!((kit.len(), kit.permissions().mode() & 0o777), (bytes, 0o600));
         let mut tar =
             tar::Archive::new(zstd::stream::read::Decoder::new(File::open(&path).unwrap()).unwrap());
         let names: Vec<String> = tar

@@ -2,7 +2,6 @@
 //! size, never anything else.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -245,7 +244,7 @@ fn read_token(path: &Path) -> Result<String, String> {
             path.display()
         )
     };
-    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+    let file = tierscope_rootfs::open_plain(path).map_err(|error| fail(error.to_string()))?;
     let mut token = String::new();
     file.take(MAX_TOKEN_BYTES)
         .read_to_string(&mut token)

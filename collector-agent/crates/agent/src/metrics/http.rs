@@ -1,8 +1,16 @@
-//! As much of an HTTP server as one page takes: one request at a time, each bounded in bytes and time.
+//! As much of an HTTP server as one page takes: one request a connection, each bounded in bytes and time.
 
+use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::threads::spawn;
+
+/// Connections that are open at once. Of more, the oldest is ended: whoever scrapes asks at once and reads at once, and
+/// connections that do neither keep nobody waiting.
+const OPEN_MAX: usize = 64;
 
 /// Most bytes of a request's head.
 const MAX_HEAD_BYTES: usize = 8 << 10;
@@ -48,15 +56,17 @@ impl HostNames {
     }
 }
 
-/// Answers requests with a page; several threads may share it.
+/// Answers requests with a page, each in a thread of its own.
 pub(super) struct Answerer<F> {
     patience: Duration,
     listener: TcpListener,
     names: HostNames,
     render: F,
+    /// Connections by age.
+    open: Mutex<VecDeque<(u64, TcpStream)>>,
 }
 
-impl<F: Fn() -> String> Answerer<F> {
+impl<F: Fn() -> String + Send + Sync + 'static> Answerer<F> {
     /// Answers what comes to `listener`.
     pub(super) fn new(listener: TcpListener, names: HostNames, render: F) -> Self {
         Self {
@@ -64,18 +74,48 @@ impl<F: Fn() -> String> Answerer<F> {
             listener,
             names,
             render,
+            open: Mutex::default(),
         }
     }
 
     /// Answers request after request, for good.
-    pub(super) fn serve(&self) {
-        for stream in self.listener.incoming() {
-            match stream {
-                // Whoever goes away early has no answer to miss.
-                Ok(stream) => drop(self.answer(stream)),
-                Err(_) => std::thread::sleep(AFTER_FAILURE),
+    pub(super) fn serve(self: &Arc<Self>) {
+        for number in 0.. {
+            let taken = self.listener.accept().map_err(anyhow::Error::from);
+            if taken.and_then(|(stream, _)| self.take(number, stream)).is_err() {
+                std::thread::sleep(AFTER_FAILURE);
             }
         }
+    }
+
+    /// Answers a connection in a thread of its own, and ends the oldest one where there are too many.
+    fn take(self: &Arc<Self>, number: u64, stream: TcpStream) -> anyhow::Result<()> {
+        let mut open = self.open();
+        if open.len() >= OPEN_MAX
+            && let Some((_, oldest)) = open.pop_front()
+        {
+            drop(oldest.shutdown(Shutdown::Both));
+        }
+        open.push_back((number, stream.try_clone()?));
+        drop(open);
+        let answerer = Arc::clone(self);
+        let begun = spawn("metrics", move || {
+            // Whoever goes away early has no answer to miss.
+            drop(answerer.answer(stream));
+            answerer.forget(number);
+        });
+        if begun.is_err() {
+            self.forget(number);
+        }
+        begun.map(drop)
+    }
+
+    fn forget(&self, number: u64) {
+        self.open().retain(|(other, _)| *other != number);
+    }
+
+    fn open(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
@@ -151,16 +191,17 @@ mod tests {
         ask_of(HostNames::loopback(), request)
     }
 
+    fn serve(listener: TcpListener, names: HostNames) {
+        let mut answerer = Answerer::new(listener, names, || "figures\n".to_owned());
+        answerer.patience = LONG;
+        let answerer = Arc::new(answerer);
+        std::thread::spawn(move || answerer.serve());
+    }
+
     fn ask_of(names: HostNames, request: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let answerer = Answerer {
-            patience: LONG,
-            listener,
-            names,
-            render: || "figures\n".to_owned(),
-        };
-        std::thread::spawn(move || answerer.serve());
+        serve(listener, names);
         let mut stream = TcpStream::connect(address).expect("connected");
         stream.write_all(request.as_bytes()).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("shut");
@@ -210,6 +251,23 @@ mod tests {
                 "{host}: {answer}"
             );
         }
+    }
+
+    #[test]
+    fn connections_that_say_nothing_keep_nobody_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        serve(listener, HostNames::loopback());
+        let mut idle: Vec<TcpStream> = (0..2 * OPEN_MAX)
+            .map(|_| TcpStream::connect(address).expect("connected"))
+            .collect();
+        let mut stream = TcpStream::connect(address).expect("connected");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answered");
+        assert!(answer.ends_with("figures\n"), "{answer}");
+        let mut ended = Vec::new();
+        idle[0].read_to_end(&mut ended).expect("the oldest one was ended");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Gets the text of a source: over http from an address in the settings, or from a file. Bounded in time and size.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use tierscope_rootfs::open_plain;
 use ureq::Agent;
 
 /// Largest text that is read.
@@ -67,11 +67,8 @@ impl Fetcher {
     /// Reads a file.
     pub(super) fn file(path: &Path) -> Result<Fetched, String> {
         let fail = |error: std::io::Error| format!("its file cannot be read: {error}");
-        let file = File::open(path).map_err(fail)?;
+        let file = open_plain(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
-        if !metadata.is_file() {
-            return Err("its file is not a plain file".to_owned());
-        }
         if metadata.len() > MAX_BYTES {
             return Err("its file is larger than 4 MiB".to_owned());
         }
