@@ -14,7 +14,7 @@ from sqlalchemy import Connection, inspect, make_url, text
 from factories.populated import populate
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, libpq_url
-from tierscope.core.settings import Settings
+from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.storage.base.ddl import make_view
 from tierscope.storage.base.strangers import close_to_strangers
 from tierscope.storage.tables.views import SCHEMA, VIEWS, View
@@ -119,6 +119,18 @@ def test_status_tells_rules_that_nobody_judges_and_who_holds_locks(database: Dat
         return next(one for one in reads.status().components if one.name == "worker")
 
     assert worker().status == "healthy"
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "WITH t AS (INSERT INTO sample_targets (cluster, name) VALUES ('', 'a') RETURNING id)"
+                " INSERT INTO sample_series (target_id, hash, metric, labels)"
+                " SELECT t.id, convert_to(n::text, 'UTF8'), 'm', '{}' FROM t, generate_series(1, 75) n"
+            )
+        )
+        transaction.execute(text("ANALYZE sample_series"))
+    few = RemoteWriteSettings(series=100)
+    full = StatusReads(replace(context, settings=context.settings.model_copy(update={"remote_write": few})))
+    assert "75 of at most 100 series" in full.status().components[0].detail
     late = worker(timedelta(minutes=5))
     assert late.status == "degraded"
     assert "no alert rule was judged for" in late.detail

@@ -102,12 +102,22 @@ def test_targets_whose_samples_have_all_gone_go_with_their_series(database: Data
             ),
             {"now": now},
         )
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "INSERT INTO samples_live (target_id, ts, hour, first_ms, last_ms, n, body)"
+                " VALUES (123456, :now, :now, 0, 1, 1, '')"
+            ),
+            {"now": now},
+        )
     before = database.generation()
-    assert KeepPartitions(database, utc_now).run().dropped["sample_targets"] == 1
+    dropped = KeepPartitions(database, utc_now).run().dropped
+    assert (dropped["sample_targets"], dropped["samples_live"]) == (1, 1), "one of them belongs to nobody"
     assert database.generation() != before
     with database.read() as session:
         left = "SELECT t.name FROM sample_targets t JOIN sample_series s ON s.target_id = t.id ORDER BY t.name"
         assert list(session.execute(text(left)).scalars()) == ["host", "new", "speaks"]
+        assert session.execute(text("SELECT count(*) FROM samples_live")).scalar_one() == 1
     before = database.generation()
     assert "sample_targets" not in KeepPartitions(database, utc_now).run().dropped
     assert database.generation() == before

@@ -84,6 +84,15 @@ def forget_silent(transaction: WriteTransaction, before: datetime) -> int:
     return transaction.execute(statement, {"before": before}).rowcount
 
 
+def forget_ownerless(transaction: WriteTransaction) -> int:
+    """Delete samples whose target is not there: no purge of a host could reach them."""
+    owned = "EXISTS (SELECT FROM sample_targets t WHERE t.id = s.target_id)"
+    return sum(
+        transaction.execute(text(f"DELETE FROM {table} s WHERE NOT {owned}")).rowcount  # noqa: S608 - our own words
+        for table in ("samples_live", "samples_packed")
+    )
+
+
 def digest_labels(labels: Labels) -> bytes:
     """What tells a series from all others."""
     parts = "".join(f"{len(name)}:{name}{len(value)}:{value}" for name, value in labels)

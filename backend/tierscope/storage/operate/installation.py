@@ -37,6 +37,8 @@ class Installation:
     judged_to: datetime | None
     """The newest minute that any enabled rule was judged for, of hosts that hold samples back the longest."""
     holders: tuple[Holder, ...]
+    sample_series: int
+    """Series of Prometheus, as PostgreSQL estimates them; 0 where it has not looked yet."""
 
 
 def read_installation(session: ReadSession, now: datetime) -> Installation:
@@ -47,7 +49,7 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         text(
             "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"
             " (SELECT max(s.evaluated_to) FROM alert_states s JOIN alert_rules r ON r.id = s.rule_id WHERE r.enabled)"
-            "  AS judged_to,"
+            "  AS judged_to, (SELECT reltuples FROM pg_class WHERE oid = to_regclass('sample_series')) AS series,"
             " EXISTS (SELECT FROM objects WHERE stored_at IS NOT NULL AND forgotten_at IS NULL) AS has_objects"
             " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
             "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
@@ -68,5 +70,6 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         moved_at=row.last_at,
         move_failed_at=row.failed_at,
         judged_to=None if row.judged_to is None else row.judged_to + held,
+        sample_series=max(int(row.series or 0), 0),
         holders=tuple(read_holders(session, now - HELD_BY_OTHERS)),
     )

@@ -35,6 +35,8 @@ HELD_AFTER = timedelta(hours=6)
 """Chunks of live rows that could have gone so long ago are told: work on them fails."""
 JUDGED_WITHIN = timedelta(seconds=ARRIVAL_SECONDS + SETTLING_SECONDS + 60, minutes=3)
 """Rules are judged each minute, of what has had time to arrive; three that are left out are no chance."""
+SERIES_WARNED = 0.75
+"""The share of the series that may be kept from which on it is said."""
 UNREAD_AFTER = timedelta(minutes=1)
 Health = Literal["healthy", "degraded", "down", "absent", "unknown"]
 Part = Literal["database", "nodes", "api", "worker", "queue", "agent", "objects"]
@@ -126,7 +128,7 @@ class StatusReads:
                 others = [] if self._watch is None else self._watch.others
                 nodes = _nodes(read_nodes(session), others, read_hosts_away(session))
                 unread = self._find_unread(session)
-            database = ComponentStatus("database", "healthy", "answers", None)
+            database = _filling(found.sample_series, settings.remote_write.series)
         except TierscopeError as error:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
             nodes, unread = (), ()
@@ -264,6 +266,14 @@ def _holding(worker: ComponentStatus, held: Sequence[WaitingChunk]) -> Component
         return worker
     detail = "; ".join([worker.detail, *map(describe_waiting, held[:_NAMED])])
     return replace(worker, status="degraded", detail=detail)
+
+
+def _filling(n_series: int, limit: int) -> ComponentStatus:
+    """The database that answers; series beyond the limit are left out, which is said long before."""
+    if n_series < SERIES_WARNED * limit:
+        return ComponentStatus("database", "healthy", "answers", None)
+    detail = f"answers; {n_series:,} of at most {limit:,} series of Prometheus: beyond them new ones are left out"
+    return ComponentStatus("database", "degraded", f"{detail}. docs/howto/prometheus.md says what to do", None)
 
 
 def _blocked(worker: ComponentStatus, found: Installation | None, now: datetime) -> ComponentStatus:

@@ -2,7 +2,6 @@
 //! those that ask for it.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,6 +166,8 @@ fn parse_line(line: &str) -> Option<Listed> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use tierscope_sample::service::{RuleKind, ServiceId};
 
