@@ -291,7 +291,7 @@ def _pack_all(database: Database, at: datetime) -> None:
         with database.write() as transaction:
             claimed = claim(transaction, SAMPLES_PACK.kind, subject, service, before=at, limit=24)
             if claimed is not None:
-                pack_samples(transaction, claimed)
+                pack_samples(transaction, subject, claimed.buckets)
 
 
 def _stored_bytes(database: Database) -> int:

@@ -21,9 +21,9 @@ from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, ServiceKey
 from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS
 from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, stored_spans
+from tierscope.storage.alerts.rule_inputs import pack_days as pack_rule_days
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
-from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.partitions import drop_old, ensure_partitions
 from tierscope.storage.curve import reuse_intervals
 from tierscope.storage.ingest.heat_rows import gap_rows
@@ -34,7 +34,6 @@ from tierscope.storage.ledger.services import list_resets, sum_hour
 from tierscope.storage.promql.ledgers import bucket_ledgers
 from tierscope.storage.statistics.host_means import read_ledger_means
 from tierscope.storage.tables import gaps
-from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
 
 DAY = timedelta(days=1)
 FIRST = day_of(utc_now()) - timedelta(days=20)
@@ -281,7 +280,7 @@ def test_minutes_that_were_judged_are_known_once_their_day_is_packed(database: D
         transaction.execute(text(f"DROP TABLE rule_inputs_p{FIRST:%Y%m%d}"))
         append_inputs(transaction, InputRows(one, 7 * one, ends, length, 0.0 * length, ("a", "b"), values))
         wanted = judged()
-        pack_rule_days(transaction, Claim("rule_days", 1, 0, (FIRST, FIRST + DAY)))
+        pack_rule_days(transaction, 1, (FIRST, FIRST + DAY))
         transaction.execute(text("DELETE FROM rule_inputs"))
         assert judged() == wanted
     assert [len(found) for found in wanted] == [4, 3, 0]

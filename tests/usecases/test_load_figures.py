@@ -75,7 +75,7 @@ def test_days_are_packed_on_trial_and_nothing_stays_of_it(database: Database) ->
         send_counters(database, enrol(database, name=name), start, range(1, 200))
     drain(database)
     before = dump(database)
-    sizes = TrialPacking(database, utc_now).bytes_by_table(most_hosts=1)
+    sizes = TrialPacking(database).bytes_by_table(most_hosts=1)
     assert set(sizes) == {"gap_days", "metrics_10m_days", "metrics_1h_days", "metrics_1d_months", "tier_move_days"}
     assert all(sizes[name] > 0 for name in sizes.keys() - {"gap_days"})
     assert dump(database) == before

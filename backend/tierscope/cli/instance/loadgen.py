@@ -175,7 +175,7 @@ def _send_watched(
     report["lag"] = lag_summary(watch.looks, steady) | {"settled_after_s": settled}
     stored = per_host_day(sizes, figures.sizes(), host_minutes=float(hosts * (minutes + 60 * history_hours)))
     if history_hours:
-        packed = TrialPacking(database, utc_now).bytes_by_table(most_hosts=_TRIAL_HOSTS)
+        packed = TrialPacking(database).bytes_by_table(most_hosts=_TRIAL_HOSTS)
         stored |= {name: size * 24 / history_hours for name, size in packed.items()}
     report["stored_bytes_per_host_day"] = stored
     report["stored_bytes_per_host"] = sum(size * KEPT_DAYS[name] for name, size in stored.items())

@@ -152,9 +152,8 @@ def _read_floats(session: ReadSession, columns: Sequence[str], rest: str) -> Flo
     return np.stack([np.frombuffer(field or b"", ">f8").astype(np.float64) for field in row])
 
 
-def read_days(session: ReadSession, host_id: int, day: datetime) -> dict[tuple[int, int], InputRows]:
+def _read_day(session: ReadSession, host_id: int, day: datetime, end: datetime) -> dict[tuple[int, int], InputRows]:
     """All stored rows of a host's day (start, end], by service and layout, in order of time."""
-    end = day + timedelta(days=1)
     found = session.execute(
         text(
             "SELECT DISTINCT service_id, layout_id FROM rule_inputs WHERE host_id = :host AND ts > :day AND ts <= :end"
@@ -176,6 +175,17 @@ def read_days(session: ReadSession, host_id: int, day: datetime) -> dict[tuple[i
             *subject, table[0], table[1], table[2], names, np.ascontiguousarray(table[_HEADS:].T)
         )
     return days
+
+
+def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
+    """Pack closed days: what is packed already, and the rows that came since."""
+    for day in days:
+        end = day + timedelta(days=1)
+        parts = unpack_days(read_packed_days(transaction, day, end, None, host_ids=[host_id], services=None))
+        for key, rows in _read_day(transaction, host_id, day, end).items():
+            parts[key] = _join_rows(parts[key], rows) if key in parts else rows
+        packed = [(service_id, rows) for (service_id, _), rows in sorted(parts.items())]
+        replace_packed_day(transaction, host_id, day, packed)
 
 
 def replace_packed_day(
@@ -242,7 +252,7 @@ def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
     return found
 
 
-def join_rows(one: InputRows, other: InputRows) -> InputRows:
+def _join_rows(one: InputRows, other: InputRows) -> InputRows:
     """Rows of one subject and layout in order of time, each end once; those of `one` win."""
     new = ~np.isin(other.ends_s, one.ends_s)
     order = np.argsort(np.concatenate([one.ends_s, other.ends_s[new]]), kind="stable")

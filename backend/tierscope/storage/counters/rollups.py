@@ -50,6 +50,19 @@ def read_metrics(
     return widen([*packed, *rows])
 
 
+def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
+    """Move metrics of ten minutes and of an hour of closed days into blocks."""
+    for day in days:
+        pack_rollups(transaction, "metrics_10m", host_id, day)
+        pack_rollups(transaction, "metrics_1h", host_id, day)
+
+
+def pack_months(transaction: WriteTransaction, host_id: int, starts: Sequence[datetime]) -> None:
+    """The same with metrics of whole days, thirty in a block."""
+    for start in starts:
+        pack_rollups(transaction, "metrics_1d", host_id, start)
+
+
 def pack_rollups(transaction: WriteTransaction, table: MetricsTable, host_id: int, start: datetime) -> None:
     """Move the rows of a stretch that has closed into its block, over what is packed of it already.
 

@@ -312,6 +312,18 @@ def remove_packed(transaction: WriteTransaction, host_id: int, times_us: Sequenc
     replace_packed(transaction, host_id, hours)
 
 
+def pack_hours(transaction: WriteTransaction, host_id: int, hours: Sequence[datetime]) -> None:
+    """Pack closed hours of raw samples, exactly: what is packed already, and the rows that came since."""
+    packed: list[tuple[datetime, list[Block]]] = []
+    for hour in hours:
+        by_keys: dict[tuple[str, ...], list[Block]] = {}
+        for part in read_parts(transaction, host_id, hour, hour + _HOUR):
+            by_keys.setdefault(part.keys, []).append(part)
+        if by_keys:
+            packed.append((hour, [join_blocks(by_keys[keys]) for keys in sorted(by_keys)]))
+    replace_packed(transaction, host_id, packed)
+
+
 def replace_packed(
     transaction: WriteTransaction, host_id: int, hours: Sequence[tuple[datetime, Sequence[Block]]]
 ) -> None:

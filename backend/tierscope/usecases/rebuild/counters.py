@@ -1,4 +1,4 @@
-"""From raw counters: the ledger of tier moves, metrics of ten minutes, an hour and a day, packed hours."""
+"""From raw counters: the ledger of tier moves, and metrics of ten minutes, an hour and a day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from tierscope.domain.base.jobs import (
 )
 from tierscope.domain.counters.monotonic import nominal_step, parse_key
 from tierscope.domain.counters.names import find_metric
-from tierscope.domain.counters.packing import Block, join_blocks
+from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.rollups import Rollup, merge_rollups, roll_up
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.machine import Machine, read_machine
@@ -38,9 +38,8 @@ from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import newest_inventories, scopes_of_hosts
 from tierscope.storage.counters.rollup_blocks import MetricsTable
-from tierscope.storage.counters.rollups import pack_rollups, read_metrics, replace_metrics
-from tierscope.storage.counters.rows import find_after, find_before, read_blocks, read_parts, replace_packed
-from tierscope.storage.ledger.days import pack_days
+from tierscope.storage.counters.rollups import read_metrics, replace_metrics
+from tierscope.storage.counters.rows import find_after, find_before, read_blocks
 from tierscope.storage.ledger.rows import HeldLedgers, first_after, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals
 from tierscope.usecases.base.spans import Span, coarser, join_spans
@@ -50,7 +49,6 @@ from tierscope.usecases.rebuild.rule_inputs import RuleInputs, not_recorded
 
 Buckets = Mapping[int, Sequence[datetime]]
 """Claimed buckets by host, ascending."""
-_HOUR = timedelta(hours=1)
 _SAME_SECONDS = 0.001
 """Ends of intervals are the same within this: the ledger stores distances in floating point."""
 
@@ -241,36 +239,6 @@ def _merge(
     for span in join_spans(claimed.buckets, width_us):
         parts = read_metrics(transaction, fine, claimed.subject_id, span, None)
         replace_metrics(transaction, coarse, {claimed.subject_id: merge_rollups(parts, width_us)})
-
-
-def pack_metrics(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Move metrics of ten minutes and of an hour of closed days into blocks."""
-    for day in claimed.buckets:
-        pack_rollups(transaction, "metrics_10m", claimed.subject_id, day)
-        pack_rollups(transaction, "metrics_1h", claimed.subject_id, day)
-
-
-def pack_metrics_1d(transaction: WriteTransaction, claimed: Claim) -> None:
-    """The same with metrics of whole days, thirty in a block."""
-    for start in claimed.buckets:
-        pack_rollups(transaction, "metrics_1d", claimed.subject_id, start)
-
-
-def pack_hours(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack closed hours of raw samples, exactly: what is packed already, and the rows that came since."""
-    hours: list[tuple[datetime, list[Block]]] = []
-    for hour in claimed.buckets:
-        by_keys: dict[tuple[str, ...], list[Block]] = {}
-        for part in read_parts(transaction, claimed.subject_id, hour, hour + _HOUR):
-            by_keys.setdefault(part.keys, []).append(part)
-        if by_keys:
-            hours.append((hour, [join_blocks(by_keys[keys]) for keys in sorted(by_keys)]))
-    replace_packed(transaction, claimed.subject_id, hours)
-
-
-def pack_ledger_days(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack days of the ledger for which late data is no longer taken."""
-    pack_days(transaction, claimed.subject_id, claimed.buckets)
 
 
 @lru_cache(maxsize=65536)

@@ -18,24 +18,17 @@ from tierscope.domain.base.jobs import (
     CAPACITY_DAYS,
     COUNTERS,
     COUNTERS_CLOSED,
-    COUNTERS_PACK,
     FLEET_MOVES,
-    GAP_DAYS,
     HEAT,
     HEAT_1D,
     HEAT_1H,
     JOBS,
     METRICS_1D,
-    METRICS_1D_PACK,
     METRICS_1H,
-    METRICS_PACK,
-    RULE_DAYS,
     SAMPLES,
-    SAMPLES_PACK,
     SERVICE_HEAT_1D,
     SERVICE_HEAT_1H,
     SERVICE_MOVES_1H,
-    TIER_MOVE_DAYS,
     TILES,
     Job,
 )
@@ -50,10 +43,6 @@ from tierscope.storage.base.dirty_buckets import (
 )
 from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.usecases.rebuild.counters import (
-    pack_hours,
-    pack_ledger_days,
-    pack_metrics,
-    pack_metrics_1d,
     rebuild_closed_counters,
     rebuild_closed_counters_of_hosts,
     rebuild_counters,
@@ -61,13 +50,12 @@ from tierscope.usecases.rebuild.counters import (
     rebuild_metrics_1h,
 )
 from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
-from tierscope.usecases.rebuild.gaps import pack_gap_days
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h, rebuild_heat_of_hosts
 from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
 from tierscope.usecases.rebuild.late_days import reopen_capacity
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
-from tierscope.usecases.rebuild.rule_inputs import pack_rule_days
-from tierscope.usecases.rebuild.samples import pack_samples, rebuild_samples
+from tierscope.usecases.rebuild.packing import PACKS, close
+from tierscope.usecases.rebuild.samples import rebuild_samples
 from tierscope.usecases.rebuild.service_heat import rebuild_service_heat_1d, rebuild_service_heat_1h
 from tierscope.usecases.rebuild.service_moves import rebuild_service_moves_1h
 from tierscope.usecases.rebuild.tiles import rebuild_tiles
@@ -76,17 +64,10 @@ Rebuild = Callable[[WriteTransaction, Claim], None]
 
 REBUILDS: Mapping[Job, Rebuild] = {
     SAMPLES: rebuild_samples,
-    SAMPLES_PACK: pack_samples,
     COUNTERS: rebuild_counters,
     COUNTERS_CLOSED: rebuild_closed_counters,
     METRICS_1H: rebuild_metrics_1h,
     METRICS_1D: rebuild_metrics_1d,
-    COUNTERS_PACK: pack_hours,
-    RULE_DAYS: pack_rule_days,
-    TIER_MOVE_DAYS: pack_ledger_days,
-    GAP_DAYS: pack_gap_days,
-    METRICS_PACK: pack_metrics,
-    METRICS_1D_PACK: pack_metrics_1d,
     HEAT: rebuild_heat,
     HEAT_1H: rebuild_heat_1h,
     HEAT_1D: rebuild_heat_1d,
@@ -96,6 +77,7 @@ REBUILDS: Mapping[Job, Rebuild] = {
     FLEET_MOVES: rebuild_fleet_moves,
     SERVICE_MOVES_1H: rebuild_service_moves_1h,
     TILES: rebuild_tiles,
+    **dict.fromkeys(PACKS, close),
 }
 _SUBJECTS_AT_ONCE = 200
 _HOSTS_AT_ONCE = 256

@@ -6,7 +6,7 @@ another stored one overlaps is left out: it came late, and what was judged stays
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
@@ -38,20 +38,13 @@ from tierscope.domain.ledger.machine import Machine
 from tierscope.storage.alerts.rule_inputs import (
     InputRows,
     append_inputs,
-    join_rows,
-    read_days,
-    read_packed_days,
-    replace_packed_day,
-    unpack_days,
 )
 from tierscope.storage.alerts.rule_sources import read_placed_loads, read_reports
 from tierscope.storage.base.binary import from_us
-from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.fleet.sending import read_held_seconds
 from tierscope.usecases.alerts.named_metrics import named_metrics
 from tierscope.usecases.base.spans import Span
 
-_DAY = timedelta(days=1)
 _LAG_STEP_S = 30.0
 """Arrival is kept in steps that the limit of being late is a multiple of: it packs to almost nothing."""
 
@@ -160,14 +153,3 @@ def not_recorded(ledger: Ledger, stored: Sequence[tuple[float, float]], *, now: 
 def _lag_seconds(due_s: Floats, now: datetime) -> Floats:
     """How late each interval is recorded, in steps: after its end and what its host holds back by its plan."""
     return np.asarray(_LAG_STEP_S * np.ceil(np.maximum(now.timestamp() - due_s, 0.0) / _LAG_STEP_S))
-
-
-def pack_rule_days(transaction: WriteTransaction, claimed: Claim) -> None:
-    """Pack closed days: what is packed already, and the rows that came since."""
-    host_id = claimed.subject_id
-    for day in claimed.buckets:
-        parts = unpack_days(read_packed_days(transaction, day, day + _DAY, None, host_ids=[host_id], services=None))
-        for key, rows in read_days(transaction, host_id, day).items():
-            parts[key] = join_rows(parts[key], rows) if key in parts else rows
-        packed = [(service_id, rows) for (service_id, _), rows in sorted(parts.items())]
-        replace_packed_day(transaction, host_id, day, packed)

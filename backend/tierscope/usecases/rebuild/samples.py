@@ -4,6 +4,7 @@ A target whose series hold kernel counters is a host. Its rows are rebuilt from 
 asked for, and only those that differ are written: doing it again changes nothing.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -312,20 +313,20 @@ def _boot_name(known: dict[str, int], boot_time_s: int) -> str:
     return f"{_BOOT_PREFIX}{boot_time_s}"
 
 
-def pack_samples(transaction: WriteTransaction, claimed: Claim) -> None:
+def pack_samples(transaction: WriteTransaction, target_id: int, hours: Sequence[datetime]) -> None:
     """Pack closed hours of a target: each sample once, of repeats the one that came first."""
     core = load_core()
     now = utc_now()
-    for hour in claimed.buckets:
-        bodies = read_bodies(transaction, [claimed.subject_id], hour, from_us(to_us(hour) + HOUR_US))
+    for hour in hours:
+        bodies = read_bodies(transaction, [target_id], hour, from_us(to_us(hour) + HOUR_US))
         packed = core.join_bodies(bodies, PACK_LEVEL) if bodies else None
         if packed is None:
             continue
         if hour < now - timedelta(days=BEHIND_DAYS):
             ensure_partitions(transaction, hour, hour)
         n, first_ms, last_ms, body = packed
-        new = NewBody(claimed.subject_id, to_us(hour) // 1000, first_ms, last_ms, n, body)
+        new = NewBody(target_id, to_us(hour) // 1000, first_ms, last_ms, n, body)
         hold_targets(transaction)
-        if find_target(transaction, claimed.subject_id) is None:
+        if find_target(transaction, target_id) is None:
             return  # it was purged meanwhile
-        replace_packed(transaction, claimed.subject_id, hour, new)
+        replace_packed(transaction, target_id, hour, new)

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NoReturn
 
-from tierscope.core.clock import Clock
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import GAP_DAYS, METRICS_1D_PACK, METRICS_PACK, TIER_MOVE_DAYS, Job
 from tierscope.storage.base.blocks import stored_bytes
-from tierscope.storage.base.dirty_buckets import Claim, waiting_buckets
+from tierscope.storage.base.dirty_buckets import waiting_buckets
 from tierscope.storage.tables import gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days
-from tierscope.usecases.rebuild.drain import REBUILDS
+from tierscope.usecases.rebuild.packing import PACKS
 
 _BLOCKS = (gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days)
 _PACKING: Sequence[Job] = (GAP_DAYS, METRICS_PACK, METRICS_1D_PACK, TIER_MOVE_DAYS)
@@ -27,9 +26,8 @@ class _UndoneError(Exception):
 class TrialPacking:
     """Packs what waits to be packed of some hosts, as if it had closed, and gives it back."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock
 
     def bytes_by_table(self, *, most_hosts: int) -> dict[str, float]:
         """Bytes of a host's blocks by table, as means over at most so many hosts; empty where nothing waits.
@@ -55,4 +53,4 @@ class TrialPacking:
         for job in _PACKING:
             for host in sorted({host for kind, host, _ in waiting if kind == job.kind}):
                 buckets = sorted(bucket for kind, found, bucket in waiting if (kind, found) == (job.kind, host))
-                REBUILDS[job](transaction, Claim(job.kind, host, 0, tuple(buckets), self._clock()))
+                PACKS[job](transaction, host, buckets)
