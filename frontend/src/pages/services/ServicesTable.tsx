@@ -95,6 +95,7 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'anon',
+    only: 'download',
     header: 'Anon',
     numeric: true,
     sortBy: (service) => service.anon_ratio.value,

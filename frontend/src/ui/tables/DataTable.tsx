@@ -51,7 +51,7 @@ function nextSort(key: string, numeric: boolean, sort: string | undefined): stri
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns: every, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
   const columns = every.filter(({ only }) => only !== 'download')
-  const sorted = rows === undefined ? undefined : sortRows(rows, columns, sort)
+  const sorted = rows === undefined ? undefined : sortRows(rows, every, sort)
   const headerOf = (column: Column<Row>): ReactNode => {
     if (column.sortBy === undefined || onSort === undefined) {
       return column.meaning === undefined ? (
