@@ -15,8 +15,9 @@ from truth.fleet_laws import without_faults
 from truth.instance import Instance, running_instance
 from truth.programs import FleetPlan, send_fleet, tell_effects, tell_losses, twin_program
 
-DRAM_SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
-"""Where losses are known, the ratios that are sold among them; between them they are interpolated."""
+DRAM_SHARES = (0.95, 8 / 9, 0.8, 0.73, 2 / 3, 0.6, 0.5, 0.45, 0.4, 1 / 3, 0.3, 0.2)
+"""Where losses are known, the ratios that are sold among them, and what these are of hosts that a service fills to nine
+tenths; between them they are interpolated, which is too high where a loss begins to rise."""
 LOSS_HOURS = 48
 """Of longer fleets losses are those of the first two days: a run for each share takes as long as the fleet."""
 ADVISED = "advised for "

@@ -17,7 +17,6 @@ from tierscope.domain.slowdown import LoadedLatency, Tier, bandwidth_loss, predi
 from tierscope.domain.slowdown.device import LoadedBelief, believe
 from tierscope.domain.slowdown.posterior import ShareOnSlow
 from truth.drawn import draw_laws
-from truth.fleets import DRAM_SHARES
 from truth.programs import FleetPlan, tell_losses, twin_program
 from truth.scoring import Goal, Observed
 
@@ -34,6 +33,7 @@ GOALS = (
     Goal(OFF, "told"),
 )
 HOURS = 12
+SHARES = (0.95, 8 / 9, 0.8, 2 / 3, 0.5, 1 / 3, 0.2)
 LINE_BYTES = 64
 SLOW_NS, NARROW_GB_PER_S = 300.0, 30.0
 LEAST = 0.0005
@@ -50,7 +50,7 @@ def observe_losses(seed: int, folder: Path) -> Observed:
     told = folder / f"losses-{seed}.json"
     plan = FleetPlan(text, seed, HOURS, 1)
     laws = tomllib.loads(text)
-    tell_losses(twin_program(), plan, laws["clock"]["start_unix_s"], DRAM_SHARES, told)
+    tell_losses(twin_program(), plan, laws["clock"]["start_unix_s"], SHARES, told)
     truth = json.loads(told.read_text(encoding="utf-8"))
     told.unlink()
     seen: Observed = {goal.row: [] for goal in GOALS}
