@@ -10,7 +10,8 @@ export const client = createClient<paths>({
 })
 client.use(csrf)
 
-interface Answer<T> {
+/** What the client makes of an answer. */
+export interface Answer<T> {
   data?: T | undefined
   error?: unknown
   response: Response

@@ -93,6 +93,22 @@ export function utcHover(times: number[]): { trace: Data; axis: Partial<Layout['
   }
 }
 
+/** How bars look that stand for nothing measured. */
+export function hatched(theme: ChartTheme) {
+  return {
+    color: theme.absent,
+    line: { width: 0 },
+    pattern: {
+      shape: '/' as const,
+      fgcolor: theme.hatch,
+      bgcolor: theme.absent,
+      size: 7,
+      solidity: 0.18,
+      fillmode: 'replace' as const,
+    },
+  }
+}
+
 /**
  * Hatched columns where no line has a value, so that a gap is seen as such and not as a quiet stretch. They stand on
  * the axis of utcHover. `stepSeconds` is the width of a bucket; times are the buckets' ends.
@@ -107,18 +123,7 @@ export function gapColumns(times: number[], lines: (number | null)[][], stepSeco
     offset: -stepSeconds * 1000,
     yaxis: 'y9',
     hoverinfo: 'skip',
-    marker: {
-      color: theme.absent,
-      line: { width: 0 },
-      pattern: {
-        shape: '/',
-        fgcolor: theme.hatch,
-        bgcolor: theme.absent,
-        size: 7,
-        solidity: 0.18,
-        fillmode: 'replace',
-      },
-    },
+    marker: hatched(theme),
   }
 }
 

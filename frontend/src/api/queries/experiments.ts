@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import type { ExperimentRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { readAll } from './base/pages'
+import { polledQuery } from './base/ask'
 
 /** All experiments, the newest first. */
 export function experimentsQuery(refreshMs: number | null) {
@@ -19,15 +20,9 @@ export function experimentsQuery(refreshMs: number | null) {
 
 /** One experiment with its live effect, or its frozen answer. */
 export function experimentQuery(experimentId: string, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['experiment', experimentId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/experiments/{experiment_id}', { params: { path: { experiment_id: experimentId } }, signal }),
-      ),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
-  })
+  return polledQuery(['experiment', experimentId], refreshMs, (signal) =>
+    client.GET('/v1/experiments/{experiment_id}', { params: { path: { experiment_id: experimentId } }, signal }),
+  )
 }
 
 /** How many hosts an experiment needs, before it is started. */

@@ -1,21 +1,16 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../client'
 import { rangeQuery, refreshing, type TimeRange } from './base/range'
+import { rangedQuery } from './base/ask'
 
 /** Which kernel settings of a host are worth a change, and why. */
 export function knobAdviceQuery(hostId: string, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['knob-advice', hostId, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/hosts/{host_id}/knob-advice', {
-          params: { path: { host_id: hostId }, query: rangeQuery(range) },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['knob-advice', hostId, range.from, range.to], range, (signal) =>
+    client.GET('/v1/hosts/{host_id}/knob-advice', {
+      params: { path: { host_id: hostId }, query: rangeQuery(range) },
+      signal,
+    }),
+  )
 }
 
 /** Whether swap pays as a tier below DRAM for a service; it is asked once the loss target is known. */

@@ -1,8 +1,9 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { SlowdownPointRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { problemOf } from '../problem'
-import { rangeQuery, refreshing, type TimeRange } from './base/range'
+import { rangeQuery, type TimeRange } from './base/range'
+import { rangedQuery } from './base/ask'
 
 /** What the owner of a service asks of the advice. */
 export interface RatioChoice {
@@ -15,26 +16,20 @@ export interface RatioChoice {
 
 /** The smallest DRAM share that keeps a loss target, with all that it rests on. */
 export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['ratio', serviceId, choice, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/ratio', {
-          params: {
-            path: { service_id: serviceId },
-            query: {
-              loss_target: choice.loss,
-              hold_hot: choice.holdHot,
-              growth: choice.growth,
-              ...rangeQuery(range),
-            },
-          },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['ratio', serviceId, choice, range.from, range.to], range, (signal) =>
+    client.GET('/v1/services/{service_id}/ratio', {
+      params: {
+        path: { service_id: serviceId },
+        query: {
+          loss_target: choice.loss,
+          hold_hot: choice.holdHot,
+          growth: choice.growth,
+          ...rangeQuery(range),
+        },
+      },
+      signal,
+    }),
+  )
 }
 
 /** The owner's own measurements of the slowdown. */

@@ -2,7 +2,7 @@ import type { Data } from 'plotly.js'
 import { gapColours, type ChartTheme } from '../../lib/palette'
 import { middleCut, plotText } from '../../lib/text/escape'
 import { formatDuration, formatLocal, formatUtc, plotTime } from '../../lib/units/time'
-import { axis, baseLayout, timeAxis } from '../baseLayout'
+import { axis, baseLayout, hatched, timeAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** Why intervals are missing, as the service names it. */
@@ -135,17 +135,6 @@ function notEnrolled(shown: HostGaps[], start: number, theme: ChartTheme): Data 
     x: late.map(({ window }) => Date.parse(window.start) - start * 1000),
     width: late.map(() => 0.6),
     hovertemplate: 'not enrolled yet<extra></extra>',
-    marker: {
-      color: theme.absent,
-      line: { width: 0 },
-      pattern: {
-        shape: '/',
-        fgcolor: theme.hatch,
-        bgcolor: theme.absent,
-        size: 7,
-        solidity: 0.18,
-        fillmode: 'replace',
-      },
-    },
+    marker: hatched(theme),
   } as Data
 }

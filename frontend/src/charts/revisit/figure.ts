@@ -3,7 +3,7 @@ import type { Revisit, RevisitCurve } from '../../api/_generated/schema'
 import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, hatched } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, valuesAt, type Beside } from '../ghost'
 
@@ -151,18 +151,7 @@ function unknownAfter(curve: RevisitCurve, x: number[], theme: ChartTheme): Data
       y: [100],
       width: to + step - from,
       hoverinfo: 'skip',
-      marker: {
-        color: theme.absent,
-        line: { width: 0 },
-        pattern: {
-          shape: '/',
-          fgcolor: theme.hatch,
-          bgcolor: theme.absent,
-          size: 7,
-          solidity: 0.18,
-          fillmode: 'replace',
-        },
-      },
+      marker: hatched(theme),
     },
   ]
 }

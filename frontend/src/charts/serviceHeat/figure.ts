@@ -3,7 +3,7 @@ import type { ServiceSummary } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { middleCut, plotText } from '../../lib/text/escape'
 import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, hatched } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 const classes = ['hot', 'warm', 'cold'] as const
@@ -56,18 +56,7 @@ export function serviceHeatFigure(services: ServiceSummary[], theme: ChartTheme)
     x: unknown.map((bytes) => bytes / scale.divisor),
     customdata: unknown.map((bytes) => formatBytes(bytes)),
     hovertemplate: '%{customdata}',
-    marker: {
-      color: theme.absent,
-      line: { color: theme.line, width: 1 },
-      pattern: {
-        shape: '/',
-        fgcolor: theme.hatch,
-        bgcolor: theme.absent,
-        size: 7,
-        solidity: 0.18,
-        fillmode: 'replace',
-      },
-    },
+    marker: { ...hatched(theme), line: { color: theme.line, width: 1 } },
   }
   return {
     data: [...stacked, rest],

@@ -13,7 +13,6 @@ import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Timestamp } from '../../ui/text/Timestamp'
@@ -92,20 +91,15 @@ export function OwnTokensPanel({ account }: { account: Account }) {
       )}
       <Panel title="Your tokens" flush testId="own-tokens">
         {revoking.error !== null && <Fault text={problemText(revoking.error)} />}
-        {load.problem !== null && query.data === undefined ? (
-          <ProblemState problem={load.problem} onRetry={load.retry} />
-        ) : (
-          <DataTable
-            label="Your tokens"
-            columns={tokenColumns((id) => revoking.mutate(id), revoking.isPending)}
-            rows={query.data}
-            rowKey={(row) => row.id}
-            skeletonRows={2}
-            empty={
-              <EmptyState title="No tokens" next="Create one for each program that reads or writes on your behalf." />
-            }
-          />
-        )}
+        <DataTable
+          load={load}
+          label="Your tokens"
+          columns={tokenColumns((id) => revoking.mutate(id), revoking.isPending)}
+          rows={query.data}
+          rowKey={(row) => row.id}
+          skeletonRows={2}
+          empty={{ title: 'No tokens', next: 'Create one for each program that reads or writes on your behalf.' }}
+        />
       </Panel>
     </Stack>
   )

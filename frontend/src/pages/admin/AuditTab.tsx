@@ -8,7 +8,6 @@ import { ApiProblem, unreachable } from '../../api/problem'
 import { formatCount } from '../../lib/units/units'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { Timestamp } from '../../ui/text/Timestamp'
@@ -73,12 +72,10 @@ export function AuditTab() {
           rows={rows?.map((item, index) => ({ ...item, index }))}
           rowKey={(row) => `${row.at} ${row.index}`}
           skeletonRows={10}
-          empty={
-            <EmptyState
-              title={narrowed ? 'No matching changes' : 'No changes yet'}
-              next={narrowed ? 'Clear a filter.' : 'Every change of settings, tokens, users and data is listed here.'}
-            />
-          }
+          empty={{
+            title: narrowed ? 'No matching changes' : 'No changes yet',
+            next: narrowed ? 'Clear a filter.' : 'Every change of settings, tokens, users and data is listed here.',
+          }}
         />
       )}
       {query.hasNextPage && (

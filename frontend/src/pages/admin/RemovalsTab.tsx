@@ -7,7 +7,6 @@ import { purgesQuery } from '../../api/queries/operate/purges'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -40,12 +39,10 @@ export function RemovalsTab() {
           rows={query.data?.items}
           rowKey={(row) => row.id}
           skeletonRows={3}
-          empty={
-            <EmptyState
-              title="No data removed"
-              next="Removed data cannot be restored; the audit trail records who removed it."
-            />
-          }
+          empty={{
+            title: 'No data removed',
+            next: 'Removed data cannot be restored; the audit trail records who removed it.',
+          }}
         />
       </Panel>
       {purge !== undefined && (

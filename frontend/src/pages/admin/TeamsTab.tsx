@@ -11,9 +11,7 @@ import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import classes from './AdminPage.module.css'
@@ -51,18 +49,15 @@ export function TeamsTab() {
         testId="teams"
       >
         {deleting.error !== null && <Fault text={problemText(deleting.error)} />}
-        {load.problem !== null && query.data === undefined ? (
-          <ProblemState problem={load.problem} onRetry={load.retry} />
-        ) : (
-          <DataTable
-            label="Teams"
-            columns={teamColumns(userChoices, serviceChoices, setEditing, (team) => deleting.mutate(team.id))}
-            rows={query.data}
-            rowKey={(row) => row.id}
-            skeletonRows={3}
-            empty={<EmptyState title="No teams yet" next="Create one above and assign the services it owns." />}
-          />
-        )}
+        <DataTable
+          load={load}
+          label="Teams"
+          columns={teamColumns(userChoices, serviceChoices, setEditing, (team) => deleting.mutate(team.id))}
+          rows={query.data}
+          rowKey={(row) => row.id}
+          skeletonRows={3}
+          empty={{ title: 'No teams yet', next: 'Create one above and assign the services it owns.' }}
+        />
       </Panel>
     </Stack>
   )

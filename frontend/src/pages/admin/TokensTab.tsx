@@ -11,9 +11,7 @@ import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { SecretOnce } from '../../ui/inputs/SecretOnce'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -56,20 +54,17 @@ export function TokensTab() {
         }
       >
         {revoking.error !== null && <Fault text={problemText(revoking.error)} />}
-        {load.problem !== null && query.data === undefined ? (
-          <ProblemState problem={load.problem} onRetry={load.retry} />
-        ) : (
-          <DataTable
-            label="Tokens"
-            columns={tokenColumns(now, revoking.isPending, (id) => revoking.mutate(id))}
-            rows={shown}
-            rowKey={(row) => row.id}
-            sort={sort}
-            onSort={setSort}
-            skeletonRows={4}
-            empty={<EmptyState title="No active tokens" next="Create one above." />}
-          />
-        )}
+        <DataTable
+          load={load}
+          label="Tokens"
+          columns={tokenColumns(now, revoking.isPending, (id) => revoking.mutate(id))}
+          rows={shown}
+          rowKey={(row) => row.id}
+          sort={sort}
+          onSort={setSort}
+          skeletonRows={4}
+          empty={{ title: 'No active tokens', next: 'Create one above.' }}
+        />
       </Panel>
     </Stack>
   )

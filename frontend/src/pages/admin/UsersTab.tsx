@@ -6,12 +6,10 @@ import { problemText } from '../../api/problem'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { teamsQuery } from '../../api/queries/access/teams'
 import { createPasswordLink, createUser, deleteUser, updateUser, usersQuery } from '../../api/queries/access/users'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Fault } from '../../ui/states/Fault'
 import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Panel } from '../../ui/layout/Panel'
-import { ProblemState } from '../../ui/states/ProblemState'
 import { SecretOnce } from '../../ui/inputs/SecretOnce'
 import { Stack } from '../../ui/layout/Stack'
 import { roles, type Role } from './roles'
@@ -55,27 +53,24 @@ export function UsersTab() {
         testId="users"
       >
         {failed !== null && <Fault text={problemText(failed)} />}
-        {load.problem !== null && query.data === undefined ? (
-          <ProblemState problem={load.problem} onRetry={load.retry} />
-        ) : (
-          <DataTable
-            label="Users"
-            columns={userColumns({
-              teamName: (id) => teams.data?.find((team) => team.id === id)?.name ?? id,
-              pending: updating.isPending || deleting.isPending || linking.isPending,
-              onRole: (user, role) => change(user, { role }),
-              onDisable: (user) => change(user, { disabled: !user.disabled }),
-              onLink: (user) => linking.mutate(user.id),
-              onDelete: (user) => deleting.mutate(user.id),
-            })}
-            rows={query.data}
-            rowKey={(row) => row.id}
-            sort={sort}
-            onSort={setSort}
-            skeletonRows={4}
-            empty={<EmptyState title="No users yet" next="Create one above. One-time links work without users." />}
-          />
-        )}
+        <DataTable
+          load={load}
+          label="Users"
+          columns={userColumns({
+            teamName: (id) => teams.data?.find((team) => team.id === id)?.name ?? id,
+            pending: updating.isPending || deleting.isPending || linking.isPending,
+            onRole: (user, role) => change(user, { role }),
+            onDisable: (user) => change(user, { disabled: !user.disabled }),
+            onLink: (user) => linking.mutate(user.id),
+            onDelete: (user) => deleting.mutate(user.id),
+          })}
+          rows={query.data}
+          rowKey={(row) => row.id}
+          sort={sort}
+          onSort={setSort}
+          skeletonRows={4}
+          empty={{ title: 'No users yet', next: 'Create one above. One-time links work without users.' }}
+        />
       </Panel>
     </Stack>
   )

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { HostAgentVersion } from '../../api/_generated/schema'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -27,11 +26,9 @@ export function AgentHostsTable({ hosts, all, now }: AgentHostsTableProps) {
       onSort={setSort}
       skeletonRows={4}
       empty={
-        all ? (
-          <EmptyState title="No hosts enrolled" next="Enrol one with a join token: see below." />
-        ) : (
-          <EmptyState title="No outdated agents" next="Every agent runs a release at least as new as this service." />
-        )
+        all
+          ? { title: 'No hosts enrolled', next: 'Enrol one with a join token: see below.' }
+          : { title: 'No outdated agents', next: 'Every agent runs a release at least as new as this service.' }
       }
     />
   )

@@ -1,7 +1,6 @@
 import { Progress } from '@mantine/core'
 import type { AgentVersion } from '../../api/_generated/schema'
 import { formatCount, formatRatio } from '../../lib/units/units'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -19,7 +18,7 @@ export function AgentVersionsTable({ versions, now }: { versions: AgentVersion[]
       rows={versions}
       rowKey={(row) => row.version ?? 'none'}
       skeletonRows={3}
-      empty={<EmptyState title="No agent has reported yet" next="Enrol a host with a join token: see below." />}
+      empty={{ title: 'No agent has reported yet', next: 'Enrol a host with a join token: see below.' }}
     />
   )
 }

@@ -2,8 +2,6 @@ import { Link } from '@tanstack/react-router'
 import type { Pause } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Timestamp } from '../../ui/text/Timestamp'
@@ -50,18 +48,15 @@ export function PausesPanel({ pauses, load }: { pauses: Pause[] | undefined; loa
       flush
       testId="pauses"
     >
-      {load.problem !== null && pauses === undefined ? (
-        <ProblemState problem={load.problem} onRetry={load.retry} />
-      ) : (
-        <DataTable
-          label="Paused agents"
-          columns={may('operate:agents') ? [...columns, resume] : columns}
-          rows={pauses}
-          rowKey={(row) => `${row.host_id ?? 'all'} ${row.scope}`}
-          skeletonRows={1}
-          empty={<EmptyState title="No paused agents" next="All agents measure as configured." />}
-        />
-      )}
+      <DataTable
+        load={load}
+        label="Paused agents"
+        columns={may('operate:agents') ? [...columns, resume] : columns}
+        rows={pauses}
+        rowKey={(row) => `${row.host_id ?? 'all'} ${row.scope}`}
+        skeletonRows={1}
+        empty={{ title: 'No paused agents', next: 'All agents measure as configured.' }}
+      />
     </Panel>
   )
 }

@@ -6,7 +6,6 @@ import { alertsQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { alertStates, severities, type AlertsSearch } from '../../lib/url/alertsUrl'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { DataTable } from '../../ui/tables/DataTable'
 import { useNow } from '../shell/time/useNow'
@@ -103,16 +102,13 @@ export function AlertsTab() {
         rowKey={(row) => row.id}
         sort={sort}
         onSort={(next) => change({ sort: next === 'urgency' ? undefined : next })}
-        empty={
-          <EmptyState
-            title={state === 'open' ? 'No open alerts' : `No ${stateLabels[state].toLowerCase()} alerts`}
-            next={
-              words.length > 0 || severity !== undefined || narrowed
-                ? 'Try other filters.'
-                : 'See Rules for what is monitored.'
-            }
-          />
-        }
+        empty={{
+          title: state === 'open' ? 'No open alerts' : `No ${stateLabels[state].toLowerCase()} alerts`,
+          next:
+            words.length > 0 || severity !== undefined || narrowed
+              ? 'Try other filters.'
+              : 'See Rules for what is monitored.',
+        }}
       />
     </Panel>
   )

@@ -7,7 +7,6 @@ import { formatBytes, formatCount, formatRatio } from '../../lib/units/units'
 import { Columns } from '../../ui/layout/Columns'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { NotesList } from '../../ui/text/NotesList'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -113,7 +112,7 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
           columns={demandColumns}
           rows={empty === null ? plan?.demands : []}
           rowKey={(row) => row.service_id}
-          empty={<EmptyState title={nothingToPack.title} next={nothingToPack.next} />}
+          empty={{ title: nothingToPack.title, next: nothingToPack.next }}
         />
       </Panel>
       <NotesList notes={plan?.notes} />

@@ -7,8 +7,6 @@ import { deleteReport, reportsQuery } from '../../api/queries/capacity/reports'
 import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -27,27 +25,24 @@ export function ReportsView() {
   return (
     <Stack testId="capacity-reports">
       <Panel title="Scheduled reports" hint="times are UTC" flush>
-        {load.problem !== null && query.data === undefined ? (
-          <ProblemState problem={load.problem} onRetry={load.retry} />
-        ) : (
-          <DataTable
-            label="Scheduled reports"
-            columns={columnsFor((report) => (
-              <ConfirmDelete
-                compact
-                what={report.name}
-                consequence="It is no longer sent, and its delivery log is deleted."
-                pending={deleting.isPending}
-                problem={deleting.error === null ? undefined : problemText(deleting.error)}
-                onConfirm={() => deleting.mutate(report.id)}
-              />
-            ))}
-            rows={query.data}
-            rowKey={(report) => report.id}
-            skeletonRows={3}
-            empty={<EmptyState title="No scheduled reports" next="Schedule one below." />}
-          />
-        )}
+        <DataTable
+          load={load}
+          label="Scheduled reports"
+          columns={columnsFor((report) => (
+            <ConfirmDelete
+              compact
+              what={report.name}
+              consequence="It is no longer sent, and its delivery log is deleted."
+              pending={deleting.isPending}
+              problem={deleting.error === null ? undefined : problemText(deleting.error)}
+              onConfirm={() => deleting.mutate(report.id)}
+            />
+          ))}
+          rows={query.data}
+          rowKey={(report) => report.id}
+          skeletonRows={3}
+          empty={{ title: 'No scheduled reports', next: 'Schedule one below.' }}
+        />
       </Panel>
       <ReportForm entry={entry} onChange={setEntry} />
       <ReportPreview name={entry.name} sections={entry.sections} />

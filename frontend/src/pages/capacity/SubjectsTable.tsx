@@ -3,7 +3,6 @@ import type { ReactNode } from 'react'
 import type { CapacitySubject } from '../../api/_generated/schema'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { FigureText } from '../../ui/figures/FigureText'
 import { OriginMark } from '../../ui/provenance/OriginMark'
 import { terms } from '../../lib/text/_generated/terms'
@@ -172,12 +171,10 @@ export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: Subjects
         sort={sort}
         onSort={onSort}
         skeletonRows={8}
-        empty={
-          <EmptyState
-            title="Nothing measured yet"
-            next="Capacity is computed once a day. Check the agents on the Status page."
-          />
-        }
+        empty={{
+          title: 'Nothing measured yet',
+          next: 'Capacity is computed once a day. Check the agents on the Status page.',
+        }}
       />
       <p className={classes.legend}>
         <Term name="stranded">Stranded</Term>, <Term name="untouched">untouched</Term> and cold memory are three

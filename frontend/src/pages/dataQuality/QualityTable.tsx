@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import type { HostQuality } from '../../api/_generated/schema'
 import { formatCount } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import classes from './DataQualityPage.module.css'
@@ -99,9 +98,7 @@ export function QualityTable({ hosts, sort, onSort }: QualityTableProps) {
       sort={sort}
       onSort={onSort}
       skeletonRows={10}
-      empty={
-        <EmptyState title="No host was enrolled in this time range" next="Widen the time range, or enrol a host." />
-      }
+      empty={{ title: 'No host was enrolled in this time range', next: 'Widen the time range, or enrol a host.' }}
     />
   )
 }

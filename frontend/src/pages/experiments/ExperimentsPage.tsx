@@ -8,7 +8,6 @@ import { experimentsQuery } from '../../api/queries/experiments'
 import { experimentState, experimentVerdict } from '../../lib/experiments'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -101,12 +100,10 @@ export function ExperimentsPage(): ReactNode {
           rowKey={(row) => row.id}
           sort={sort}
           onSort={setSort}
-          empty={
-            <EmptyState
-              title="No experiments"
-              next="Start one from a piece of advice, here, or with `tierscope experiments start`: canary against control, difference-in-differences."
-            />
-          }
+          empty={{
+            title: 'No experiments',
+            next: 'Start one from a piece of advice, here, or with `tierscope experiments start`: canary against control, difference-in-differences.',
+          }}
         />
       </Panel>
     </div>

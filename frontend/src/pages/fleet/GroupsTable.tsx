@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Group, GroupMetric } from '../../api/_generated/schema'
 import { formatQuantity } from '../../lib/units/units'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ConfounderTag } from './ConfounderTag'
@@ -77,7 +76,7 @@ export function GroupsTable({ groups, empty }: { groups: Group[] | undefined; em
         rows={rows}
         rowKey={({ group }) => JSON.stringify(group.key)}
         skeletonRows={4}
-        empty={<EmptyState title="No groups yet" next={empty} />}
+        empty={{ title: 'No groups yet', next: empty }}
       />
     </>
   )

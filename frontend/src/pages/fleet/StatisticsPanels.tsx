@@ -5,7 +5,6 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { fleetStatisticsQuery } from '../../api/queries/fleet/fleetStatistics'
 import { formatQuantity } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -111,7 +110,7 @@ export function StatisticsPanels() {
           rows={found?.outliers}
           rowKey={(row) => `${row.host_id} ${row.metric}`}
           skeletonRows={3}
-          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No outlier hosts'} next={missing} />}
+          empty={{ title: unknown ? 'Not enough data yet' : 'No outlier hosts', next: missing }}
         />
       </Panel>
       <Panel title="Change points" hint="per service, with the events near them" flush testId="fleet-changes">
@@ -121,7 +120,7 @@ export function StatisticsPanels() {
           rows={found?.changes}
           rowKey={(row) => `${row.service_id} ${row.metric} ${row.at} ${row.found_by}`}
           skeletonRows={3}
-          empty={<EmptyState title={unknown ? 'Not enough data yet' : 'No change points'} next={noChange} />}
+          empty={{ title: unknown ? 'Not enough data yet' : 'No change points', next: noChange }}
         />
       </Panel>
       <Panel

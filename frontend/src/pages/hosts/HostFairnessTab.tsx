@@ -12,7 +12,6 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { figureColumn } from '../../ui/tables/figureColumn'
@@ -78,7 +77,7 @@ export function HostFairnessTab({ hostId, marks }: { hostId: string; marks: Char
             columns={columnsBy(shown)}
             rows={answer.tenants}
             rowKey={(tenant) => tenant.id}
-            empty={<EmptyState title="No tenant is known" next={answer.notes[0] ?? 'Widen the time range.'} />}
+            empty={{ title: 'No tenant is known', next: answer.notes[0] ?? 'Widen the time range.' }}
           />
         </Panel>
       )}

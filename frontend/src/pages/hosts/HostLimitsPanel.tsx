@@ -148,7 +148,7 @@ function Outcome({ answer, load, isAsked }: OutcomeProps) {
         columns={columns}
         rows={answer.tenants}
         rowKey={(row) => row.id}
-        empty={<EmptyState title="No service was replayed" next="Widen the time range." />}
+        empty={{ title: 'No service was replayed', next: 'Widen the time range.' }}
       />
       <NotesList notes={answer.notes} />
     </>

@@ -19,7 +19,9 @@ import { CountersTab } from './counters/CountersTab'
 import { HardwareTab } from './hardware/HardwareTab'
 import { HostAdviceTab } from './HostAdviceTab'
 import { HostFairnessTab } from './HostFairnessTab'
-import { HostMovesTab } from './HostMovesTab'
+import { MovesTab } from '../tierMoves/MovesTab'
+import { hostPingPongQuery } from '../../api/queries/ledger/pingPong'
+import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import { HostOverviewTab } from './HostOverviewTab'
 import { HostStateTag } from './HostStateTag'
 import { SetupTab } from './setup/SetupTab'
@@ -112,7 +114,13 @@ export function HostPage(): ReactNode {
             <HostAdviceTab hostId={hostId} />
           </Tabs.Panel>
           <Tabs.Panel value="moves">
-            <HostMovesTab hostId={hostId} marks={events.marks} comparison={comparison} />
+            <MovesTab
+              id={hostId}
+              ledgerOf={hostLedgerQuery}
+              pingPongOf={hostPingPongQuery}
+              marks={events.marks}
+              comparison={comparison}
+            />
           </Tabs.Panel>
           <Tabs.Panel value="fairness">
             <HostFairnessTab hostId={hostId} marks={events.marks} />

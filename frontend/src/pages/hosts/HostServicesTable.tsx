@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
 import type { HostService } from '../../api/_generated/schema'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -43,12 +42,10 @@ export function HostServicesTable({ services }: { services: HostService[] | unde
       rows={services}
       rowKey={(service) => service.id}
       skeletonRows={3}
-      empty={
-        <EmptyState
-          title="No services found"
-          next="Services come from systemd units, pods, cgroups or rules in the agent’s file."
-        />
-      }
+      empty={{
+        title: 'No services found',
+        next: 'Services come from systemd units, pods, cgroups or rules in the agent’s file.',
+      }}
     />
   )
 }

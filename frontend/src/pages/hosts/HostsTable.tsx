@@ -4,7 +4,6 @@ import { sufferingsOf, troubleOf } from '../../lib/fleet/causes'
 import { worstFinding } from '../../lib/fleet/findings'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { FigureText } from '../../ui/figures/FigureText'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -150,16 +149,14 @@ export function HostsTable({ hosts, sort, onSort }: HostsTableProps) {
       sort={sort}
       onSort={onSort}
       skeletonRows={12}
-      empty={
-        <EmptyState
-          title="No hosts"
-          next={
-            <>
-              Clear the filter, or <Link to="/add-hosts">add hosts</Link>.
-            </>
-          }
-        />
-      }
+      empty={{
+        title: 'No hosts',
+        next: (
+          <>
+            Clear the filter, or <Link to="/add-hosts">add hosts</Link>.
+          </>
+        ),
+      }}
     />
   )
 }

@@ -2,7 +2,6 @@ import { Link } from '@tanstack/react-router'
 import type { Pod } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { podOwnerText } from '../../lib/text/pods'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
@@ -121,12 +120,10 @@ export function PodsTable({ of, pods, load, note = null }: PodsTableProps) {
         rows={pods}
         rowKey={(row) => `${row.host_id} ${row.uid}`}
         skeletonRows={3}
-        empty={
-          <EmptyState
-            title="No pods"
-            next={`Pods are told by agents on nodes of a Kubernetes cluster; ${of === 'host' ? 'none runs here' : 'none of them runs this service'}.`}
-          />
-        }
+        empty={{
+          title: 'No pods',
+          next: `Pods are told by agents on nodes of a Kubernetes cluster; ${of === 'host' ? 'none runs here' : 'none of them runs this service'}.`,
+        }}
       />
     </>
   )

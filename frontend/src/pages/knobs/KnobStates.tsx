@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { KnobState } from '../../api/_generated/schema'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -67,11 +66,9 @@ export function KnobStates({ knobs }: { knobs: KnobState[] | undefined }) {
         rows={all ? knobs : other}
         rowKey={(row) => row.path}
         empty={
-          same.length > 0 ? (
-            <EmptyState title="No setting differs" next={`All ${same.length} match the peer hosts.`} />
-          ) : (
-            <EmptyState title="No settings to compare" next="The agent sends settings with its inventory." />
-          )
+          same.length > 0
+            ? { title: 'No setting differs', next: `All ${same.length} match the peer hosts.` }
+            : { title: 'No settings to compare', next: 'The agent sends settings with its inventory.' }
         }
       />
       {same.length > 0 && (

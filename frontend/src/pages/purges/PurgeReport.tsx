@@ -2,7 +2,6 @@ import { Progress } from '@mantine/core'
 import type { Purge, PurgedTable } from '../../api/_generated/schema'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -46,7 +45,7 @@ export function PurgeReport({ purge }: { purge: Purge }) {
           columns={columns}
           rows={purge.report}
           rowKey={(row) => row.table}
-          empty={<EmptyState title="No data found" next="There was nothing to remove." />}
+          empty={{ title: 'No data found', next: 'There was nothing to remove.' }}
         />
       )}
     </Stack>

@@ -1,7 +1,6 @@
 import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
 import { formatBytes, formatRatio } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -83,7 +82,7 @@ export function CandidatesTable({ ratio }: { ratio: Ratio | undefined }) {
         columns={columnsFor(ratio)}
         rows={ratio?.candidates}
         rowKey={(row) => row.name}
-        empty={<EmptyState title="No ratios evaluated" next={ratio?.refused[0] ?? 'There are no page samples yet.'} />}
+        empty={{ title: 'No ratios evaluated', next: ratio?.refused[0] ?? 'There are no page samples yet.' }}
       />
       {dropped.length > 0 && (
         <ul className={classes.dropped} aria-label="Why ratios may miss the target">

@@ -7,8 +7,6 @@ import { loadStateOf } from '../../api/queries/base/loadState'
 import { removeSlowdownPoint, slowdownPointsQuery } from '../../api/queries/ratio'
 import { formatRatio } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
@@ -90,23 +88,18 @@ export function PointsPanel({ serviceId, ratio }: { serviceId: string; ratio: Ra
       flush
       testId="slowdown-points"
     >
-      {load.problem !== null && query.data === undefined ? (
-        <ProblemState problem={load.problem} onRetry={load.retry} />
-      ) : (
-        <DataTable
-          label="Measurements of the slowdown"
-          columns={columnsFor(ratio?.points ?? [], (id) => removal.mutate(id))}
-          rows={query.data}
-          rowKey={(row) => row.id}
-          skeletonRows={2}
-          empty={
-            <EmptyState
-              title="No measurements yet"
-              next="Run the service on two groups of hosts with different DRAM, and enter the loss below."
-            />
-          }
-        />
-      )}
+      <DataTable
+        load={load}
+        label="Measurements of the slowdown"
+        columns={columnsFor(ratio?.points ?? [], (id) => removal.mutate(id))}
+        rows={query.data}
+        rowKey={(row) => row.id}
+        skeletonRows={2}
+        empty={{
+          title: 'No measurements yet',
+          next: 'Run the service on two groups of hosts with different DRAM, and enter the loss below.',
+        }}
+      />
       {removal.error !== null && (
         <p className={classes.fault} role="alert">
           <Prose text={problemText(removal.error)} />

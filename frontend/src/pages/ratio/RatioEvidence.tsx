@@ -93,7 +93,7 @@ export function EvidenceSection({ ratio }: { ratio: Ratio }) {
         columns={figureColumns}
         rows={ratio.evidence}
         rowKey={(row) => row.metric}
-        empty={<EmptyState title="No evidence" next={ratio.refused[0] ?? 'Nothing was measured.'} />}
+        empty={{ title: 'No evidence', next: ratio.refused[0] ?? 'Nothing was measured.' }}
       />
       {ratio.subtracted.length > 0 && (
         <DataTable
@@ -146,7 +146,7 @@ export function AssumptionsSection({ ratio }: { ratio: Ratio }) {
         columns={assumptionColumns}
         rows={ratio.assumptions}
         rowKey={(row) => row.name}
-        empty={<EmptyState title="No assumptions" next="Everything was measured." />}
+        empty={{ title: 'No assumptions', next: 'Everything was measured.' }}
       />
       {ratio.sensitivity.length > 0 && (
         <DataTable
@@ -177,7 +177,7 @@ export function ClassSection({ ratio }: { ratio: Ratio }) {
         columns={figureColumns}
         rows={service.figures}
         rowKey={(row) => row.metric}
-        empty={<EmptyState title="No evidence for the class" next={service.why} />}
+        empty={{ title: 'No evidence for the class', next: service.why }}
       />
     </>
   )

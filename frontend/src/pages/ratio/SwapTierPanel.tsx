@@ -6,7 +6,6 @@ import { formatMoneyRange } from '../../lib/tco/money'
 import { formatQuantity, formatRatio } from '../../lib/units/units'
 import { formatDuration } from '../../lib/units/time'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -135,9 +134,7 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
               rows={answer === undefined ? undefined : shownOf(answer)}
               rowKey={(age) => String(age.age_seconds)}
               skeletonRows={4}
-              empty={
-                <EmptyState title="Whether swap pays is not known" next={answer?.reason ?? 'Widen the time range.'} />
-              }
+              empty={{ title: 'Whether swap pays is not known', next: answer?.reason ?? 'Widen the time range.' }}
             />
           </>
         )}

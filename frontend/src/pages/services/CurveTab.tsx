@@ -11,7 +11,6 @@ import { formatCount, formatRatio } from '../../lib/units/units'
 import { pageKinds } from '../../lib/url/urlState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
@@ -155,7 +154,7 @@ export function CurveTab({ serviceId, comparison }: { serviceId: string; compari
             columns={ratioColumns}
             rows={curve?.at_ratios}
             rowKey={(at) => at.ratio}
-            empty={<EmptyState title="No ratios" next={curve?.missing?.reason ?? 'There is no curve.'} />}
+            empty={{ title: 'No ratios', next: curve?.missing?.reason ?? 'There is no curve.' }}
           />
         </Panel>
         <Panel
@@ -176,9 +175,7 @@ export function CurveTab({ serviceId, comparison }: { serviceId: string; compari
             rows={curve?.density}
             rowKey={(row) => row.kind}
             skeletonRows={3}
-            empty={
-              <EmptyState title="No densities" next={curve?.missing?.reason ?? 'Accesses were not counted by kind.'} />
-            }
+            empty={{ title: 'No densities', next: curve?.missing?.reason ?? 'Accesses were not counted by kind.' }}
           />
         </Panel>
       </Columns>

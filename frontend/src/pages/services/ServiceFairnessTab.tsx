@@ -8,7 +8,6 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -102,12 +101,10 @@ export function ServiceFairnessTab({ serviceId }: { serviceId: string }) {
           columns={columnsOf(shown)}
           rows={answer === undefined ? undefined : worstFirst(answer)}
           rowKey={(host) => host.host_id}
-          empty={
-            <EmptyState
-              title="No host tells where this service's memory lies"
-              next="Widen the time range, or open a host's Fairness tab for the reason."
-            />
-          }
+          empty={{
+            title: "No host tells where this service's memory lies",
+            next: "Widen the time range, or open a host's Fairness tab for the reason.",
+          }}
         />
       </Panel>
       <NotesList notes={answer?.notes} />

@@ -2,7 +2,6 @@ import { Link, getRouteApi } from '@tanstack/react-router'
 import type { HostHeat } from '../../api/_generated/schema'
 import { formatBytes } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 
@@ -56,12 +55,10 @@ export function ServiceHostsTable({ hosts }: { hosts: HostHeat[] | undefined }) 
       rows={hosts}
       rowKey={(host) => host.host_id}
       skeletonRows={3}
-      empty={
-        <EmptyState
-          title="No host measures heat here"
-          next="Heat is opt-in per host: see the collectors on a host’s Setup tab."
-        />
-      }
+      empty={{
+        title: 'No host measures heat here',
+        next: 'Heat is opt-in per host: see the collectors on a host’s Setup tab.',
+      }}
     />
   )
 }

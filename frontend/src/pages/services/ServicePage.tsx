@@ -19,7 +19,9 @@ import { useTimeRange } from '../shell/time/useTimeRange'
 import { AdviceTab } from './AdviceTab'
 import { CurveTab } from './CurveTab'
 import { HeatmapTab } from './heat/HeatmapTab'
-import { MovesTab } from './MovesTab'
+import { MovesTab } from '../tierMoves/MovesTab'
+import { servicePingPongQuery } from '../../api/queries/ledger/pingPong'
+import { serviceLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import { NetworkNote } from './NetworkNote'
 import { OwnerControl } from './OwnerControl'
 import { OverviewTab } from './overview/OverviewTab'
@@ -140,7 +142,13 @@ export function ServicePage(): ReactNode {
             <AdviceTab serviceId={serviceId} />
           </Tabs.Panel>
           <Tabs.Panel value="moves">
-            <MovesTab serviceId={serviceId} marks={events.marks} comparison={comparison} />
+            <MovesTab
+              id={serviceId}
+              ledgerOf={serviceLedgerQuery}
+              pingPongOf={servicePingPongQuery}
+              marks={events.marks}
+              comparison={comparison}
+            />
           </Tabs.Panel>
           <Tabs.Panel value="fairness">
             <ServiceFairnessTab serviceId={serviceId} />

@@ -5,7 +5,6 @@ import { methodName } from '../../lib/units/figure'
 import { formatBytes } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import { HeatBar } from '../../ui/figures/HeatBar'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -242,12 +241,10 @@ export function ServicesTable({ services, sort, onSort }: ServicesTableProps) {
       sort={sort}
       onSort={onSort}
       skeletonRows={8}
-      empty={
-        <EmptyState
-          title="No services"
-          next="Services appear when an agent finds processes of a unit, a pod or a rule. Check the agents on the Status page, or clear the filter."
-        />
-      }
+      empty={{
+        title: 'No services',
+        next: 'Services appear when an agent finds processes of a unit, a pod or a rule. Check the agents on the Status page, or clear the filter.',
+      }}
     />
   )
 }

@@ -9,7 +9,6 @@ import { isUnfinished, sweepsQuery } from '../../api/queries/simulate/sweeps'
 import { Headline } from '../../ui/layout/Headline'
 import { Panel } from '../../ui/layout/Panel'
 import { Stack } from '../../ui/layout/Stack'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { NewSweepForm } from './newSweep/NewSweepForm'
 import { SimulatedTag } from './SimulatedTag'
@@ -66,12 +65,10 @@ export function SimulatorPage(): ReactNode {
             sweeps={sweeps}
             sort={sort}
             onSort={setSort}
-            empty={
-              <EmptyState
-                title="No sweeps yet"
-                next="Choose a trace, policies and DRAM shares above, then start one. The same runs from a file: `tierscope simulate PATH --policy all --dram-share 0.67`."
-              />
-            }
+            empty={{
+              title: 'No sweeps yet',
+              next: 'Choose a trace, policies and DRAM shares above, then start one. The same runs from a file: `tierscope simulate PATH --policy all --dram-share 0.67`.',
+            }}
           />
         </Panel>
         <SwapDevicesPanel />

@@ -1,11 +1,10 @@
 import { Progress } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { Sweep } from '../../api/_generated/schema'
 import { ratioName, sweepStatus } from '../../lib/simulate'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import type { Column } from '../../ui/tables/column'
-import { DataTable } from '../../ui/tables/DataTable'
+import { DataTable, type TableEmpty } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './SimulatorPage.module.css'
@@ -79,7 +78,7 @@ interface SweepsTableProps {
   sweeps: Sweep[] | undefined
   sort: string
   onSort: (sort: string) => void
-  empty: ReactNode
+  empty: TableEmpty
 }
 
 /** All sweeps with what they replay and how far they are. */

@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 
@@ -32,7 +31,7 @@ export function AgentVersions({ hosts }: { hosts: HostSummary[] | undefined }) {
       rows={hosts === undefined ? undefined : countVersions(hosts)}
       rowKey={(row) => row.version}
       skeletonRows={2}
-      empty={<EmptyState title="No agents" next={<Link to="/add-hosts">Add hosts.</Link>} />}
+      empty={{ title: 'No agents', next: <Link to="/add-hosts">Add hosts.</Link> }}
     />
   )
 }

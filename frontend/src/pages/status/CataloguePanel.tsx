@@ -6,8 +6,6 @@ import type { Metric } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { catalogueQuery } from '../../api/queries/operate/status'
 import { Panel } from '../../ui/layout/Panel'
-import { EmptyState } from '../../ui/states/EmptyState'
-import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 
@@ -50,18 +48,15 @@ export function CataloguePanel() {
       }
       flush
     >
-      {load.problem !== null && query.data === undefined ? (
-        <ProblemState problem={load.problem} onRetry={load.retry} />
-      ) : (
-        <DataTable
-          label="Metric catalogue"
-          columns={columns}
-          rows={found?.slice(0, mostRows)}
-          allRows={found}
-          rowKey={(metric) => `${metric.source}|${metric.name}`}
-          empty={<EmptyState title="No matching metric" next="Try a part of its kernel name." />}
-        />
-      )}
+      <DataTable
+        load={load}
+        label="Metric catalogue"
+        columns={columns}
+        rows={found?.slice(0, mostRows)}
+        allRows={found}
+        rowKey={(metric) => `${metric.source}|${metric.name}`}
+        empty={{ title: 'No matching metric', next: 'Try a part of its kernel name.' }}
+      />
     </Panel>
   )
 }

@@ -13,7 +13,6 @@ import { formatCount, formatRatio } from '../../lib/units/units'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ExportMenu } from '../../ui/export/ExportMenu'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { Stack } from '../../ui/layout/Stack'
@@ -68,16 +67,13 @@ export const ComparePanel = memo(function ComparePanel({ state }: { state: Scena
             rows={ids.length < 2 ? [] : found === undefined ? undefined : rowsOf(found)}
             rowKey={(row) => `${row.id}-${row.machine}`}
             skeletonRows={4}
-            empty={
-              <EmptyState
-                title="Nothing to compare yet"
-                next={
-                  (list.data?.items.length ?? 0) < 2
-                    ? 'Save two or more scenarios with “Save as…”, then choose them here.'
-                    : 'Choose two or more stored scenarios above.'
-                }
-              />
-            }
+            empty={{
+              title: 'Nothing to compare yet',
+              next:
+                (list.data?.items.length ?? 0) < 2
+                  ? 'Save two or more scenarios with “Save as…”, then choose them here.'
+                  : 'Choose two or more stored scenarios above.',
+            }}
           />
         )}
       </Panel>

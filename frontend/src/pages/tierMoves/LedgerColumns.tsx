@@ -3,7 +3,6 @@ import { useState } from 'react'
 import type { LedgerColumn } from '../../api/_generated/schema'
 import { FigureText } from '../../ui/figures/FigureText'
 import { TrustTag } from '../../ui/provenance/TrustTag'
-import { EmptyState } from '../../ui/states/EmptyState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import classes from './LedgerColumns.module.css'
@@ -55,7 +54,7 @@ export function LedgerColumns({ columns: rows }: LedgerColumnsProps) {
         rows={supported === undefined || !all ? supported : [...supported, ...rest]}
         rowKey={(column) => column.key}
         skeletonRows={10}
-        empty={<EmptyState title="No columns" next="The host has sent no counters of tier moves yet." />}
+        empty={{ title: 'No columns', next: 'The host has sent no counters of tier moves yet.' }}
       />
       {rest.length > 0 && (
         <Button variant="subtle" m="xs" onClick={() => setAll(!all)} aria-expanded={all}>

@@ -11,7 +11,6 @@ import { tierColour } from '../../lib/palette'
 import { formatDuration } from '../../lib/units/time'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { EmptyState } from '../../ui/states/EmptyState'
 import { NotesList } from '../../ui/text/NotesList'
 import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
@@ -19,7 +18,7 @@ import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { ToneTag } from '../../ui/tags/ToneTag'
-import classes from './LedgerView.module.css'
+import classes from './MovesTab.module.css'
 import { StopMovingPanel } from './StopMovingPanel'
 
 interface PingPongSectionProps {
@@ -133,7 +132,7 @@ export function PingPongSection({ history, load, marks, ghost, onTimeZoom }: Pin
             columns={spanColumns}
             rows={[...history.spans].reverse()}
             rowKey={(span) => `${span.state}-${span.from}`}
-            empty={<EmptyState title="None in this time range" next="Ping-pong stayed below its thresholds." />}
+            empty={{ title: 'None in this time range', next: 'Ping-pong stayed below its thresholds.' }}
           />
         </Panel>
       )}

@@ -3,12 +3,20 @@ import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
 import { useContext, type ReactNode } from 'react'
 import { createPortal } from 'react-dom'
 import { safeFileName } from '../../lib/export/csv'
+import type { LoadState } from '../../lib/loadState'
 import { ExportMenu } from '../export/ExportMenu'
 import { PanelActionsContext } from '../layout/panelActions'
 import { SlowNote } from '../layout/Loading'
+import { EmptyState } from '../states/EmptyState'
+import { ProblemState } from '../states/ProblemState'
 import type { Column } from './column'
 import classes from './DataTable.module.css'
 import { listTable } from './listTable'
+
+export interface TableEmpty {
+  title: string
+  next: ReactNode
+}
 
 interface DataTableProps<Row> {
   label: string
@@ -21,7 +29,10 @@ interface DataTableProps<Row> {
   /** Column key, with a leading `-` for descending. */
   sort?: string | undefined
   onSort?: (sort: string) => void
-  empty?: ReactNode
+  /** What a table without rows says, and what to do about it. */
+  empty?: TableEmpty
+  /** How far the rows are: while there are none, the problem stands in the table's place. */
+  load?: LoadState | undefined
   skeletonRows?: number
 }
 
@@ -49,7 +60,7 @@ function nextSort(key: string, numeric: boolean, sort: string | undefined): stri
 
 /** A dense table that sorts by its headers, keeps its size while loading, and its first column while it scrolls sideways. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns: every, rows, rowKey, sort, onSort, empty, skeletonRows = 6 } = props
+  const { label, columns: every, rows, rowKey, sort, onSort, empty, load, skeletonRows = 6 } = props
   const columns = every.filter(({ only }) => only !== 'download')
   const sorted = rows === undefined ? undefined : sortRows(rows, every, sort)
   const headerOf = (column: Column<Row>): ReactNode => {
@@ -84,7 +95,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     )
   const ariaSort = (column: Column<Row>) =>
     sort?.replace(/^-/, '') !== column.key ? undefined : sort.startsWith('-') ? 'descending' : 'ascending'
-  if (sorted?.length === 0 && empty !== undefined) return <>{empty}</>
+  if (load !== undefined && load.problem !== null && sorted === undefined) {
+    return <ProblemState problem={load.problem} onRetry={load.retry} />
+  }
+  if (sorted?.length === 0 && empty !== undefined) return <EmptyState title={empty.title} next={empty.next} />
   return (
     <>
       <Downloads label={label} columns={every} rows={props.allRows ?? sorted} />

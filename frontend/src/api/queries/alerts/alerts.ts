@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import { client, dataOf, doneBy } from '../../client'
 import { readAll } from '../base/pages'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { rangedQuery } from '../base/ask'
 
 /** What a list or timeline of alerts is narrowed to. Ids are public ones. */
 export interface AlertFilter {
@@ -53,13 +54,9 @@ export function incidentQuery(alertId: string, refreshMs: number | null) {
 
 /** When which alert was in which state. */
 export function alertTimelineQuery(filter: AlertFilter, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['alert-timeline', filter, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/alerts/timeline', { params: { query: { ...filter, ...rangeQuery(range) } }, signal })),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['alert-timeline', filter, range.from, range.to], range, (signal) =>
+    client.GET('/v1/alerts/timeline', { params: { query: { ...filter, ...rangeQuery(range) } }, signal }),
+  )
 }
 
 /** When alerts of a host, or of a service and its hosts, fired and were resolved. */

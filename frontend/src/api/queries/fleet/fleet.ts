@@ -1,15 +1,13 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
-import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { rangeQuery, type TimeRange } from '../base/range'
+import { polledQuery, rangedQuery } from '../base/ask'
 
 /** The whole installation over a time range. */
 export function fleetQuery(range: TimeRange) {
-  return queryOptions({
-    queryKey: ['fleet', range.from, range.to],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet', { params: { query: rangeQuery(range) }, signal })),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['fleet', range.from, range.to], range, (signal) =>
+    client.GET('/v1/fleet', { params: { query: rangeQuery(range) }, signal }),
+  )
 }
 
 /** Every host in a short row, now or at a moment; a fleet of more hosts than can be drawn by its groups. */
@@ -50,10 +48,5 @@ function atMoment(
 
 /** DRAM of the fleet that holds cold memory, and what it costs a year, now. */
 export function reclaimableQuery(refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['reclaimable'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/tco/reclaimable', { signal })),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
-  })
+  return polledQuery(['reclaimable'], refreshMs, (signal) => client.GET('/v1/tco/reclaimable', { signal }))
 }

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import type { HostsAway, HostSummary, operations } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
+import { polledQuery } from '../base/ask'
 
 /** By what hosts are put in order. */
 export type HostSort = NonNullable<NonNullable<operations['list_hosts_v1_hosts_get']['parameters']['query']>['sort']>
@@ -82,11 +83,7 @@ export function hostsQuery(refreshMs: number | null, service?: string) {
 
 /** Everything that is known of one host now. */
 export function hostQuery(hostId: string, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['host', hostId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/hosts/{host_id}', { params: { path: { host_id: hostId } }, signal })),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
-  })
+  return polledQuery(['host', hostId], refreshMs, (signal) =>
+    client.GET('/v1/hosts/{host_id}', { params: { path: { host_id: hostId } }, signal }),
+  )
 }

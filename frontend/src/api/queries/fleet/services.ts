@@ -1,7 +1,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
-import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { rangeQuery, type TimeRange } from '../base/range'
+import { rangedQuery } from '../base/ask'
 
 /** All services. */
 export function servicesQuery(refreshMs: number | null) {
@@ -17,18 +18,12 @@ export function servicesQuery(refreshMs: number | null) {
 
 /** One service in one sentence, and its evidence. */
 export function serviceQuery(serviceId: string, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['service', serviceId, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}', {
-          params: { path: { service_id: serviceId }, query: rangeQuery(range) },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['service', serviceId, range.from, range.to], range, (signal) =>
+    client.GET('/v1/services/{service_id}', {
+      params: { path: { service_id: serviceId }, query: rangeQuery(range) },
+      signal,
+    }),
+  )
 }
 
 /** RDMA and SMC-R of a service's hosts beside those of another service, or of itself at another time. */

@@ -1,6 +1,6 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
-import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { client } from '../../client'
+import { rangeQuery, type TimeRange } from '../base/range'
+import { rangedQuery } from '../base/ask'
 
 /** How heat is classed, and what it is narrowed to. */
 export interface HeatChoice {
@@ -14,16 +14,10 @@ export interface HeatChoice {
 
 /** Heat of a service: classes, age histogram, windows, hosts, series. */
 export function heatQuery(serviceId: string, choice: HeatChoice, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['heat', serviceId, choice, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/heat', {
-          params: { path: { service_id: serviceId }, query: { ...choice, ...rangeQuery(range) } },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['heat', serviceId, choice, range.from, range.to], range, (signal) =>
+    client.GET('/v1/services/{service_id}/heat', {
+      params: { path: { service_id: serviceId }, query: { ...choice, ...rangeQuery(range) } },
+      signal,
+    }),
+  )
 }

@@ -1,6 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
-import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { rangeQuery, type TimeRange } from '../base/range'
+import { rangedQuery } from '../base/ask'
 
 /** The counters that a host offers. */
 export function counterNamesQuery(hostId: string) {
@@ -19,16 +20,10 @@ export function counterNamesQuery(hostId: string) {
 
 /** One counter of a host: a series per scope that has it. Without a source, the API looks through all of them. */
 export function counterQuery(hostId: string, name: string, source: string | undefined, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['counter', hostId, name, source, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/hosts/{host_id}/counters', {
-          params: { path: { host_id: hostId }, query: { name, source, ...rangeQuery(range) } },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['counter', hostId, name, source, range.from, range.to], range, (signal) =>
+    client.GET('/v1/hosts/{host_id}/counters', {
+      params: { path: { host_id: hostId }, query: { name, source, ...rangeQuery(range) } },
+      signal,
+    }),
+  )
 }

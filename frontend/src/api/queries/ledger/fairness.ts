@@ -1,25 +1,20 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { FairBasis, LimitKind, TenantKind } from '../../../lib/url/fairnessUrl'
 import { client, dataOf } from '../../client'
-import { rangeQuery, refreshing, type TimeRange } from '../base/range'
+import { rangeQuery, type TimeRange } from '../base/range'
+import { rangedQuery } from '../base/ask'
 
 /** Who holds how much of a host's top tier, against what is fair, and who pushed whom out. */
 export function hostFairnessQuery(hostId: string, range: TimeRange, by: TenantKind, basis: FairBasis | undefined) {
-  return queryOptions({
-    queryKey: ['host-fairness', hostId, range.from, range.to, by, basis],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/hosts/{host_id}/fairness', {
-          params: {
-            path: { host_id: hostId },
-            query: { ...rangeQuery(range), by, ...(basis === undefined ? {} : { basis }) },
-          },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['host-fairness', hostId, range.from, range.to, by, basis], range, (signal) =>
+    client.GET('/v1/hosts/{host_id}/fairness', {
+      params: {
+        path: { host_id: hostId },
+        query: { ...rangeQuery(range), by, ...(basis === undefined ? {} : { basis }) },
+      },
+      signal,
+    }),
+  )
 }
 
 /** What is replayed of a host: the proposed protection, or a setting of one service. */
@@ -63,19 +58,13 @@ export function hostLimitsQuery(
 
 /** What a service holds of the top tier of each of its hosts, against its fair share. */
 export function serviceFairnessQuery(serviceId: string, range: TimeRange, basis: FairBasis | undefined) {
-  return queryOptions({
-    queryKey: ['service-fairness', serviceId, range.from, range.to, basis],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/fairness', {
-          params: {
-            path: { service_id: serviceId },
-            query: { ...rangeQuery(range), ...(basis === undefined ? {} : { basis }) },
-          },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return rangedQuery(['service-fairness', serviceId, range.from, range.to, basis], range, (signal) =>
+    client.GET('/v1/services/{service_id}/fairness', {
+      params: {
+        path: { service_id: serviceId },
+        query: { ...rangeQuery(range), ...(basis === undefined ? {} : { basis }) },
+      },
+      signal,
+    }),
+  )
 }

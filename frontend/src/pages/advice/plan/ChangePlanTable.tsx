@@ -1,12 +1,11 @@
 import { Button, Checkbox, Group, UnstyledButton } from '@mantine/core'
 import { IconFlask } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
 import type { PlanChange } from '../../../api/_generated/schema'
 import { verdictText } from '../../../lib/text/verdicts'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { GradeTag } from '../../../ui/provenance/GradeTag'
 import type { Column } from '../../../ui/tables/column'
-import { DataTable } from '../../../ui/tables/DataTable'
+import { DataTable, type TableEmpty } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import { BundleButton } from '../../knobs/BundleButton'
 import { SettingName } from '../../knobs/SettingName'
@@ -22,7 +21,7 @@ interface ChangePlanTableProps {
   onPick: (id: string) => void
   onShow: (id: string) => void
   onTry: (id: string) => void
-  empty: ReactNode
+  empty: TableEmpty
 }
 
 /** One line for each identical change: what to what, on how many hosts, what is at stake and why. */

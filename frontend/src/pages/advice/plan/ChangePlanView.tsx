@@ -10,7 +10,6 @@ import { formatBytes, formatCount } from '../../../lib/units/units'
 import { Headline } from '../../../ui/layout/Headline'
 import { Panel } from '../../../ui/layout/Panel'
 import { Stack } from '../../../ui/layout/Stack'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import { StateNote } from '../../../ui/states/StateNote'
 import { NotesList } from '../../../ui/text/NotesList'
@@ -89,12 +88,10 @@ export function ChangePlanView({ tabs }: { tabs: ReactNode }) {
             onPick={(id) => change({ pick: toggleId(pick, id) })}
             onShow={(id) => change({ change: id })}
             onTry={(id) => void navigate({ to: '/experiments/new', search: { change: id } })}
-            empty={
-              <EmptyState
-                title="No settings to change"
-                next="Advice is evaluated every hour for hosts with a slower tier. A host's Advice tab lists the rules that lack data."
-              />
-            }
+            empty={{
+              title: 'No settings to change',
+              next: "Advice is evaluated every hour for hosts with a slower tier. A host's Advice tab lists the rules that lack data.",
+            }}
           />
         </Panel>
         {opened !== undefined && (

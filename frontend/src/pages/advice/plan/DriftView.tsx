@@ -8,7 +8,6 @@ import { formatCount } from '../../../lib/units/units'
 import { Headline } from '../../../ui/layout/Headline'
 import { Panel } from '../../../ui/layout/Panel'
 import { Stack } from '../../../ui/layout/Stack'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
@@ -41,12 +40,10 @@ export function DriftView({ tabs }: { tabs: ReactNode }) {
             columns={columnsOf(drift?.settings ?? [])}
             rows={drift?.hosts}
             rowKey={(row) => row.host_id}
-            empty={
-              <EmptyState
-                title="No drift"
-                next="A host is compared where at least three peers run one of its services on the same kernel."
-              />
-            }
+            empty={{
+              title: 'No drift',
+              next: 'A host is compared where at least three peers run one of its services on the same kernel.',
+            }}
           />
         </Panel>
         <NotesList notes={drift === undefined ? undefined : notesOf(drift)} />

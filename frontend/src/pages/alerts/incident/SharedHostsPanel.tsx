@@ -2,7 +2,6 @@ import { Link } from '@tanstack/react-router'
 import type { SharedHosts, TakenMemory } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag, type Tone } from '../../../ui/tags/ToneTag'
@@ -48,7 +47,7 @@ export function SharedHostsPanel({ shared, when }: { shared: SharedHosts | undef
         rows={shared?.taken}
         rowKey={(row) => `${row.host_id} ${row.victim_id} ${row.taker_id}`}
         skeletonRows={2}
-        empty={<EmptyState title="Nobody" next={shared?.reason ?? 'Services that share a host are told apart here.'} />}
+        empty={{ title: 'Nobody', next: shared?.reason ?? 'Services that share a host are told apart here.' }}
       />
     </Panel>
   )

@@ -5,7 +5,6 @@ import { formatWindow } from '../../../lib/units/time'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Columns } from '../../../ui/layout/Columns'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { VerdictTag } from '../../../ui/tags/VerdictTag'
@@ -77,7 +76,7 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
         rows={incident?.hosts}
         rowKey={(row) => row.host_id}
         skeletonRows={2}
-        empty={<EmptyState title="No host with counters" next="See Notes below, or the list of hosts." />}
+        empty={{ title: 'No host with counters', next: 'See Notes below, or the list of hosts.' }}
       />
     </Panel>
   )
@@ -99,7 +98,7 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
             columns={serviceColumns(incident.judged)}
             rows={incident.services}
             rowKey={(row) => row.service_id}
-            empty={<EmptyState title="No services on this host" next="The agent finds services by their cgroups." />}
+            empty={{ title: 'No services on this host', next: 'The agent finds services by their cgroups.' }}
           />
         </Panel>
       </Columns>

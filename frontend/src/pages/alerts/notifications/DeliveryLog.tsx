@@ -6,8 +6,6 @@ import { notificationsQuery, retryNotification } from '../../../api/queries/aler
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { formatCount } from '../../../lib/units/units'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
-import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
@@ -31,18 +29,15 @@ export function DeliveryLog() {
   const load = loadStateOf(query)
   return (
     <Panel title="Deliveries" hint="the newest 100; kept for 90 days" flush testId="deliveries">
-      {load.problem !== null && query.data === undefined ? (
-        <ProblemState problem={load.problem} onRetry={load.retry} />
-      ) : (
-        <DataTable
-          label="Deliveries"
-          columns={columnsOf((id) => retrying.mutate(id))}
-          rows={query.data?.items}
-          rowKey={(row) => row.id}
-          skeletonRows={4}
-          empty={<EmptyState title="No deliveries yet" next="Notifications and tests appear here." />}
-        />
-      )}
+      <DataTable
+        load={load}
+        label="Deliveries"
+        columns={columnsOf((id) => retrying.mutate(id))}
+        rows={query.data?.items}
+        rowKey={(row) => row.id}
+        skeletonRows={4}
+        empty={{ title: 'No deliveries yet', next: 'Notifications and tests appear here.' }}
+      />
       {retrying.error !== null && (
         <p className={classes.narrowed} role="alert">
           <span className={classes.fault}>

@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Receiver } from '../../../api/_generated/schema'
 import { problemText } from '../../../api/problem'
 import { testReceiver } from '../../../api/queries/alerts/routes'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
@@ -34,7 +33,7 @@ export function ReceiversTable({ receivers }: { receivers: Receiver[] | undefine
       rows={receivers}
       rowKey={(row) => row.name}
       skeletonRows={2}
-      empty={<EmptyState title="No receivers" next="Add a webhook, mail, Slack, PagerDuty or Alertmanager." />}
+      empty={{ title: 'No receivers', next: 'Add a webhook, mail, Slack, PagerDuty or Alertmanager.' }}
     />
   )
 }

@@ -9,7 +9,6 @@ import { loadStateOf } from '../../../api/queries/base/loadState'
 import { formatDuration } from '../../../lib/units/time'
 import { downloadText } from '../../../ui/export/download'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -91,7 +90,7 @@ export function RulesTab() {
             resetScroll: false,
           })
         }
-        empty={<EmptyState title="No rules" next="Add one, or import a file: `tierscope rules import FILE`." />}
+        empty={{ title: 'No rules', next: 'Add one, or import a file: `tierscope rules import FILE`.' }}
       />
     </Panel>
   )

@@ -11,7 +11,6 @@ import { matchersText } from '../../../lib/alerts'
 import { formatCount } from '../../../lib/units/units'
 import { Panel } from '../../../ui/layout/Panel'
 import { Stack } from '../../../ui/layout/Stack'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -77,7 +76,7 @@ export function SilencesTab() {
           rows={shown}
           rowKey={(row) => row.id}
           skeletonRows={3}
-          empty={<EmptyState title="No silences" next="Silence an alert from its page, or write matchers above." />}
+          empty={{ title: 'No silences', next: 'Silence an alert from its page, or write matchers above.' }}
         />
       </Panel>
     </Stack>

@@ -2,7 +2,6 @@ import type { NodeBench } from '../../../api/_generated/schema'
 import { benchPath } from '../../../charts/loadedLatency/figure'
 import { benchHow, benchName } from '../../../lib/fleet/bench'
 import { formatQuantity } from '../../../lib/units/units'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
@@ -61,12 +60,10 @@ export function BenchTable({ benches }: { benches: NodeBench[] | undefined }) {
         columns={columns}
         rows={rows}
         rowKey={(row) => row.key}
-        empty={
-          <EmptyState
-            title="Not measured on this host"
-            next="Run `tierscope-agent bench` on the host: latency and bandwidth of each node, bounded in time and memory."
-          />
-        }
+        empty={{
+          title: 'Not measured on this host',
+          next: 'Run `tierscope-agent bench` on the host: latency and bandwidth of each node, bounded in time and memory.',
+        }}
       />
       <ul className={classes.notes} aria-label="How it was measured">
         {benches?.map((bench) => (

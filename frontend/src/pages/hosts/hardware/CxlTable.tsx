@@ -1,6 +1,5 @@
 import type { CxlDevice } from '../../../api/_generated/schema'
 import { formatBytes, formatCount } from '../../../lib/units/units'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -110,14 +109,12 @@ export function CxlTable({ devices, hasTier }: { devices: CxlDevice[] | undefine
       rowKey={(device) => device.name}
       skeletonRows={2}
       empty={
-        hasTier ? (
-          <EmptyState
-            title="CXL devices not reported"
-            next="The host has a CXL tier, but its agent saw no device in /sys/bus/cxl: the kernel has no CXL driver, or the firmware set the memory up by itself."
-          />
-        ) : (
-          <EmptyState title="No CXL memory devices" next="This host has none, or its kernel has no CXL driver." />
-        )
+        hasTier
+          ? {
+              title: 'CXL devices not reported',
+              next: 'The host has a CXL tier, but its agent saw no device in /sys/bus/cxl: the kernel has no CXL driver, or the firmware set the memory up by itself.',
+            }
+          : { title: 'No CXL memory devices', next: 'This host has none, or its kernel has no CXL driver.' }
       }
     />
   )

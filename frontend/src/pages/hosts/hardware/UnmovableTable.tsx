@@ -1,6 +1,5 @@
 import type { Unmovable } from '../../../api/_generated/schema'
 import { formatBytes, formatCount } from '../../../lib/units/units'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -41,9 +40,7 @@ export function UnmovableTable({ nodes }: { nodes: Unmovable[] | undefined }) {
       rows={nodes}
       rowKey={(item) => String(item.node)}
       skeletonRows={2}
-      empty={
-        <EmptyState title="Not reported" next="Agents send it with the inventory; check that this one is current." />
-      }
+      empty={{ title: 'Not reported', next: 'Agents send it with the inventory; check that this one is current.' }}
     />
   )
 }

@@ -8,7 +8,6 @@ import { hostLabelsQuery, setHostLabels } from '../../../api/queries/fleet/label
 import { readLabels } from '../../../lib/fleet/labels'
 import { FieldGrid } from '../../../ui/inputs/FieldGrid'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Fault } from '../../../ui/states/Fault'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
@@ -66,9 +65,7 @@ export function LabelsPanel({ hostId }: { hostId: string }) {
           rows={found?.labels}
           rowKey={(row) => row.key}
           skeletonRows={2}
-          empty={
-            <EmptyState title="No labels" next="Set some here, in the agent’s settings, or for many hosts by CSV." />
-          }
+          empty={{ title: 'No labels', next: 'Set some here, in the agent’s settings, or for many hosts by CSV.' }}
         />
       )}
     </Panel>

@@ -1,7 +1,6 @@
 import type { LabelChange, LabelProblem, LabelUpload } from '../../../api/_generated/schema'
 import { labelsText } from '../../../lib/fleet/labels'
 import { countOf } from '../../../lib/units/units'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { StateNote } from '../../../ui/states/StateNote'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -42,7 +41,7 @@ export function LabelsPreview({ upload }: { upload: LabelUpload }) {
         columns={changeColumns}
         rows={changed}
         rowKey={(row) => row.host_id}
-        empty={<EmptyState title="No host changes" next="All labels in the file already apply." />}
+        empty={{ title: 'No host changes', next: 'All labels in the file already apply.' }}
       />
     </>
   )

@@ -1,6 +1,5 @@
 import type { CollectorInfo } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ToneTag } from '../../../ui/tags/ToneTag'
@@ -96,12 +95,10 @@ export function CollectorsTable({ collectors }: { collectors: CollectorInfo[] | 
       columns={columns}
       rows={ranked}
       rowKey={(collector) => collector.name}
-      empty={
-        <EmptyState
-          title="No collectors reported"
-          next="The agent sends them with its inventory; check that it is up to date."
-        />
-      }
+      empty={{
+        title: 'No collectors reported',
+        next: 'The agent sends them with its inventory; check that it is up to date.',
+      }}
     />
   )
 }

@@ -1,6 +1,5 @@
 import { Text } from '@mantine/core'
 import type { KnobInfo } from '../../../api/_generated/schema'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
@@ -36,9 +35,7 @@ export function KnobsTable({ knobs }: { knobs: KnobInfo[] | undefined }) {
       columns={columns}
       rows={knobs}
       rowKey={(knob) => knob.path}
-      empty={
-        <EmptyState title="No settings to show" next="Clear the filter; the agent sends settings with its inventory." />
-      }
+      empty={{ title: 'No settings to show', next: 'Clear the filter; the agent sends settings with its inventory.' }}
     />
   )
 }

@@ -1,6 +1,5 @@
 import type { KindHeat } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { ratioOf, sharesColumn } from './classShares'
@@ -37,7 +36,7 @@ export function KindsTable({ kinds }: { kinds: KindHeat[] | undefined }) {
       rows={kinds}
       rowKey={(kind) => kind.kind}
       skeletonRows={3}
-      empty={<EmptyState title="No kinds in this time range" next="Widen the time range." />}
+      empty={{ title: 'No kinds in this time range', next: 'Widen the time range.' }}
     />
   )
 }

@@ -4,7 +4,6 @@ import { Stat } from '../../../ui/figures/Stat'
 import { StatStrip } from '../../../ui/figures/StatStrip'
 import { Panel } from '../../../ui/layout/Panel'
 import { GradeTag } from '../../../ui/provenance/GradeTag'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 
@@ -55,7 +54,7 @@ export function SamplingPanel({ sampling }: { sampling: Sampling }) {
         columns={columns}
         rows={sampling.windows}
         rowKey={(window) => String(window.intervals)}
-        empty={<EmptyState title="No complete window" next="The newest interval was missed; wait for more." />}
+        empty={{ title: 'No complete window', next: 'The newest interval was missed; wait for more.' }}
       />
     </Panel>
   )

@@ -1,7 +1,6 @@
 import type { HeatIndex, MovingLoss } from '../../../api/_generated/schema'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 
@@ -45,12 +44,10 @@ export function HeatIndexPanel({ index }: { index: HeatIndex | undefined }) {
         rows={index?.moving}
         rowKey={(row) => row.kind}
         skeletonRows={2}
-        empty={
-          <EmptyState
-            title="Unknown from heat as well"
-            next={index?.log2_density_anon_file.reason ?? 'Accesses by page kind are needed.'}
-          />
-        }
+        empty={{
+          title: 'Unknown from heat as well',
+          next: index?.log2_density_anon_file.reason ?? 'Accesses by page kind are needed.',
+        }}
       />
     </Panel>
   )

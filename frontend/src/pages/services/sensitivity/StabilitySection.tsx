@@ -9,7 +9,6 @@ import { kindColour } from '../../../lib/palette'
 import { formatDuration } from '../../../lib/units/time'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-import { EmptyState } from '../../../ui/states/EmptyState'
 import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
 import { Prose } from '../../../ui/text/Prose'
@@ -150,7 +149,7 @@ export function StabilitySection({ serviceId, marks, comparison }: StabilitySect
             rows={stability?.kinds}
             rowKey={(row) => row.kind}
             skeletonRows={3}
-            empty={<EmptyState title="Unknown" next={stability?.missing?.reason ?? 'Widen the time range.'} />}
+            empty={{ title: 'Unknown', next: stability?.missing?.reason ?? 'Widen the time range.' }}
           />
         </Panel>
         <Panel title={<Term name="jaccard">Hot-set overlap</Term>} flush>
@@ -160,12 +159,10 @@ export function StabilitySection({ serviceId, marks, comparison }: StabilitySect
             rows={stability?.hot_set}
             rowKey={(row) => String(row.lag_minutes)}
             skeletonRows={3}
-            empty={
-              <EmptyState
-                title="No hot sets to compare"
-                next="Page-level heat is needed at two moments: widen the time range."
-              />
-            }
+            empty={{
+              title: 'No hot sets to compare',
+              next: 'Page-level heat is needed at two moments: widen the time range.',
+            }}
           />
         </Panel>
       </Columns>
