@@ -19,7 +19,7 @@ MOST_BYTES = 1 << 20
 
 def path_of(file: Path) -> str:
     """The path of the contract that a file answers: what the path has in braces, the file has as an id or `_`."""
-    segments = file.relative_to(ANSWERS).with_suffix("").as_posix().split("@")[0].split("/")
+    segments = file.relative_to(ANSWERS).with_suffix("").as_posix().split("@")[0].removesuffix("/index").split("/")
     fits: list[str] = [
         path
         for path in DOCUMENT["paths"]

@@ -9,12 +9,12 @@ interface Recorded {
 }
 
 /**
- * Answers by the address that they answer: `_` is any id, and what follows `@` are parameters of the query. `{id}` and
- * `{name}` in an answer are that id and that parameter of the request.
+ * Answers by the address that they answer: `_` is any id, `index` the folder itself, and what follows `@` are parameters
+ * of the query. `{id}` and `{name}` in an answer are that id and that parameter of the request.
  */
 const answers = Object.entries(files).map(([file, body]): Recorded => {
   const [path = '', query] = file.slice('./answers/'.length, -'.json'.length).split('@')
-  return { segments: path.split('/'), query: [...new URLSearchParams(query)], body }
+  return { segments: path.replace(/\/index$/, '').split('/'), query: [...new URLSearchParams(query)], body }
 })
 
 /** How well an answer fits an address: undefined where it is that of another one. */
