@@ -33,7 +33,7 @@ class Cause(IntEnum):
 
 
 CAUSE_TEXT: dict[int, str] = {
-    Cause.REBOOT: "reboot: the counters began again at zero",
+    Cause.REBOOT: "reboot, or a recording that counts anew: the counters began again at zero",
     Cause.WENT_BACKWARDS: "a counter went backwards within one boot: wrap, or the kernel zeroed it",
     Cause.MISSING: "a counter was not read at one end of the interval",
     Cause.GAP: "no samples for longer than three intervals; the difference spans the gap",

@@ -1,0 +1,220 @@
+"""Minutes from nothing to the first true sentence, for each source; `--record` writes docs/howto/first-answer.md.
+
+Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Programs that are
+not on this machine are left out. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python lab/workshop/first_answer.py`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bench.figures import describe_run, record_between
+from factories.loopback import free_port
+from factories.prometheus import process
+from factories.waiting import until
+from tierscope.core.clock import utc_now
+
+DOCUMENT = Path("docs/howto/first-answer.md")
+TIERSCOPE = str(Path(sys.executable).with_name("tierscope"))
+WAIT_SECONDS = 600
+REPORT = (
+    *(f"proc/{name}" for name in ("vmstat", "meminfo", "zoneinfo", "uptime", "sys/kernel/osrelease")),
+    "sys/devices/system/node/node*/*",
+)
+"""What a report of a host holds."""
+Row = tuple[str, str, float, str]
+"""Source, command, seconds, sentence."""
+
+
+class Instance:
+    """An instance without an agent, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.chmod(0o711)  # as root, the service runs as a user of its own
+        self._environment = os.environ | {"TIERSCOPE_DATA_DIR": str(folder / "data")}
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        began = time.monotonic()
+        self.run("up", "--detach", "--no-agent", "--port", str(port))
+        self.seconds = time.monotonic() - began
+        self._reader = self.token("--role", "viewer")
+
+    def run(self, *words: str) -> str:
+        """What a command prints."""
+        words = (TIERSCOPE, *words)
+        done = subprocess.run(words, env=self._environment, check=False, capture_output=True, text=True)
+        if done.returncode not in (0, 3):
+            raise SystemExit(f"{' '.join(words[1:])}: {done.stderr}")
+        return done.stdout
+
+    def token(self, *words: str) -> str:
+        """A new token of the API."""
+        return self.run("token", "api", "--note", "first-answer", *words).split()[-1]
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - JSON
+        """An answer of the API."""
+        headers = {"Authorization": f"Bearer {self._reader}"}
+        return httpx.get(self.url + path, headers=headers, timeout=60).raise_for_status().json()
+
+    def wait_for(self, name: str, told: Callable[[dict[str, Any]], str | None]) -> str:
+        """The first sentence about a host."""
+        said: list[str] = []
+
+        def is_said() -> bool:
+            hosts = self.get("/v1/hosts?limit=100")["items"]
+            said.extend(words for host in hosts if host["name"] == name and (words := told(host)) is not None)
+            return bool(said)
+
+        until(is_said, f"a sentence about {name}", seconds=WAIT_SECONDS)
+        return said[0]
+
+
+def now(host: dict[str, Any]) -> str | None:
+    """What is said of a host that sends now."""
+    rate = host["promotion_pages_per_s"]
+    if rate["status"] == "ok":
+        return f"{rate['value']:g} pages/s promoted"
+    return rate["reason"] if rate["status"] == "not_supported" or host["findings"] else None
+
+
+def then(instance: Instance) -> Callable[[dict[str, Any]], str | None]:
+    """What is said of the last two days of a host."""
+    until = utc_now()
+    window = f"from={until - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}&to={until:%Y-%m-%dT%H:%M:%SZ}"
+
+    def tell(host: dict[str, Any]) -> str | None:
+        churn = instance.get(f"/v1/hosts/{host['id']}/ping-pong?{window}")["churn_pages_per_s"]
+        return f"at most {churn['value']:g} pages/s to and fro in two days" if churn["status"] == "ok" else None
+
+    return tell
+
+
+def sadf_json(target: Path) -> None:
+    """Two days of sysstat 12.7, with three pages promoted and four demoted a second."""
+    at = utc_now().replace(second=0, microsecond=0) - timedelta(days=2)
+    rows = []
+    for _ in range(287):
+        at += timedelta(minutes=10)
+        stamp = {"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M:%S}", "tz": "UTC", "interval": 600}
+        rows.append({"timestamp": stamp, "paging": {"fault": 500.0, "pgprom": 3.0, "pgdem": 4.0}})
+    host = {"nodename": "sysstat1", "release": "6.12.9", "machine": "x86_64", "statistics": rows, "restarts": []}
+    target.write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+
+
+def pmrep_csv(target: Path) -> None:
+    """Two days of Performance Co-Pilot 7 by the minute."""
+    at = utc_now().replace(second=0, microsecond=0) - timedelta(days=2)
+    lines = ['Time,"mem.vmstat.pgpromote_success","mem.vmstat.pgdemote_kswapd"']
+    for i in range(2879):
+        at += timedelta(minutes=1)
+        lines.append(f"{at.isoformat()},{180 * i},{240 * i}")
+    target.write_text("\n".join(lines) + "\n")
+
+
+def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
+    """All sources that this machine has."""
+    rows: list[Row] = [("nothing", "`tierscope up`", instance.seconds, "the instance answers")]
+    folder = instance.folder
+
+    def take(source: str, command: str, act: Callable[[], str]) -> None:
+        began = time.monotonic()
+        sentence = act()
+        rows.append((source, command, time.monotonic() - began, sentence))
+        print(*rows[-1], sep=" · ", flush=True)
+
+    def assess(*words: str) -> str:
+        (host,) = json.loads(instance.run("assess", "--json", *words))["hosts"]
+        said: str = next((one["detail"] for one in host["checks"] if one["outcome"] == "fail"), host["tiering"])
+        return said
+
+    take("the host itself", "`tierscope assess`", assess)
+    for file in (file for pattern in REPORT for file in Path("/").glob(pattern) if file.is_file()):
+        with suppress(OSError):
+            copy = folder / "report" / file.relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    take("a report: files of /proc and /sys", "`tierscope assess DIR`", lambda: assess(str(folder / "report")))
+    sadf_json(folder / "sa.json")
+    pmrep_csv(folder / "pcp.csv")
+
+    def imported(program: str, host: str, *words: str) -> str:
+        instance.run("import", program, *words)
+        return instance.wait_for(host, then(instance))
+
+    recorded, table = str(folder / "sa.json"), (str(folder / "pcp.csv"), "--host", "pcp1")
+    take("two days of sysstat", "`tierscope import sysstat`", lambda: imported("sysstat", "sysstat1", recorded))
+    take("two days of PCP", "`tierscope import pcp`", lambda: imported("pcp", "pcp1", *table))
+    with ExitStack() as running:
+        token = instance.token("--role", "operator", "--scope", "write:samples")
+
+        def start(words: list[str], name: str) -> str:
+            running.enter_context(process(words, folder / f"{name}.log"))
+            return instance.wait_for(name, now)
+
+        if shutil.which("prometheus") and shutil.which("prometheus-node-exporter"):
+            exporter, own = free_port(), free_port()
+            (folder / "prometheus.yml").write_text(
+                "global: {scrape_interval: 15s}\nscrape_configs: [{job_name: node, static_configs: "
+                f'[{{targets: ["localhost:{exporter}"], labels: {{instance: prometheus1}}}}]}}]\nremote_write: '
+                f'[{{url: "{instance.url}/api/v1/write", authorization: {{credentials: {token}}}}}]\n'
+            )
+            fields = "--collector.vmstat.fields=^(oom_kill|pg|numa_|nr_|pswp|workingset_).*"
+            words = ["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{exporter}", fields]
+            running.enter_context(process([*words, "--collector.meminfo_numa"], folder / "exporter.log"))
+            words = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
+            words.append(f"--web.listen-address=127.0.0.1:{own}")
+            take("node_exporter, Prometheus", "`remote_write`", lambda: start(words, "prometheus1"))
+        if telegraf is not None:
+            (folder / "telegraf.conf").write_text(
+                '[agent]\ninterval = "10s"\nhostname = "telegraf1"\n[[inputs.kernel_vmstat]]\n[[inputs.mem]]\n'
+                f'[[outputs.http]]\nurl = "{instance.url}/api/v1/write"\ndata_format = "prometheusremotewrite"\n'
+                '[outputs.http.headers]\nContent-Type = "application/x-protobuf"\nContent-Encoding = "snappy"\n'
+                f'X-Prometheus-Remote-Write-Version = "0.1.0"\nAuthorization = "Bearer {token}"\n'
+            )
+            words = [str(telegraf), str(folder / "telegraf.conf")]
+            take("Telegraf", "`outputs.http`", lambda: start(words, "telegraf1"))
+    began = time.monotonic()
+    instance.run("down")
+    instance.run("up", "--detach", "--port", instance.url.rpartition(":")[2])
+    sentence = instance.wait_for(platform.node().lower(), now)
+    rows.append(("our agent", "`tierscope up`", time.monotonic() - began, sentence))
+    return rows
+
+
+def main() -> None:
+    """Measure, print and record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--telegraf", type=Path, help="a program that takes the path of its configuration alone")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        instance = Instance(Path(folder))
+        try:
+            rows = measure(instance, options.telegraf)
+        finally:
+            with suppress(SystemExit):
+                instance.run("down")
+    lines = ["| Source | Command | Minutes | First sentence |", "|---|---|---|---|"]
+    lines += [f"| {source} | {command} | {seconds / 60:.1f} | {said} |" for source, command, seconds, said in rows]
+    lines += ["", describe_run("lab/workshop/first_answer.py")]
+    print("\n".join(lines))
+    if options.record:
+        record_between(DOCUMENT, "first-answer", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
