@@ -30,7 +30,7 @@ WITH_AGENT := TIERSCOPE_AGENT_BINARY="$$(deploy/dev/compile.sh --print-agent)"
 PYTHON_STAMP := $(VENV)/.installed
 NODE_STAMP := frontend/node_modules/.installed
 FRONTEND := frontend/dist/index.html
-FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/*.json frontend/*.ts -type f 2>/dev/null)
+FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/*.json frontend/*.ts -type f -not -path '*/mock-api/*' 2>/dev/null)
 SITE := docs/_site/index.html
 SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
 
