@@ -69,9 +69,9 @@ def _search_children(pid: int) -> list[int]:
 
 
 def cpu_ticks(pid: int) -> int:
-    """Clock ticks of CPU that a process and its children have used."""
-    found = [stat_fields(one) for one in (pid, *list_children(pid))]
-    return sum(int(ticks) for fields in found if fields is not None for ticks in fields[_STAT_CPU])
+    """Clock ticks of CPU that a process has used itself: its children may work on while it does nothing."""
+    fields = stat_fields(pid)
+    return 0 if fields is None else sum(map(int, fields[_STAT_CPU]))
 
 
 def list_with_cwd(directory: Path) -> list[int]:
