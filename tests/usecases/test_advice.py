@@ -23,6 +23,7 @@ from tierscope.usecases.fleet.services import ServiceReads
 from tierscope.usecases.knobs.advice import Advice, AdviceCard
 from tierscope.usecases.knobs.advice_cards import Made
 from tierscope.usecases.knobs.advice_refresh import EXPIRES, RefreshAdvice, Refreshed
+from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.reclaimable import ReclaimableReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -206,6 +207,11 @@ def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> Non
     second = run.run()
     assert second is not None
     assert second.subjects == 0, "nothing new within the hour"
+    at[0] += timedelta(minutes=6)
+    Prices(database, clock=lambda: at[0]).confirm("preset-dram-2026-spot", actor="ann")
+    at[0] += timedelta(minutes=1)
+    priced = [run.run() for _ in range(2)]
+    assert [done.subjects for done in priced if done] == [1, 0], "what is saved is another amount, once"
     at[0] += timedelta(hours=1)
     third = run.run()
     assert third is not None

@@ -275,6 +275,12 @@ def write_round(transaction: WriteTransaction, now: Round) -> None:
     store_fact(transaction, _ROUND, value)
 
 
+def is_priced_since(session: ReadSession, since: datetime) -> bool:
+    """Whether a price was confirmed since: what ratios save is another amount."""
+    statement = text("SELECT EXISTS (SELECT FROM prices WHERE confirmed_at > :since)")
+    return bool(session.execute(statement, {"since": since}).scalar_one())
+
+
 def services_to_judge(session: ReadSession, *, since: datetime) -> list[tuple[int, str]]:
     """Numbers and ids of services with page samples, in order."""
     statement = text(

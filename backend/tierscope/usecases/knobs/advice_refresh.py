@@ -63,8 +63,8 @@ class RefreshAdvice:
         """Judge the subjects whose turn it is, until all are done or time is up; None while another run is on.
 
         A round goes through services and hosts in the order of their numbers, so that new ones are not left out; the
-        next one begins an hour later. Until then hosts that enrolled within the hour are judged again at each look, as
-        many as time allows: their heat and counters have only begun to come.
+        next one begins an hour later, or once a price is confirmed. Until then hosts that enrolled within the hour are
+        judged again at each look, as many as time allows: their heat and counters have only begun to come.
         """
         deadline = self._clock() + at_most
         done = Refreshed()
@@ -94,13 +94,14 @@ class RefreshAdvice:
             if present.ended_at is not None and now - present.ended_at < LOOK_EVERY:
                 return [], [], present
             services = stored.services_to_judge(session, since=now - SPAN)
+            priced = stored.is_priced_since(session, present.began_at)
             hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
             young = set() if present.ended_at is None else stored.enrolled_since(session, hosts, now - EVERY)
         new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
         new_hosts = [number for number in hosts if number > present.after_host or number in young]
-        if new_services or new_hosts:
+        if (new_services or new_hosts) and not priced:
             return new_services, new_hosts, replace(present, ended_at=None)
-        if now - present.began_at < EVERY:
+        if now - present.began_at < EVERY and not priced:
             return [], [], replace(present, ended_at=now)
         return services, hosts, Round(now)
 
