@@ -47,6 +47,7 @@ python_checks() {
     run "ruff format" .venv/bin/ruff format --check --quiet "${python_paths[@]}"
     run "import layers" .venv/bin/lint-imports --no-cache
     run "sizes and names" .venv/bin/python -m pytest -q tests/architecture/test_{clocks,dashboard,districts,layers,names,rust_loops,sizes}.py
+    run "lines by district" env PYTHONPATH=tests .venv/bin/python -m architecture.budget
     run "mypy" .venv/bin/mypy
 }
 
