@@ -39,9 +39,9 @@ def test_a_block_is_unpacked_as_it_was_packed(intervals: int, pages: int, data: 
         np.testing.assert_array_equal(getattr(found, name), getattr(sample, name))
 
 
-@pytest.mark.parametrize("body", [b"", b"TSP1", b"XXXX" + bytes(12), pack_sample(make_sample(2, 2, []))[:-1]])
+@pytest.mark.parametrize("body", [b"", b"TSP1", bytes(24), pack_sample(make_sample(2, 2, []))[:-1]])
 def test_what_is_no_packed_block_is_refused(body: bytes) -> None:
-    with pytest.raises(ValueError, match="not a packed page sample"):
+    with pytest.raises(ValueError, match=r"not a packed page sample|ends early"):
         unpack_sample(body)
 
 

@@ -10,7 +10,8 @@ import pytest
 import zstandard
 from sqlalchemy import text
 
-from factories.installations import enrol
+from factories import batches
+from factories.installations import enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.buckets import day_of
@@ -108,3 +109,22 @@ def test_hours_of_counters_come_back_from_the_form_of_before(database_url: str) 
     for block in (full, holed):
         for field in fields(Block):
             np.testing.assert_array_equal(getattr(found[block.keys], field.name), getattr(block, field.name))
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_page_samples_come_back_from_the_form_of_before(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        host = enrol(database)
+        batch = batches.make_batch(host_id=host.id)
+        batches.add_page_sample(batch, pages=3, intervals=4)
+        assert store(database, host, [batch])
+
+        def body() -> bytes:
+            with database.read() as session:
+                return bytes(session.execute(text("SELECT body FROM traces")).scalar_one())
+
+        packed = body()
+        downgrade(database_url, "0038")
+        assert zstandard.ZstdDecompressor().decompress(body())[:4] == b"TSP1"
+        upgrade(database_url)
+        assert body() == packed

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
 
 from tierscope.domain._generated.heat_columns import HEAT_COLUMNS
 from tierscope.domain.curve.sample_blocks import unpack_sample
@@ -120,7 +119,7 @@ def test_heat_and_gaps_of_the_example_are_those_of_its_twin() -> None:
 
 def sample_view(sample: PageSample) -> dict[str, object]:
     """A page sample, in the words of the twins."""
-    pages = unpack_sample(zstandard.ZstdDecompressor().decompress(sample.body))
+    pages = unpack_sample(sample.body)
     ends = sample.end_wall_ns - pages.before_end_ns
     of_pages = zip(
         pages.page_ids.view(np.uint64).tolist(),

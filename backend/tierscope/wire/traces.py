@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
-import zstandard
 
 from tierscope.core.errors import Unreadable
 from tierscope.domain.curve.sample_blocks import MAX_BODY_BYTES, MAX_PAGES, SampledPages, find_fault, pack_sample
@@ -14,7 +13,6 @@ from tierscope.wire._generated import traces_pb2
 
 MAX_INTERVALS = 4096
 MAX_PAGE_SIZE_BYTES = 1 << 30
-ZSTD_LEVEL = 6
 
 
 def decode_page_samples(
@@ -43,7 +41,7 @@ def _decode(message: traces_pb2.PageSampleBlock, strings: checks.Strings) -> Pag
     sampled_ratio = checks.real(message.sampled_ratio, "page_samples.sampled_ratio", 0, 1)
     if sampled_ratio == 0:
         raise Unreadable("page_samples.sampled_ratio is 0, it must be above 0 and at most 1")
-    body = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(pack_sample(pages))
+    body = pack_sample(pages)
     if len(body) > MAX_BODY_BYTES:
         raise Unreadable(
             f"page_samples: a block takes {len(body)} bytes packed, at most {MAX_BODY_BYTES} are accepted:"

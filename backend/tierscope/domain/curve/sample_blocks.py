@@ -1,14 +1,14 @@
 """Page samples: hash-selected pages with their loads and stores per interval, and how a block of them is packed.
 
-Columns are packed exactly: differences and shuffled bytes, so that a general compressor finds the runs. Times are kept
-relative to the block's end, which is stored beside the body and may have been corrected on arrival.
+Times are kept relative to the block's end, which is stored beside the body and may have been corrected on arrival.
 """
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from tierscope.domain.base.blocks import join_parts, pack_ints, split_parts, unpack_ints
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -17,9 +17,6 @@ MAX_PAGES = 4096
 """Most pages of one service in one block."""
 MAX_BODY_BYTES = 256 << 10
 """Most bytes of one packed and compressed block."""
-
-_HEAD = struct.Struct("<4sIII")
-_MAGIC = b"TSP1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +41,12 @@ class SampledPages:
     row_stores: Ints
 
 
-_PER_PAGE = ("page_ids", "kinds", "page_sizes_bytes", "first_interval", "last_interval")
-_PER_ROW = ("row_interval", "row_page", "row_loads", "row_stores")
-_DIFFERENCED = frozenset({"row_interval", "row_page"})
+_PARTS = (
+    ("before_end_ns", "observed"),
+    ("page_ids", "kinds", "page_sizes_bytes", "first_interval", "last_interval"),
+    ("row_interval", "row_page", "row_loads", "row_stores"),
+)
+"""Columns of each part."""
 
 
 def find_fault(sample: SampledPages) -> str | None:
@@ -69,14 +69,9 @@ def find_fault(sample: SampledPages) -> str | None:
 
 
 def pack_sample(sample: SampledPages) -> bytes:
-    """Pack a block; compressing it is up to the caller."""
-    sizes = (len(sample.before_end_ns), len(sample.page_ids), len(sample.row_interval))
-    columns = [sample.before_end_ns, sample.observed.astype(np.int64)]
-    columns += [getattr(sample, name) for name in _PER_PAGE]
-    for name in _PER_ROW:
-        values: Ints = getattr(sample, name)
-        columns.append(np.diff(values, prepend=np.int64(0)) if name in _DIFFERENCED else values)
-    return _HEAD.pack(_MAGIC, *sizes) + b"".join(_shuffle(column) for column in columns)
+    """Pack a block: a part each of its intervals, its pages and its rows."""
+    columns = (np.stack([getattr(sample, name).astype(np.int64) for name in names]) for names in _PARTS)
+    return join_parts([(part.shape[1], pack_ints(part, dictionaries=False)) for part in columns])
 
 
 def unpack_sample(body: bytes) -> SampledPages:
@@ -85,28 +80,10 @@ def unpack_sample(body: bytes) -> SampledPages:
     Raises:
         ValueError: the body is not a packed block.
     """
-    if len(body) < _HEAD.size:
+    parts = [unpack_ints(part, n)[0] for n, part in split_parts(body)]
+    if [len(part) for part in parts] != [len(names) for names in _PARTS]:
         raise ValueError("not a packed page sample")
-    magic, intervals, pages, rows = _HEAD.unpack_from(body)
-    lengths = [intervals, intervals, *[pages] * len(_PER_PAGE), *[rows] * len(_PER_ROW)]
-    if magic != _MAGIC or len(body) != _HEAD.size + 8 * sum(lengths):
-        raise ValueError("not a packed page sample")
-    at = _HEAD.size
-    columns = []
-    for length in lengths:
-        columns.append(_unshuffle(body, at, length))
-        at += 8 * length
-    named = dict(zip((*_PER_PAGE, *_PER_ROW), columns[2:], strict=True))
-    for name in _DIFFERENCED:
-        named[name] = np.cumsum(named[name], dtype=np.int64)
-    return SampledPages(before_end_ns=columns[0], observed=columns[1].astype(np.bool_), **named)
-
-
-def _shuffle(values: Ints) -> bytes:
-    raw = np.ascontiguousarray(values, "<i8").view(np.uint8).reshape(-1, 8)
-    return np.ascontiguousarray(raw.T).tobytes()
-
-
-def _unshuffle(body: bytes, at: int, length: int) -> Ints:
-    raw = np.frombuffer(body, np.uint8, count=8 * length, offset=at).reshape(8, -1)
-    return np.ascontiguousarray(raw.T).view("<i8").reshape(-1).astype(np.int64)
+    named: dict[str, Ints] = {}
+    for names, part in zip(_PARTS, parts, strict=True):
+        named |= zip(names, part, strict=True)
+    return SampledPages(observed=named.pop("observed").astype(np.bool_), **named)

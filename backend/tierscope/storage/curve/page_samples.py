@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
@@ -15,7 +14,7 @@ from tierscope.domain.base.figures import Origin
 from tierscope.domain.curve.sample_blocks import SampledPages, unpack_sample
 from tierscope.domain.heat.rows import Method
 from tierscope.storage.base.binary import copy_out, from_us, parse_float, parse_int, parse_us
-from tierscope.storage.objects.sample_files import MAX_PACKED_BYTES, read_block
+from tierscope.storage.objects.sample_files import read_block
 
 _HEAD = (
     "host_id, ts, group_name, backend, granularity, interval_ns, sampled_ratio, counts, period_events, duty_ratio, "
@@ -117,14 +116,13 @@ def read_samples(
         f" WHERE service_id = {int(service_id)} AND host_id IN ({hosts})"
         f" AND ts IN ({times})"
     )
-    inflate = zstandard.ZstdDecompressor()
     for row in copy_out(session, query):
         head, body, key = _head(row), row[13], row[14]
         if head not in wanted or body is None:
             continue
         wanted.remove(head)
         if key is None:
-            yield head, unpack_sample(inflate.decompress(body, max_output_size=MAX_PACKED_BYTES))
+            yield head, unpack_sample(body)
         else:
             yield head, read_block(session.objects.get(key.decode()), parse_int(row[15]) or 0)
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-import zstandard
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.curve.sample_blocks import unpack_sample
 from tierscope.storage.base.binary import to_us
-from tierscope.storage.objects.sample_files import MAX_PACKED_BYTES, TraceBlock
+from tierscope.storage.objects.sample_files import TraceBlock
 
 ObjectKind = Literal["traces", "tiles"]
 KINDS: tuple[ObjectKind, ...] = ("traces", "tiles")
@@ -52,8 +51,7 @@ class HeldRow:
 
     def block(self) -> TraceBlock:
         """Of page samples."""
-        packed = zstandard.ZstdDecompressor().decompress(self.bodies[0], max_output_size=MAX_PACKED_BYTES)
-        return TraceBlock(to_us(self.at), self.group, unpack_sample(packed))
+        return TraceBlock(to_us(self.at), self.group, unpack_sample(self.bodies[0]))
 
 
 def due_hours(session: ReadSession, kind: ObjectKind, start: datetime, end: datetime, *, limit: int) -> list[DueHour]:

@@ -18,8 +18,6 @@ from tierscope.domain.heat.rows import KINDS
 
 _META = b"tierscope.blocks"
 _PER_PAGE = ("page_ids", "kinds", "page_sizes_bytes", "first_interval", "last_interval")
-MAX_PACKED_BYTES = 64 << 20
-"""Most bytes that a body may unpack to: far above what 256 KiB of samples hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ tile_epochs = _table(
 tile_columns = _table("tile_columns", _int("epoch_id"), _bytes("cells"), service=True)
 
 traces = _table(
-    "traces",  # ts = the end of the block; body: domain/curve/sample_blocks.py, zstd
+    "traces",  # ts = the end of the block; body: domain/curve/sample_blocks.py
     Column("group_name", Text, nullable=False),
     *_method(),
     _float("sampled_ratio"),  # share of the group's pages that the hash selects

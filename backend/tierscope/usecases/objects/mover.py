@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-import zstandard
-
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.objects.store import ObjectStore, checksum
@@ -30,7 +28,6 @@ PUT_WITHIN = timedelta(hours=1)
 """An object that was listed so long ago and is not referred to was given up."""
 HOURS_AT_ONCE = 500
 DELETED_AT_ONCE = 1000
-ZSTD_LEVEL = 3
 _SUFFIX = {"traces": "parquet", "tiles": "tiles"}
 
 
@@ -153,7 +150,7 @@ def _bodies(kind: ObjectKind, body: bytes, part: int) -> tuple[bytes, ...]:
     """What a row held before."""
     if kind == "tiles":
         return read_tile_bodies(body, part)
-    return (zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(pack_sample(read_block(body, part))),)
+    return (pack_sample(read_block(body, part)),)
 
 
 def _body(due: DueHour, rows: list[HeldRow]) -> bytes:
