@@ -34,7 +34,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SITE := docs/_site/index.html
 SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
 
-.PHONY: help setup service agent simcore docs up down demo test test-long test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
+.PHONY: help setup service agent simcore docs up down demo test test-long test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen record-answers clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -150,6 +150,10 @@ fmt: $(PYTHON_STAMP) ## Format everything
 gen: $(PYTHON_STAMP) $(NODE_STAMP) ## Regenerate code and documents from the contract
 	$(BIN)/python contract/gen.py
 	$(WEB) npm run --silent gen
+
+record-answers: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Record answers of a populated installation for specs of the dashboard
+	$(BIN)/python -m pytest -q tests/api/record_answers.py
+	$(WEB) npx prettier --write --log-level warn src/mock-api/answers
 
 bench: $(PYTHON_STAMP) simcore ## Measure against references in the same run; see docs/benchmarks.md
 	@deploy/dev/build-agent.sh

@@ -26,6 +26,6 @@ it('says whether swap pays for a service at the loss that is chosen, by age of c
 it('says why it is not known', async () => {
   openApp('/services/svc-batch?tab=advice')
   const panel = within(await screen.findByTestId('swap-tier'))
-  expect(await panel.findByText(/accessed again was not measured/)).toBeTruthy()
+  expect(await panel.findByText(/there is nothing to put on swap/)).toBeTruthy()
   expect(panel.queryByText('pays')).toBeNull()
 })
