@@ -125,6 +125,15 @@ def pmrep_csv(target: Path) -> None:
     target.write_text("\n".join(lines) + "\n")
 
 
+def copy_report(target: Path) -> None:
+    """What a report of this host holds."""
+    for file in (file for pattern in REPORT for file in Path("/").glob(pattern) if file.is_file()):
+        with suppress(OSError):
+            copy = target / file.relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+
+
 def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
     """All sources that this machine has."""
     rows: list[Row] = [("nothing", "`tierscope up`", instance.seconds, "the instance answers")]
@@ -142,11 +151,7 @@ def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
         return said
 
     take("the host itself", "`tierscope assess`", assess)
-    for file in (file for pattern in REPORT for file in Path("/").glob(pattern) if file.is_file()):
-        with suppress(OSError):
-            copy = folder / "report" / file.relative_to("/")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(file.read_bytes())
+    copy_report(folder / "report")
     take("a report: files of /proc and /sys", "`tierscope assess DIR`", lambda: assess(str(folder / "report")))
     sadf_json(folder / "sa.json")
     pmrep_csv(folder / "pcp.csv")
@@ -187,12 +192,17 @@ def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
             )
             words = [str(telegraf), str(folder / "telegraf.conf")]
             take("Telegraf", "`outputs.http`", lambda: start(words, "telegraf1"))
+    rows.append(measure_agent(instance))
+    return rows
+
+
+def measure_agent(instance: Instance) -> Row:
+    """The instance again, with an agent on this host."""
     began = time.monotonic()
     instance.run("down")
     instance.run("up", "--detach", "--port", instance.url.rpartition(":")[2])
     sentence = instance.wait_for(platform.node().lower(), now)
-    rows.append(("our agent", "`tierscope up`", time.monotonic() - began, sentence))
-    return rows
+    return "our agent", "`tierscope up`", time.monotonic() - began, sentence
 
 
 def main() -> None:
