@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use tierscope_heat::backend::{Candidate, Refusal};
 use tierscope_heat::settings::PAGE_BACKENDS;
-use tierscope_heat::{candidates, write_tracking};
+use tierscope_heat::{candidates, page_follow, write_tracking};
 use tierscope_host::collectors::{self, Facts};
 use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
@@ -206,6 +206,7 @@ fn is_used(facts: &Facts, config: &Config) -> bool {
         "counters" => true,
         "write_tracking" => !config.heat.write_tracking.is_empty(),
         "memory_bandwidth" | "memory_stall" => config.hardware_counters,
+        page_follow::NAME => config.limits.followed_pages > 0,
         kubernetes::COLLECTOR => config.kubernetes.api,
         "service_metrics" => !config.service_metrics.is_empty(),
         name => config.heat.chain().iter().any(|named| named == name),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 use tierscope_clock::SECOND_NS;
 use tierscope_heat::collector::{HeatCollector, View};
-use tierscope_heat::order::Order;
+use tierscope_heat::order::{HeatOrder, Order};
+use tierscope_heat::page_follow::{self, PageFollower};
 use tierscope_host::collectors::{self, State};
 use tierscope_host::names::NamePolicy;
 use tierscope_host::pods;
@@ -33,6 +34,8 @@ pub(crate) struct LiveSource {
     config: Config,
     counters: Collector,
     heat: HeatCollector,
+    /// `None` where the settings say so, and on recordings.
+    follower: Option<PageFollower>,
     hardware: HardwareCounters,
     service_metrics: Option<ServiceMetrics>,
     cluster: Option<Cluster>,
@@ -73,6 +76,10 @@ impl LiveSource {
             config: config.clone(),
             counters: Collector::new(root.clone(), limits, rules),
             heat: HeatCollector::new(config.heat.clone(), root.clone(), names),
+            follower: (config.limits.followed_pages > 0 && root.is_live()).then(|| {
+                let secret = tierscope_clock::wall_ns().cast_unsigned();
+                PageFollower::new(root, config.limits.followed_pages, secret)
+            }),
             hardware: if config.hardware_counters && root.is_live() {
                 HardwareCounters::open(root)
             } else {
@@ -159,6 +166,9 @@ impl LiveSource {
         let view = self.heat.view().clone();
         view.write_into(&mut inventory);
         collectors::write_states(&mut inventory, self.hardware.states());
+        if let Some(follower) = &self.follower {
+            collectors::write_states(&mut inventory, &[(page_follow::NAME, follower.state())]);
+        }
         if self.service_metrics.is_some() {
             collectors::write_states(&mut inventory, &[(service_metrics::COLLECTOR, State::on())]);
         }
@@ -235,6 +245,18 @@ impl Source for LiveSource {
         let heat = self.heat.collect(end, order, found, tier);
         merge(&mut collected.sample.values, self.served.add(&heat.served));
         let mut costs = vec![counters_cost];
+        if let Some(follower) = &mut self.follower {
+            let found = &self.counters.discovered().processes;
+            match &order.heat {
+                HeatOrder::Stop(reason) => follower.stop(reason),
+                // It is cheap enough for a busy host, where pages move most.
+                HeatOrder::Measure(_) | HeatOrder::Miss(_) => {
+                    let now_ns = tierscope_clock::boottime_ns();
+                    merge(&mut collected.sample.values, follower.collect(found, now_ns));
+                }
+            }
+            costs.push(follower.cost());
+        }
         costs.extend(heat.collector_costs);
         if let Some(metrics) = &mut self.service_metrics {
             let (values, cost) = metrics.finish();
@@ -258,8 +280,17 @@ impl Source for LiveSource {
         }
     }
 
+    fn look(&mut self) {
+        if let Some(follower) = &mut self.follower {
+            follower.look(tierscope_clock::boottime_ns());
+        }
+    }
+
     fn rest(&mut self) {
         self.heat.stop();
+        if let Some(follower) = &mut self.follower {
+            follower.stop("paused");
+        }
     }
 }
 

@@ -98,7 +98,11 @@ impl<'a> Rounds<'a> {
 
     /// What changes between two rounds: the kill switch, and a plan by which what is held has to go sooner.
     fn look(&mut self, source: &mut dyn Source) {
-        if !self.rest_if_paused(source) && self.sending.is_shortened(self.shared.send_minutes()) {
+        if self.rest_if_paused(source) {
+            return;
+        }
+        source.look();
+        if self.sending.is_shortened(self.shared.send_minutes()) {
             self.seal_held();
         }
     }

@@ -65,6 +65,9 @@ pub(crate) trait Source {
     /// Reads everything at the end of an interval.
     fn collect(&mut self, end: IntervalEnd, order: &Order) -> Collection;
 
+    /// Looks at what may change between two collections.
+    fn look(&mut self) {}
+
     /// Leaves the host alone at once: nothing of a collector stays in the kernel. The next collection begins anew.
     fn rest(&mut self);
 }

@@ -20,6 +20,7 @@ mod fake_root;
 mod huge_pages;
 mod idle_page;
 pub mod order;
+pub mod page_follow;
 mod page_groups;
 mod page_walk;
 mod plain_names;

@@ -90,6 +90,16 @@ pub const ALL: &[Facts] = &[
         intrusive: false,
     },
     Facts {
+        name: "page_moves",
+        is_backend: false,
+        sees: "moves of a random sample of pages between the top tier and slower memory: ping-pong",
+        granularity: "page, of a sample",
+        privilege: "root or CAP_SYS_ADMIN; memory in a lower tier",
+        capabilities: &[SYS_ADMIN, SYS_PTRACE, DAC_READ_SEARCH],
+        cost: "some ms of a core every 15 s; nothing for the programs on the host, whose pages are not touched",
+        intrusive: false,
+    },
+    Facts {
         name: "service_metrics",
         is_backend: false,
         sees: "throughput, load and latency as services tell them",

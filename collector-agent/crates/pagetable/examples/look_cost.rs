@@ -1,5 +1,5 @@
 //! What looking at a process once costs: how much processor time the reading of its mappings and of the pages that are
-//! drawn takes, against its size. Prints one JSON object of numbers. Arguments: GiB of address space, mappings, and
+//! drawn takes, against its size, and of 4,096 pages one by one, as they are followed between tiers. Prints one JSON object of numbers. Arguments: GiB of address space, mappings, and
 //! `huge` (every page is there, as huge pages of zeros), `sparse` (one page in 64 is) or `reserved` (nothing may be
 //! touched).
 #![allow(clippy::print_stdout, reason = "its result is what it prints")]
@@ -17,6 +17,7 @@ use tierscope_rootfs::Root;
 const HUGE_BYTES: usize = 2 << 20;
 /// Pages touched of a sparse mapping at most, so that it fits in memory.
 const MOST_TOUCHED: usize = 1 << 18;
+const FOLLOWED: u64 = 4096;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -57,8 +58,14 @@ fn main() {
             .unwrap();
     }
     let cpu_ms = (cpu_ns() - before) as f64 / 1e6;
+    let before = cpu_ns();
+    for page in 0..FOLLOWED {
+        let address = start as u64 + page * (bytes as u64 / FOLLOWED / PAGE_BYTES * PAGE_BYTES);
+        pagemap.entry(&opened, address).unwrap();
+    }
+    let followed_ms = (cpu_ns() - before) as f64 / 1e6;
     println!(
-        "{{\"cpu_ms\": {cpu_ms:.2}, \"mappings\": {}, \"pages_looked_at\": {looked_at}, \"resident_gib\": {:.2}}}",
+        "{{\"cpu_ms\": {cpu_ms:.2}, \"followed_ms\": {followed_ms:.2}, \"mappings\": {}, \"pages_looked_at\": {looked_at}, \"resident_gib\": {:.2}}}",
         listed.len(),
         (resident * PAGE_BYTES) as f64 / f64::from(1 << 30)
     );

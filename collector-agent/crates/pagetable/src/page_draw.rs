@@ -24,18 +24,25 @@ impl PageDraw {
     /// The choice in `mapped_pages` pages of address space, by a secret. Runs as long as `before` are kept as long as
     /// they give neither a quarter nor four times of what was meant, so that a process that grows keeps its pages.
     pub fn of(secret: u64, mapped_pages: u64, before: Option<Self>) -> Self {
-        let pages_per_run = if mapped_pages <= WHOLE_PAGES {
-            1
-        } else {
-            let kept = before.filter(|draw| {
-                let drawn = mapped_pages / draw.pages_per_run;
-                draw.pages_per_run > 1 && (DRAWN_PAGES / 4..=DRAWN_PAGES * 4).contains(&drawn)
-            });
-            kept.map_or_else(
-                || (mapped_pages / DRAWN_PAGES).next_power_of_two(),
-                |draw| draw.pages_per_run,
-            )
-        };
+        if mapped_pages > WHOLE_PAGES {
+            return Self::about(secret, mapped_pages, DRAWN_PAGES, before);
+        }
+        Self {
+            secret,
+            pages_per_run: 1,
+        }
+    }
+
+    /// The choice of about `drawn_pages` of these pages: half as many to twice as many where there are more.
+    pub fn about(secret: u64, mapped_pages: u64, drawn_pages: u64, before: Option<Self>) -> Self {
+        let kept = before.filter(|draw| {
+            let drawn = mapped_pages / draw.pages_per_run;
+            draw.pages_per_run > 1 && (drawn_pages / 4..=drawn_pages * 4).contains(&drawn)
+        });
+        let pages_per_run = kept.map_or_else(
+            || (mapped_pages / drawn_pages.max(1)).next_power_of_two(),
+            |draw| draw.pages_per_run,
+        );
         Self {
             secret,
             pages_per_run,

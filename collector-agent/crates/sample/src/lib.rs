@@ -20,6 +20,7 @@ pub mod mapping;
 mod marks;
 mod metric;
 pub mod page_group;
+pub mod page_moves;
 pub mod page_sample;
 mod page_tally;
 pub mod placement;

@@ -35,6 +35,8 @@ pub struct Population {
     idle_s: Vec<f32>,
     /// Touches of a base page in the step: the mean of those that were drawn to be touched.
     touches: Vec<f32>,
+    /// Moves between the nodes.
+    moves: Vec<u16>,
     counts: [usize; 3],
 }
 
@@ -122,6 +124,7 @@ impl Population {
             marked_s: Vec::new(),
             idle_s: Vec::new(),
             touches: Vec::new(),
+            moves: Vec::new(),
             counts: [0; 3],
         }
     }
@@ -161,6 +164,11 @@ impl Population {
         (self.history[unit], self.born_step[unit])
     }
 
+    /// A number of the frame that holds a page: another one after each move and each allocation.
+    pub fn frame(&self, unit: usize) -> u64 {
+        u64::from(self.born_step[unit]) << u16::BITS | u64::from(self.moves[unit])
+    }
+
     /// Time since the last touch.
     pub fn idle_s(&self, unit: usize) -> f32 {
         self.idle_s[unit]
@@ -175,6 +183,7 @@ impl Population {
     pub fn put(&mut self, unit: usize, place: Place) {
         if let Some(before) = self.place[unit].index() {
             self.counts[before] -= 1;
+            self.moves[unit] = self.moves[unit].wrapping_add(1);
         }
         if let Some(after) = place.index() {
             self.counts[after] += 1;
@@ -208,6 +217,7 @@ impl Population {
             self.marked_s.push(None);
             self.idle_s.push(0.0);
             self.touches.push(0.0);
+            self.moves.push(0);
             unit
         });
         // Whoever allocates a page writes to it.

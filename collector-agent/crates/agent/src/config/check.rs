@@ -224,6 +224,11 @@ fn check_bounds(config: &Config) -> Checked {
         "limits.services",
         "use 1 to 10000",
     )?;
+    require(
+        limits.followed_pages <= 65_536,
+        "limits.followed_pages",
+        "use 0 to 65536",
+    )?;
     let shares = [
         ("budget.cpu_max_ratio", budget.cpu_max_ratio),
         ("budget.kernel_cpu_max_ratio", budget.kernel_cpu_max_ratio),

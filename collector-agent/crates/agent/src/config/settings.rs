@@ -119,6 +119,8 @@ pub(crate) struct Limits {
     pub(crate) counters: usize,
     /// Services of one host; those beyond become `other`.
     pub(crate) services: usize,
+    /// Pages that are followed between memory tiers, of all services together; 0 for none.
+    pub(crate) followed_pages: u64,
 }
 
 impl Default for Limits {
@@ -126,6 +128,7 @@ impl Default for Limits {
         Self {
             counters: 4096,
             services: 200,
+            followed_pages: 4096,
         }
     }
 }

@@ -7,6 +7,7 @@ use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Collector;
 use tierscope_sysfs::hotness;
 
+use tierscope_heat::page_follow;
 use tierscope_host::collectors::{self, State};
 
 use crate::kubernetes;
@@ -48,6 +49,12 @@ fn state(reader: &mut Reader, name: &str) -> State {
         return State::off(
             "no service is listed for it",
             "name endpoints or files under [[service_metrics]] in the agent's configuration",
+        );
+    }
+    if name == page_follow::NAME {
+        return State::off(
+            "not switched on",
+            "set followed_pages = 4096 under [limits] in the agent's configuration",
         );
     }
     if name == kubernetes::COLLECTOR {

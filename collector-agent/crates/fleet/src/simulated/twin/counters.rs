@@ -96,13 +96,15 @@ impl Keyed {
 }
 
 impl Reader {
-    /// What an agent reads on the host at the end of an interval: names, and values in their order.
+    /// What an agent reads on the host at the end of an interval, and what it saw of the pages that it follows: names, and
+    /// values in their order.
     pub(super) fn read(
         &mut self,
         known: &KnownNames,
         host: &Host,
         interval: &HostInterval,
         work: &Work,
+        followed: Vec<(Key, Option<i64>)>,
     ) -> (Arc<Layout>, Vec<Option<i64>>) {
         let reading = tierscope_twin::counters::read(host, &interval.conditions.settings);
         let mut keyed = Keyed {
@@ -115,6 +117,12 @@ impl Reader {
             put_service(&mut keyed, cgroup, own);
             let scope = Scope::Service(cgroup.service.clone());
             keyed.put(&scope, "cpu.stat", "usage_usec", (busy_s * 1e6) as u64);
+        }
+        for (key, value) in followed {
+            if let Some(keys) = &mut keyed.keys {
+                keys.push(key);
+            }
+            keyed.values.push(value);
         }
         let Keyed { keys, values } = keyed;
         let names = self

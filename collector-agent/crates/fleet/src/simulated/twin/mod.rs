@@ -7,6 +7,7 @@
 
 mod counters;
 pub(crate) mod experiments;
+mod followed;
 mod inventory;
 mod panel;
 mod recorder;
@@ -22,9 +23,12 @@ use tierscope_twin::popularity::Popularities;
 use tierscope_wire::{Content, CounterRow};
 
 use counters::{KnownNames, Reader};
+use followed::FollowedPages;
 use panel::Panels;
 use recorder::Teller;
 use work::Work;
+
+use crate::simulated::seeds::mix;
 
 pub(crate) use panel::{MINUTE_NS, View};
 pub(crate) use recorder::TruthRecorder;
@@ -74,6 +78,8 @@ pub(crate) struct TwinHost {
     work: Work,
     last: Option<HostInterval>,
     panels: Panels,
+    /// None on hosts of a load: they hold what is needed alone.
+    followed: Option<FollowedPages>,
     reader: Reader,
     /// The next minute since the host began, and the first one that is told in detail.
     minute: i64,
@@ -88,6 +94,7 @@ impl TwinHost {
         let host = Host::new(&laws, &fleet.popularities, 0, fleet.seed);
         Self {
             panels: Panels::new(&host, &laws, fleet.seed, fleet.view),
+            followed: None,
             host,
             coarse_laws: None,
             laws,
@@ -123,6 +130,15 @@ impl TwinHost {
             host.step(laws);
         }
         (self.host, self.work) = (host, Work::default());
+        let follows = self.is_detailed() && matches!(self.fleet.view, View::Whole { .. });
+        let seed = || {
+            self.host
+                .law
+                .name
+                .bytes()
+                .fold(self.fleet.seed, |hash, byte| mix(hash, u64::from(byte)))
+        };
+        self.followed = follows.then(|| FollowedPages::new(seed()));
     }
 
     /// Lets a minute go by.
@@ -139,6 +155,9 @@ impl TwinHost {
                 teller.tell(laws, &self.host, &interval);
             }
             self.last = Some(interval);
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.look(&self.host, self.minute * MINUTE_NS);
         }
         self.minute += 1;
     }
@@ -174,7 +193,14 @@ impl TwinHost {
             return;
         }
         let names = &self.fleet.names;
-        let (layout, values) = self.reader.read(names, &self.host, interval, &self.work);
+        let followed = self
+            .followed
+            .as_ref()
+            .map(FollowedPages::values)
+            .unwrap_or_default();
+        let (layout, values) = self
+            .reader
+            .read(names, &self.host, interval, &self.work, followed);
         content.counters.push(CounterRow {
             layout,
             end_wall_ns: end.wall_ns,
@@ -417,7 +443,13 @@ mod tests {
             alone.step(&laws);
         }
         let print = |host: &Host, interval: &HostInterval| {
-            Reader::default().read(&KnownNames::default(), host, interval, &Work::default())
+            Reader::default().read(
+                &KnownNames::default(),
+                host,
+                interval,
+                &Work::default(),
+                Vec::new(),
+            )
         };
         let (in_fleet, by_itself) = (among.step(&all), alone.step(&laws));
         assert_eq!(among.law, alone.law);
@@ -460,8 +492,9 @@ mod tests {
                     node_bytes: vec![[1.0; 2]; 2],
                     ..Work::default()
                 };
-                let fresh = Reader::default().read(&KnownNames::default(), &host, &interval, &work);
-                assert_eq!(reader.read(&known, &host, &interval, &work), fresh);
+                let fresh =
+                    Reader::default().read(&KnownNames::default(), &host, &interval, &work, Vec::new());
+                assert_eq!(reader.read(&known, &host, &interval, &work, Vec::new()), fresh);
             }
         }
     }
