@@ -3,7 +3,8 @@
 from alembic import op
 from sqlalchemy import text
 
-from tierscope.storage.base.ddl import make_view
+from tierscope.storage import tables
+from tierscope.storage.base.ddl import add_missing_columns, make_view
 from tierscope.storage.tables.views import SCHEMA, VIEWS
 
 revision = "0028"
@@ -13,7 +14,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Makes the views."""
+    """Makes the views, over columns of later revisions too: they are those of this release."""
+    add_missing_columns(op.get_bind(), tables.tier_moves, tables.TIER_MOVE_COLUMNS)
     for view in VIEWS:
         make_view(op.get_bind(), view)
 

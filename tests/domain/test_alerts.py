@@ -15,7 +15,7 @@ from tierscope.domain.alerts.evaluating import FALSE, TRUE, UNKNOWN, evaluate, m
 from tierscope.domain.alerts.files import read_rules, write_rules
 from tierscope.domain.alerts.frame import Frame, PairIds, Rows, gather, lay_out
 from tierscope.domain.alerts.inputs import uncovered
-from tierscope.domain.alerts.machine import Timing, follow, start_states, step
+from tierscope.domain.alerts.machine import Level, Timing, follow, start_states, step
 from tierscope.domain.alerts.problems import RuleError
 from tierscope.domain.alerts.prometheus import export_rules
 from tierscope.domain.alerts.rule_tests import read_tests, run_test
@@ -296,6 +296,23 @@ def test_measured_ping_pong_follows_its_definition() -> None:
         start_states(1), evaluate(checked.condition, given), evaluate(checked.recovery, given), checked.timing
     )
     assert changes.minutes.tolist() == [1, 3, 8]
+
+
+@pytest.mark.parametrize(("promotions", "share", "fires"), [(4, 0.5, True), (4, 0.02, False), (1, 0.5, False)])
+def test_followed_pages_fire_the_same_rule_where_the_kernel_marks_none(
+    promotions: int, share: float, *, fires: bool
+) -> None:
+    """From 40 promotions in half an hour on: fewer tell nothing."""
+    checked = require_rule(next(rule for rule in shipped_rules() if rule.name == "ping-pong-ratio-high"))
+    minutes = 39
+    given = frame(
+        followed_promotions=[promotions] * minutes,
+        followed_round_trips=[promotions * share] * minutes,
+        promoted_bytes=[1.6e9] * minutes,
+        demoted_bytes=[1.6e9] * minutes,
+    )
+    _, changes = follow(start_states(1), evaluate(checked.condition, given), None, checked.timing)
+    assert (Level.FIRING in changes.after.tolist()) is fires
 
 
 def test_rows_of_one_minute_add_up_and_hosts_make_a_fleet() -> None:

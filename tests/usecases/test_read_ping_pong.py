@@ -252,6 +252,39 @@ def test_tpp_is_critical_at_once_and_only_with_traffic(database: Database) -> No
     assert of_host(database, quiet, now).state == "ok"
 
 
+FOLLOWED_KEYS = tuple(
+    f"host|page_moves|{name}[{kind}]"
+    for name in ("promotions", "promotions_squared", "round_trips", "unsure_moves")
+    for kind in ("anon", "file")
+)
+
+
+def test_followed_pages_tell_the_share_where_the_kernel_marks_none(database: Database) -> None:
+    now = batches.now_ns()
+    # By name, anon and file: 14 of 40 promotions a minute went round.
+    steps = dict(zip(FOLLOWED_KEYS, (24, 16, 24, 16, 12, 2, 0, 0), strict=True))
+    moved = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
+    keys = (*FOLLOWED_KEYS, *moved)
+    host = enrol(database)
+    batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+    # An agent that starts anew begins at zero: its minute is left out, and the kernel's counters go on.
+    rows = [[steps[key] * (minute % 30) if key in steps else 60_000 * minute for key in keys] for minute in range(60)]
+    ends = [now - (59 - minute) * MINUTE for minute in range(60)]
+    batches.add_counters(batch, rows, ends_ns=ends, keys=keys)
+    batches.add_inventory(batch)
+    assert store(database, host, [batch])
+    view = of_host(database, host.id, now, from_="-1h")
+    assert view.kind == "sampled"
+    assert view.ratio.n_samples == 58 * 40
+    assert view.ratio.value == pytest.approx(14 / 40)
+    assert view.ratio.interval is not None
+    assert 0.32 < view.ratio.interval.lo < 0.35 < view.ratio.interval.hi < 0.38
+    assert view.churn_pages_per_s.value == pytest.approx(1000 * 14 / 40)
+    line = next(series.values for series in view.series if series.key == "ping_pong_ratio")
+    assert [value for value in line if value is not None] == pytest.approx([14 / 40] * 58)
+    assert not any("followed" in note for note in view.notes)
+
+
 def test_without_counters_nothing_is_claimed(database: Database) -> None:
     now = batches.now_ns()
     host = enrol(database)

@@ -2888,7 +2888,7 @@ class PingPong(TypedDict):
     estimate: str
     evidence: list[Sign]
     explanation: str
-    kind: Literal["measured", "upper_bound", "not_available"]
+    kind: Literal["measured", "sampled", "upper_bound", "not_available"]
     ratio: Figure
     ribbon: list[StateStretch]
     runner_up: str | None

@@ -1,6 +1,7 @@
 """Checks a condition: every name is known in its scope, every unit fits, every window is whole minutes."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -21,6 +22,7 @@ COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 LOGIC = ("and", "or", "unless")
 _OVER = ("avg_over", "max_over", "min_over")
+_EXTREMES: Mapping[str, computed.ExtremeFunction] = {"min": "min", "max": "max", "first": "first"}
 FUNCTIONS = {
     "rate": "rate(flow, window): the rate over the window",
     "increase": "increase(flow, window): the amount over the window",
@@ -30,6 +32,7 @@ FUNCTIONS = {
     "quantile_over": "quantile_over(share, value, window): a quantile of the minutes",
     "min": "min(a, b): the smaller one",
     "max": "max(a, b): the greater one",
+    "first": "first(a, b): a, or b where a is not known",
     "absent": "absent(value, window): no value in the whole window",
 }
 
@@ -176,11 +179,11 @@ class _Checker:
             if not isinstance(share.node, computed.Constant) or not 0 <= share.node.value <= 1:
                 raise self.error(_column(arguments[0]), "The quantile is not between 0 and 1.", "Write 0.95 or 95%.")
             return self._over(node, arguments[1], arguments[2], share.node.value)
-        if node.name in ("min", "max"):
+        if node.name in _EXTREMES:
             self._count(node, 2)
             left, right = self._value(arguments[0]), self._value(arguments[1])
             unit = self._same(left, right, node.column)
-            made = computed.Extreme("min" if node.name == "min" else "max", left.node, right.node)
+            made = computed.Extreme(_EXTREMES[node.name], left.node, right.node)
             return _Typed(made, unit, max(left.lookback, right.lookback), left.bare and right.bare)
         if node.name == "absent":
             if len(arguments) not in (1, 2):

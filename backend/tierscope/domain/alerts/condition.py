@@ -8,6 +8,7 @@ from tierscope.domain.alerts.units import Unit
 Node: TypeAlias = "Constant | Minute | Window | Over | Arithmetic | Extreme | Comparison | Logic | Absent"
 
 WindowFunction = Literal["rate", "increase"]
+ExtremeFunction = Literal["min", "max", "first"]
 OverFunction = Literal["avg_over", "max_over", "min_over", "quantile_over"]
 
 
@@ -58,9 +59,9 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least or greatest of two values."""
+    """The least or greatest of two values, or the first one that is known."""
 
-    function: Literal["min", "max"]
+    function: ExtremeFunction
     left: "Node"
     right: "Node"
 

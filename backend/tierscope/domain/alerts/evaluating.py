@@ -80,8 +80,10 @@ class _Evaluation:
             case Arithmetic():
                 return _compute(node.operator, self.value(node.left), self.value(node.right))
             case Extreme():
-                choose = np.minimum if node.function == "min" else np.maximum
-                return np.asarray(choose(self.value(node.left), self.value(node.right)))
+                left, right = self.value(node.left), self.value(node.right)
+                if node.function == "first":
+                    return np.where(np.isnan(left), right, left)
+                return np.asarray((np.minimum if node.function == "min" else np.maximum)(left, right))
         raise TypeError(f"{type(node).__name__} has no value")
 
     def truth(self, node: Node) -> _Truths:

@@ -249,8 +249,24 @@ def _over(node: Over) -> str:
     return f"{node.function}_time({inner})"
 
 
+def _first(node: Extreme) -> str:
+    parts = []
+    for inner in (node.left, node.right):
+        try:
+            parts.append(_write(inner))
+        except _NotExpressible:
+            if inner is node.right and not parts:
+                raise
+    return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})"
+
+
 def _extreme(node: Extreme) -> str:
-    """The lesser of two vectors is the left one where it is less, else the right one; constants clamp."""
+    """The lesser of two vectors is the left one where it is less, else the right one; constants clamp.
+
+    Of the first known one, what Prometheus never has is left out.
+    """
+    if node.function == "first":
+        return _first(node)
     for value, limit in ((node.left, node.right), (node.right, node.left)):
         if isinstance(limit, Constant):
             return f"{'clamp_max' if node.function == 'min' else 'clamp_min'}({_write(value)}, {limit.value:.12g})"

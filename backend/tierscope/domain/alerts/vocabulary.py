@@ -142,9 +142,19 @@ DERIVED: tuple[Series, ...] = (
     _derived(
         "ping_pong_ratio",
         "ratio",
-        "Share of promotion candidates that had been demoted before (TPP kernels alone).",
-        "candidates_demoted / promotion_candidates_pages",
+        "Share of promotions of pages that had been demoted before: of candidates, by marks of the kernel (TPP); else"
+        " of followed pages within ten minutes, over half an hour, from 40 promotions on.",
+        "first(candidates_demoted / promotion_candidates_pages, followed_ping_pong_ratio)",
         HOST,
+    ),
+    _derived(
+        "followed_ping_pong_ratio",
+        "ratio",
+        "Share of promotions of followed pages that had been demoted within ten minutes, over half an hour, from 40"
+        " promotions on.",
+        # Divided by 1, or by 0 where there are fewer.
+        "increase(followed_round_trips, 30m) / increase(followed_promotions, 30m)"
+        " / max(min(increase(followed_promotions, 30m) - 39, 1), 0)",
     ),
     _derived(
         "churn_upper_bound",

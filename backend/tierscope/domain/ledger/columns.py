@@ -41,6 +41,11 @@ class Terms:
     trust: Trust = "exact"
     note: str = ""
 
+    @property
+    def missing(self) -> str:
+        """What is said where none of the counters is there."""
+        return NOT_FOLLOWED if self.source == _FOLLOWED else f"This kernel has no {', '.join(self.names)}."
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -68,6 +73,16 @@ def _same(*names: str, any_of: bool = False, note: str = "") -> _Both:
         "host": Terms(names, any_of=any_of, note=note),
         "service": Terms(names, source="memory.stat", any_of=any_of, note=note),
     }
+
+
+_FOLLOWED = "page_moves"
+NOT_FOLLOWED = "No pages are followed: it takes an agent that may read page frames, and memory in a lower tier."
+
+
+def _followed(name: str, note: str = "") -> _Both:
+    """Terms for what the agent counts of the pages that it follows, of both kinds."""
+    terms = Terms((f"{name}[anon]", f"{name}[file]"), source=_FOLLOWED, trust="sampled", note=note)
+    return {"host": terms, "service": terms}
 
 
 _DAMON = "In pgmigrate_success alone, beside promotions and demotions."
@@ -129,6 +144,27 @@ COLUMNS: tuple[Column, ...] = (
             ("pgpromote_candidate_demoted",),
             trust="partial",
             note="The flag clears at the first decision, so that later tries of a failed promotion look fresh.",
+        ),
+    ),
+    Column(
+        "followed_promotions",
+        "Followed pages promoted",
+        "events",
+        **_followed("promotions", "Of a random sample of pages, each followed for ten minutes at least."),
+    ),
+    Column("followed_promotions_squared", "The same, squared by page", "events", **_followed("promotions_squared")),
+    Column(
+        "followed_round_trips",
+        "Followed pages that went round",
+        "events",
+        **_followed("round_trips", "Promoted within ten minutes of their demotion."),
+    ),
+    Column(
+        "followed_unsure",
+        "Followed pages whose moves are unsure",
+        "events",
+        **_followed(
+            "unsure_moves", "Frames that changed within their tier: mapped anew, compacted, or there and back."
         ),
     ),
     Column("demoted_kswapd_pages", "Demoted by kswapd", "pages", **_same("pgdemote_kswapd")),

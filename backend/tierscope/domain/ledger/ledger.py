@@ -109,7 +109,9 @@ def fill_rows(
             continue
         have[:, place] = flow.ok[:, plus].all(axis=1) & flow.ok[:, minus].all(axis=1)
         out[:, place] = flow.delta[:, plus].sum(axis=1) - flow.delta[:, minus].sum(axis=1)
-        worst = _gravest(worst, flow.cause[:, plus + minus])
+        # What an agent counts since its own start says nothing of the kernel's counters.
+        if column.trust != "sampled":
+            worst = _gravest(worst, flow.cause[:, plus + minus])
     out[~have] = 0
     return np.where((worst == Cause.NONE) & flow.gap, np.int8(Cause.GAP), worst).astype(np.int8)
 

@@ -227,8 +227,7 @@ def _plan_terms(column: Column, terms: Terms, index: dict[str, int], scopes: Seq
         minus += [place for _, place in taken if place is not None]
         used += [f"-{name}" for name, place in taken if place is not None]
     if not plus:
-        wanted = ", ".join(terms.names)
-        note = terms.note if terms.trust == "not_supported" else f"This kernel has no {wanted}."
+        note = terms.note if terms.trust == "not_supported" else terms.missing
         return ColumnPlan(column, (), (), terms.names, "not_supported", note)
     return ColumnPlan(column, tuple(plus), tuple(minus), tuple(dict.fromkeys(used)), terms.trust, terms.note)
 

@@ -17,6 +17,7 @@ from tierscope.domain.base.page_size import bytes_of, sum_known
 from tierscope.domain.counters.monotonic import CAUSE_TEXT
 from tierscope.domain.ledger import COLUMN_INDEX, COLUMNS, Column, ColumnPlan
 from tierscope.domain.ledger.columns import ABSENT, DAMON, MOVED, TRAFFIC, Terms, Trust
+from tierscope.domain.ledger.followed import FollowedMoves
 from tierscope.domain.ledger.gathered import Gathered, add, nothing, subtract
 from tierscope.domain.ledger.plan import NO_DAMON, NO_GAUGE, NO_TRAFFIC
 from tierscope.domain.ledger.words import gravest_verdict
@@ -31,7 +32,7 @@ from tierscope.usecases.ledger.answers import (
     shared_size,
     view_column,
 )
-from tierscope.usecases.ledger.ping_pong import MoveSums, PingPong, describe_nothing, describe_sums
+from tierscope.usecases.ledger.ping_pong import FOLLOWED, MoveSums, PingPong, describe_nothing, describe_sums
 
 HOUR = timedelta(hours=1)
 MAX_RESETS = 1000
@@ -177,7 +178,7 @@ def _unknown(column: Column, terms: Terms) -> str:
         return NO_GAUGE
     if column.key in DAMON:
         return NO_DAMON
-    return NO_TRAFFIC if column.key in TRAFFIC else f"This kernel has no {', '.join(terms.names)}."
+    return NO_TRAFFIC if column.key in TRAFFIC else terms.missing
 
 
 def _sums(column: Column, totals: Gathered) -> ColumnSums | None:
@@ -234,9 +235,14 @@ def view_ping_pong(found: GatheredWindow) -> PingPong:
         )
         return describe_nothing(found.covered, reason, "not_supported", word, explanation)
 
-    def total(key: str) -> int:
-        return int(totals.sums[COLUMN_INDEX[key]][counting].sum())
+    def each(key: str) -> npt.NDArray[np.int64]:
+        counted: npt.NDArray[np.int64] = totals.sums[COLUMN_INDEX[key]][counting]
+        return counted
 
+    def total(key: str) -> int:
+        return int(each(key).sum())
+
+    churn = np.minimum(each("promoted_pages"), each("demoted_pages"))
     sums = MoveSums(
         promoted=total("promoted_pages"),
         demoted=total("demoted_pages"),
@@ -244,10 +250,16 @@ def view_ping_pong(found: GatheredWindow) -> PingPong:
         candidates_demoted=total("candidates_demoted"),
         returned=0,  # of a service nothing counts the pages that are allocated on slow memory
         moved_bytes=_moved_bytes(found, counting),
-        churn=int(np.minimum(totals.sums[promoted], totals.sums[demoted])[counting].sum()),
+        churn=int(churn.sum()),
         seconds=float(totals.seconds[promoted][counting].max()),
         dram_bytes=found.top_bytes,
         n_hosts=int(counting.sum()),
         n_intervals=int(totals.rows[counting].sum()),
+        followed=tuple(
+            FollowedMoves(*counts)
+            for counts in np.stack(
+                [*map(each, FOLLOWED), each("promoted_pages"), np.zeros_like(churn), churn], axis=1
+            ).tolist()
+        ),
     )
     return describe_sums(sums, found.covered, warnings, (word, explanation), measured=set(dialects) == {"tpp"})

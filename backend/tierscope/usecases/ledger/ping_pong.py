@@ -8,14 +8,20 @@ from typing import Annotated, ClassVar, Literal
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
-from tierscope.domain.ledger import Sign, Verdict, bound_moves, measure_tpp
+from tierscope.domain.heat.aggregate import LEVEL
+from tierscope.domain.ledger import Bounded, Sign, Verdict, bound_moves, measure_tpp
 from tierscope.domain.ledger.columns import MOVED
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
+from tierscope.domain.ledger.followed import FollowedMoves, RoundTrips, share_of_round_trips
 from tierscope.usecases.ledger.sources import HostLedger
 
 TIER_MOVE_BYTES = "tier_moves.bytes_per_s/1"
+WIDE = 0.2
+"""Width of an interval from which on it says little."""
 
-Kind = Literal["measured", "upper_bound", "not_available"]
+Kind = Literal["measured", "sampled", "upper_bound", "not_available"]
+FOLLOWED = ("followed_promotions", "followed_promotions_squared", "followed_round_trips", "followed_unsure")
+"""Columns of the ledger, in the order of `FollowedMoves`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,8 @@ class MoveSums:
     """Totals over the hosts that count moves, and the seconds and DRAM bytes behind them.
 
     `returned` and `churn` are sums of the hosts' own bounds: no page goes round between two hosts. `moved_bytes`: each
-    promoted or demoted page once, by the page size of its host; None where one host's is not known.
+    promoted or demoted page once, by the page size of its host; None where one host's is not known. `followed`: what
+    each of these hosts saw of pages that it follows.
     """
 
     promoted: int
@@ -80,6 +87,7 @@ class MoveSums:
     dram_bytes: float | None
     n_hosts: int
     n_intervals: int
+    followed: tuple[FollowedMoves, ...] = ()
 
 
 def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tuple[str, ...]) -> PingPong:
@@ -114,6 +122,9 @@ def describe_sums(
 ) -> PingPong:
     """From totals over hosts; `verdict` is the word and its explanation, `measured` that their kernels mark pages."""
     tools = _Tools(window, warnings, sums)
+    trips = None if measured else share_of_round_trips(sums.followed)
+    if trips is not None and trips.hi - trips.lo < (sums.churn - sums.returned) / sums.promoted:
+        return _sampled(trips, sums, tools, *verdict)
     return (_measured if measured else _bounded)(sums, tools, *verdict)
 
 
@@ -170,6 +181,38 @@ def _measured(sums: MoveSums, tools: _Tools, word: str, explanation: str) -> Pin
         churn_pages_per_s=tools.figure("ping_pong.pages_per_s/1", "pages_per_s", found.pages_per_s),
         churn_pages_per_s_per_gib=tools.figure(
             "ping_pong.pages_per_s_per_gib/1", "pages_per_s_per_gib", found.pages_per_s_per_gib
+        ),
+        tier_move_bytes_per_s=tools.bytes_per_s(),
+        verdict=word,
+        explanation=explanation,
+    )
+
+
+def _sampled(trips: RoundTrips, sums: MoveSums, tools: _Tools, word: str, explanation: str) -> PingPong:
+    gib = sums.dram_bytes / 2**30 if sums.dram_bytes else None
+    rest = trips.unfollowed_ratio
+
+    def figure(name: str, unit: str, factor: float | None) -> Figure:
+        if factor is None:
+            return tools.figure(name, unit, None)
+        return replace(
+            tools.figure(name, unit, trips.value * factor),
+            method="followed_pages",
+            interval=Interval(trips.lo * factor, trips.hi * factor, LEVEL, "confidence"),
+            n_samples=trips.promotions,
+            grade="good" if trips.hi - trips.lo < WIDE and not rest else "partial",
+            grounding="L kernel text; a random sample of pages",
+        )
+
+    per_s = sums.promoted / sums.seconds
+    return PingPong(
+        kind="sampled",
+        estimate=f"promotions of pages that had been demoted within ten minutes, of {trips.promotions:,} promotions of "
+        "followed pages" + (f"; {rest:.0%} of the promoted pages are on hosts that follow none" if rest else ""),
+        ratio=figure("ping_pong.round_trip_ratio/1", "ratio", 1.0),
+        churn_pages_per_s=figure("ping_pong.pages_per_s/1", "pages_per_s", per_s),
+        churn_pages_per_s_per_gib=figure(
+            "ping_pong.pages_per_s_per_gib/1", "pages_per_s_per_gib", per_s / gib if gib else None
         ),
         tier_move_bytes_per_s=tools.bytes_per_s(),
         verdict=word,
@@ -264,7 +307,14 @@ def _add_up(parts: Sequence[HostLedger]) -> MoveSums:
         dram_bytes=sum(known) if len(known) == len(parts) else None,
         n_hosts=len(parts),
         n_intervals=sum(len(part.ledger.times_s) for part in parts),
+        followed=tuple(_followed(part, bound) for part, bound in zip(parts, found, strict=True)),
     )
+
+
+def _followed(part: HostLedger, bound: Bounded | None) -> FollowedMoves:
+    counts = [part.ledger.total(key) or 0 for key in (*FOLLOWED, "promoted_pages")]
+    bounds = [0, 0] if bound is None else [bound.round_trip_pages_lo, bound.round_trip_pages_hi]
+    return FollowedMoves(*counts, *bounds)
 
 
 def _follow(parts: Sequence[HostLedger]) -> Course:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.described import Described
@@ -22,8 +22,8 @@ from tierscope.usecases.ledger.ping_pong_series import view_series
 from tierscope.usecases.ledger.ping_pong_spans import StateSpan, bucket_states, list_spans
 from tierscope.usecases.ledger.reads import read_ping_pong
 
-_SAMPLED = (
-    "Ping-pong by page identity is not collected: page samples do not say in which tier a page lies. Flows and"
+_NOT_FOLLOWED = (
+    "No followed page was promoted, or none is followed: that takes an agent that may read page frames. Flows and"
     " residency are used instead."
 )
 _NO_COUNTERS = "No counters of tier moves were collected in the window."
@@ -51,7 +51,7 @@ class PingPongHistory:
     subject: str
     origin: Origin
     window: Window
-    kind: Literal["measured", "sampled", "upper_bound", "not_available"]
+    kind: Kind
     state: Annotated[State | None, Described("At the window's end, the most severe of its hosts; null without data.")]
     ratio: Figure
     churn_pages_per_s: Figure
@@ -175,7 +175,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
         churn_pages_per_s=whole.churn_pages_per_s,
         churn_pages_per_s_per_gib=whole.churn_pages_per_s_per_gib,
         axis=grid.axis(),
-        series=view_series(parts, grid, measured=summary.kind == "measured", own_groups=found.own_groups),
+        series=view_series(parts, grid, kind=summary.kind, own_groups=found.own_groups),
         states=bucket_states(parts, grid),
         spans=spans,
         hosts=tuple(_host(part, own) for part, own in zip(parts, states, strict=True)),
@@ -193,7 +193,8 @@ def _notes(parts: Sequence[HostHistory], kind: Kind) -> tuple[str, ...]:
         return ()
     every = max(part.spans.every for part in parts)
     coarse = (f"The window is long: one interval in {every} is judged.",) if every > JUDGE_EVERY else ()
-    return (_SAMPLED, *(() if kind == "measured" else (_JUDGED, *coarse)))
+    followed = () if kind in ("measured", "sampled") else (_NOT_FOLLOWED,)
+    return (*followed, *(() if kind == "measured" else (_JUDGED, *coarse)))
 
 
 def _missing(parts: Sequence[HostHistory], kind: Kind, ratio: Figure, window: Window) -> Figure | None:

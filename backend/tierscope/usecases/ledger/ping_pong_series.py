@@ -9,19 +9,23 @@ from tierscope.domain.base.axis import Grid
 from tierscope.domain.base.figures import Series, gaps_to_none
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.flows import rate_series, sum_series
+from tierscope.usecases.ledger.ping_pong import Kind
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory
 
 Floats = npt.NDArray[np.float64]
 _MICRO = 1e-6
 
 
-def view_series(parts: Sequence[HostHistory], grid: Grid, *, measured: bool, own_groups: bool) -> tuple[Series, ...]:
+def view_series(parts: Sequence[HostHistory], grid: Grid, *, kind: Kind, own_groups: bool) -> tuple[Series, ...]:
     """All lines; a line of which nothing is known has gaps alone. Pressure is that of a service's own groups."""
     ledgers = [part.part.ledger for part in parts]
     promoted, demoted = (_summed(ledgers, grid, key) for key in ("promoted_pages", "demoted_pages"))
     churn = _sum([_churn(ledger, grid) for ledger in ledgers], grid)
     top, slow = (_summed(ledgers, grid, key) for key in ("top_resident_bytes", "slow_resident_bytes"))
-    if measured:
+    if kind == "sampled":
+        again, all_ = (_summed(ledgers, grid, key) for key in ("followed_round_trips", "followed_promotions"))
+        ratio, label = _divide(again, all_), "Followed pages that went round, of those promoted"
+    elif kind == "measured":
         again, all_ = (_summed(ledgers, grid, key) for key in ("candidates_demoted", "promotion_candidates_pages"))
         ratio, label = _divide(again, all_), "Candidates demoted before, of all"
     else:

@@ -8936,7 +8936,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "measured" | "upper_bound" | "not_available";
+            kind: "measured" | "sampled" | "upper_bound" | "not_available";
             ratio: components["schemas"]["Figure"];
             /**
              * Ribbon

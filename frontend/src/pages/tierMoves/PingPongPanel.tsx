@@ -7,7 +7,7 @@ import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import classes from './PingPongPanel.module.css'
 
-const kinds = { measured: 'measured', upper_bound: 'bounds', not_available: 'not available' } as const
+const kinds = { measured: 'measured', sampled: 'sampled', upper_bound: 'bounds', not_available: 'not available' } as const
 
 /** What `at most` leaves open from here on: all of it. */
 const ALL = 0.995
@@ -38,9 +38,10 @@ export function PingPongPanel({ pingPong }: { pingPong: PingPong | undefined }) 
       </Panel>
     )
   }
+  const what = pingPong.kind === 'upper_bound' ? 'Churn' : 'Ping-pong'
   const lines = [
-    { name: 'Churn', figure: pingPong.churn_pages_per_s },
-    { name: 'Churn per GiB', figure: pingPong.churn_pages_per_s_per_gib },
+    { name: what, figure: pingPong.churn_pages_per_s },
+    { name: `${what} per GiB`, figure: pingPong.churn_pages_per_s_per_gib },
     { name: 'Moved', figure: pingPong.tier_move_bytes_per_s },
   ]
   return (
