@@ -25,7 +25,7 @@ def pack_floats(columns: Floats) -> bytes:
     """A part of a block: columns [c, n] of float64, NaN where missing."""
 
 def pack_ints(columns: Ints, present: Bools | None = None, *, dictionaries: bool = True) -> bytes:
-    """A part of a block: columns [c, n] of int64; `present` [c, n], None = all; `dictionaries`: whether they are tried."""
+    """A part of a block: columns [c, n] of int64; `present` [c, n], None = all; `dictionaries`: whether to try them."""
 
 def unpack_floats(part: bytes, n: int) -> Floats:
     """The columns [c, n] of a part of n rows as float64, NaN where missing. Raises ValueError with the cause."""

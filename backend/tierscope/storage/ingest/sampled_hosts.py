@@ -47,7 +47,8 @@ class SampledHost:
 def lock_host(transaction: WriteTransaction, host_id: int) -> SampledHost | None:
     """Lock a host's row, so that its counters are written by one worker at a time."""
     statement = text(
-        "SELECT id, public_id, enrolled_at, CASE WHEN agent_version IS NULL THEN NULL ELSE last_seen_at END AS agent_seen_at,"
+        "SELECT id, public_id, enrolled_at,"
+        " CASE WHEN agent_version IS NULL THEN NULL ELSE last_seen_at END AS agent_seen_at,"
         " revoked_at IS NOT NULL AS revoked, coalesce(moving_until > now(), false) AS moving,"
         " ARRAY(SELECT finding_id FROM findings WHERE host_id = hosts.id AND source = 'service' AND until IS NULL)"
         " AS own_findings FROM hosts WHERE id = :host FOR NO KEY UPDATE"

@@ -7,7 +7,12 @@ import { Prose } from '../../ui/text/Prose'
 import { Term } from '../../ui/text/Term'
 import classes from './PingPongPanel.module.css'
 
-const kinds = { measured: 'measured', sampled: 'sampled', upper_bound: 'bounds', not_available: 'not available' } as const
+const kinds = {
+  measured: 'measured',
+  sampled: 'sampled',
+  upper_bound: 'bounds',
+  not_available: 'not available',
+} as const
 
 /** What `at most` leaves open from here on: all of it. */
 const ALL = 0.995

@@ -8,7 +8,7 @@ use tierscope_twin::laws::PAGE_BYTES;
 use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
 use tierscope_twin::service::HostService;
 
-use crate::simulated::twin::panel::backend;
+use crate::simulated::twin::panel::{backend, slow_class};
 
 /// 2^20 bytes, in which bandwidths are told.
 const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;
@@ -131,11 +131,6 @@ fn bench(memory: &MemoryLaw, memory_node: u32) -> NodeBench {
         method: "simulated".to_owned(),
         ..NodeBench::default()
     }
-}
-
-/// What the memory of a second node is to its kernel.
-pub(super) fn slow_class(memory: &MemoryLaw) -> &'static str {
-    if memory.is_lower_tier { "cxl" } else { "dram" }
 }
 
 fn service(service: &HostService) -> Service {

@@ -14,11 +14,10 @@ use tierscope_sample::vma_fold::ProcessKey;
 use tierscope_twin::draws::Draws;
 use tierscope_twin::host::Host;
 use tierscope_twin::kind::{Kind, Place};
-use tierscope_twin::laws::{HeatLaw, Laws};
+use tierscope_twin::laws::{HeatLaw, Laws, MemoryLaw};
 use tierscope_twin::population::Population;
 
 use crate::simulated::seeds::mix;
-use crate::simulated::twin::inventory::slow_class;
 
 /// Nanoseconds of a minute: the length of an interval.
 pub(crate) const MINUTE_NS: i64 = 60_000_000_000;
@@ -55,6 +54,11 @@ pub(super) fn backend(heat: HeatLaw) -> (Backend, &'static str) {
         HeatLaw::AbitWalk => (Backend::AbitWalk, "abit_walk"),
         HeatLaw::Pebs { .. } => (Backend::Pebs, "pebs"),
     }
+}
+
+/// What the memory of a second node is to its kernel.
+pub(super) fn slow_class(memory: &MemoryLaw) -> &'static str {
+    if memory.is_lower_tier { "cxl" } else { "dram" }
 }
 
 impl Panels {

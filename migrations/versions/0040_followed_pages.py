@@ -9,8 +9,8 @@ from tierscope.storage import tables
 from tierscope.storage.base.ddl import add_missing_columns, drop_columns, make_view
 from tierscope.storage.tables.views import SCHEMA, VIEWS
 
-revision = "0039"
-down_revision = "0038"
+revision = "0040"
+down_revision = "0039"
 branch_labels = None
 depends_on = None
 
