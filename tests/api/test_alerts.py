@@ -92,7 +92,7 @@ def test_a_rule_is_checked_stored_judged_and_removed(client: httpx.Client, watch
     (alert,) = client.get("/v1/alerts", params={"state": "firing", "host": host.id}).json()["items"]
     assert (alert["severity"], alert["subject"]["name"], alert["origin"]) == ("critical", "node-1", "simulated")
     assert alert["labels"]["team"] == "db"
-    assert alert["summary"] == "node-1: 2000 pages/s"
+    assert alert["summary"] == "node-1: 2,000 pages/s"
     detail = client.get(f"/v1/alerts/{alert['id']}").json()
     assert [change["to_state"] for change in detail["history"]] == ["pending", "firing"]
     values = next(series["values"] for series in detail["evidence"]["series"] if series["key"] == "value")

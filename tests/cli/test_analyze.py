@@ -164,8 +164,8 @@ def test_a_damaged_trace_fails_with_cause_and_next_step(tmp_path: Path) -> None:
             "import perf-script",
         ),
         (b"time,addr\n1,4096\n2,8192\n", "a table of comma-separated values", "Parquet"),
-        (bytes([0x96, 0xD5, 0x75, 0x21, 12, 7, 5, 0]), "a data file of sysstat 12.7.5", "sadf"),
-        (bytes([0, 0, 3, 0x28, 0x50, 5, 0x26, 3]), "a part of a PCP archive", "pmrep"),
+        (bytes([0x96, 0xD5, 0x75, 0x21, 12, 7, 5, 0]), "a data file of sysstat 12.7.5", "import sysstat"),
+        (bytes([0, 0, 3, 0x28, 0x50, 5, 0x26, 3]), "a part of a PCP archive", "import pcp"),
     ],
 )
 def test_a_file_for_another_command_is_named_with_that_command(

@@ -66,7 +66,7 @@ def test_an_alert_waits_fires_and_is_resolved(database: Database) -> None:
         AlertFilter(), limit=10, cursor=None
     )
     (alert,) = page.items
-    assert (alert.state, alert.summary) == ("resolved", "2000 pages/s")
+    assert (alert.state, alert.summary) == ("resolved", "2,000 pages/s")
     assert alert.fired_at == watched.at(7)
 
 

@@ -192,7 +192,7 @@ def test_heat_leads_and_says_how_far_promotion_can_get(database: Database) -> No
     effect = first.effect_figure
     assert effect is not None
     assert effect.interval is not None
-    assert (effect.value, effect.interval.lo, effect.interval.hi) == (1.0, 0.0, 1.0)
+    assert (effect.value, effect.interval.lo, effect.interval.hi) == (0.5, 0.0, 1.0)
     short = read(database, host.id, now, from_="-20m").first_advice
     assert short is None or short.effect_figure is None, "twenty minutes of heat are too few to stand on"
 

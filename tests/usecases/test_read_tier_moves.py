@@ -27,6 +27,10 @@ KEYS = (
     "node:0|vmstat|nr_inactive_anon",
     "node:0|vmstat|nr_inactive_file",
 )
+WHOLE_KEYS = tuple(
+    sorted({*KEYS, "host|vmstat|nr_free_pages", "host|vmstat|pgfault", "host|vmstat|unevictable_pgs_stranded"})
+)
+"""With counters that every kernel prints: what is absent beside them is the kernel's."""
 MINUTE = batches.MINUTE_NS
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -48,10 +52,11 @@ def send(
     rows: Sequence[Sequence[int | None]],
     ends: Sequence[int],
     boots: Sequence[str] = (),
+    keys: Sequence[str] = KEYS,
 ) -> None:
     """Stores samples that end at `ends` and an inventory."""
     batch = batches.make_batch(host_id=host.id, sealed_wall_ns=max(ends))
-    batches.add_counters(batch, rows, ends_ns=ends, keys=KEYS, boot_ids=boots)
+    batches.add_counters(batch, rows, ends_ns=ends, keys=keys, boot_ids=boots)
     batches.add_inventory(batch)
     assert store(database, host, [batch])
 
@@ -155,7 +160,8 @@ def test_what_schemes_of_damon_moved_stands_beside_the_pages_of_others(database:
 def test_columns_that_the_kernel_lacks_are_not_supported(database: Database) -> None:
     host = enrol(database)
     now = batches.now_ns()
-    send(database, host, [sample(0), sample(1)], [now - MINUTE, now])
+    rows = [[dict(zip(KEYS, sample(i), strict=True)).get(key, i) for key in WHOLE_KEYS] for i in range(2)]
+    send(database, host, rows, [now - MINUTE, now], keys=WHOLE_KEYS)
     view = reads(database, now).host(host.id, from_="-1h", to=None, max_points=500)
     column = next(column for column in view.columns if column.key == "swap_in_pages")
     assert column.trust == "not_supported"
