@@ -397,7 +397,7 @@ def test_a_part_that_was_started_again_while_the_state_file_could_not_be_written
     assert own is not None
     gone = ComponentState("healthy", "answers", utc_now(), process=ProcessId(own.pid, own.start_ticks + 1))
     # What else runs below this process is known, as parts are.
-    others = [found for pid in list_children(own.pid) if (found := identify(pid)) is not None]
+    others = [part for part in map(identify, list_children(own.pid)) if part is not None]
     known = {f"part-{part.pid}": ComponentState("healthy", "answers", utc_now(), process=part) for part in others}
     state = InstanceState(phase="up", supervisor=own, url="http://127.0.0.1:1", components={"api": gone, **known})
     child = start(Launch(command=FOREVER, log=tmp_path / "log"))
