@@ -53,7 +53,7 @@ def test_a_host_page_shows_nodes_ledger_and_why_collectors_are_off(page: Page, d
     expect(page.get_by_test_id("node-1")).to_be_visible()
     page.get_by_role("tab", name=re.compile("moves", re.IGNORECASE)).click()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.get_by_test_id("ping-pong-kind")).to_contain_text(re.compile("bound|measured", re.IGNORECASE))
+    expect(page.get_by_test_id("ping-pong-kind")).to_contain_text(re.compile("bound|measured|sampled", re.IGNORECASE))
 
 
 def test_a_host_page_shows_its_agent_its_collectors_and_its_hardware(page: Page, demo_url: str) -> None:
