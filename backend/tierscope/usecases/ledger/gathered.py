@@ -32,7 +32,7 @@ from tierscope.usecases.ledger.answers import (
     shared_size,
     view_column,
 )
-from tierscope.usecases.ledger.ping_pong import FOLLOWED, MoveSums, PingPong, describe_nothing, describe_sums
+from tierscope.usecases.ledger.ping_pong import FOLLOWED, HostWaits, MoveSums, PingPong, describe_nothing, describe_sums
 
 HOUR = timedelta(hours=1)
 MAX_RESETS = 1000
@@ -214,6 +214,14 @@ def _moved_bytes(found: GatheredWindow, counting: npt.NDArray[np.bool_]) -> floa
     pages = totals.sums[COLUMN_INDEX["promoted_pages"]] + totals.sums[COLUMN_INDEX["demoted_pages"]]
     hosts = zip(totals.host_ids[counting].tolist(), pages[counting].tolist(), strict=True)
     return sum_known(bytes_of(moved, found.page_sizes.get(host_id)) for host_id, moved in hosts)
+
+
+def view_waits(found: GatheredWindow) -> HostWaits:
+    """Shares of the window's whole hours in which tasks waited for memory, by host."""
+    waited = COLUMN_INDEX["psi_some_us"]
+    seconds = found.totals.seconds[waited]
+    shares = found.totals.sums[waited][seconds > 0] / 1e6 / seconds[seconds > 0]
+    return HostWaits(tuple(np.clip(shares, 0.0, 1.0).tolist()), found.covered)
 
 
 def view_ping_pong(found: GatheredWindow) -> PingPong:

@@ -9,7 +9,7 @@ from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
 from tierscope.domain.heat.aggregate import LEVEL
-from tierscope.domain.ledger import Bounded, Sign, Verdict, bound_moves, measure_tpp
+from tierscope.domain.ledger import Bounded, Ledger, Sign, Verdict, bound_moves, measure_tpp
 from tierscope.domain.ledger.columns import MOVED
 from tierscope.domain.ledger.course import MOST_PARTS, Course, join_courses
 from tierscope.domain.ledger.followed import FollowedMoves, RoundTrips, share_of_round_trips
@@ -65,6 +65,21 @@ class PingPong:
         tuple[StateTime, ...], Described("How long each state held, longest first; empty where no part was judged.")
     ] = ()
     ribbon: Annotated[tuple[StateStretch, ...], Described("Which state held when; of several hosts the gravest.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostWaits:
+    """Shares of a window in which a task waited for memory, of each host that counts it."""
+
+    shares: tuple[float, ...]
+    window: Window
+
+
+def wait_shares(ledgers: Sequence[Ledger], window: Window) -> HostWaits:
+    """What the ledgers of hosts have of waiting, within 0 and 1."""
+    waits = [(ledger.total("psi_some_us"), ledger.seconds("psi_some_us")) for ledger in ledgers]
+    known = [waited / 1e6 / seconds for waited, seconds in waits if waited is not None and seconds > 0]
+    return HostWaits(tuple(min(max(share, 0.0), 1.0) for share in known), window)
 
 
 @dataclass(frozen=True, slots=True)

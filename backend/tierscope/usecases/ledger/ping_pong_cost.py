@@ -13,7 +13,7 @@ from tierscope.domain.ledger import cpu_core_ratio
 from tierscope.domain.ledger.figures import PSI_SOME
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, MOVE_SECONDS, State
 from tierscope.usecases.base.hardware import read_hardware
-from tierscope.usecases.ledger.ping_pong import TIER_MOVE_BYTES
+from tierscope.usecases.ledger.ping_pong import TIER_MOVE_BYTES, HostWaits
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory
 
 CPU_FLOOR = 0.01
@@ -54,8 +54,11 @@ class StopMoving:
     how: str | None
 
 
-def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> MoveCost:
-    """Costs of these hosts together; `own_groups`: their ledgers are those of a service's control groups."""
+def view_cost(parts: Sequence[HostHistory], window: Window, waits: HostWaits, *, own_groups: bool) -> MoveCost:
+    """Costs of these hosts together; `own_groups`: their ledgers are those of a service's control groups.
+
+    `waits`: of all hosts of the subject, where `parts` are some of them, so that its pressure has one value.
+    """
     counting = [part for part in parts if _moved(part) is not None]
     seconds = max((part.part.ledger.seconds("promoted_pages") for part in counting), default=0.0)
     moved = sum_known(bytes_of(_moved(part), part.part.machine.page_bytes) for part in counting)
@@ -65,7 +68,7 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
             absent("tier_moves.cpu_core_ratio/1", "cores", "not_collected", reason, window=window),
             absent(TIER_MOVE_BYTES, "bytes_per_s", "not_collected", reason, window=window),
             absent("tier_moves.slow_bandwidth_ratio/1", "ratio", "not_collected", reason, window=window),
-            _pressure(parts, window, own_groups=own_groups),
+            _pressure(waits, own_groups=own_groups),
         )
     faults = sum(part.part.ledger.total("hint_faults") or 0 for part in counting)
     value = cpu_core_ratio(moved, faults, seconds)
@@ -85,7 +88,7 @@ def view_cost(parts: Sequence[HostHistory], window: Window, *, own_groups: bool)
         ),
         _figure(TIER_MOVE_BYTES, "bytes_per_s", per_s, window, n),
         _bandwidth(counting, per_s, window),
-        _pressure(parts, window, own_groups=own_groups),
+        _pressure(waits, own_groups=own_groups),
     )
 
 
@@ -192,19 +195,14 @@ def _slow_bandwidth(part: HostHistory) -> float | None:
     return sum(by_node.values()) or None
 
 
-def _pressure(parts: Sequence[HostHistory], window: Window, *, own_groups: bool) -> Figure:
+def _pressure(waits: HostWaits, *, own_groups: bool) -> Figure:
     """Time in which a task of the service's own control groups waited for memory, the mean over hosts."""
     name = PSI_SOME.definition
     if not own_groups:
-        return absent(name, "ratio", "not_supported", _HOST_PSI, window=window, method="counters")
-    shares = []
-    for part in parts:
-        waited, seconds = part.part.ledger.total("psi_some_us"), part.part.ledger.seconds("psi_some_us")
-        if waited is not None and seconds > 0:
-            shares.append(min(max(waited / 1e6 / seconds, 0.0), 1.0))
-    if not shares:
-        return absent(name, "ratio", "not_supported", _WHOLE_PSI, window=window, method="counters")
-    return _figure(name, "ratio", float(np.mean(shares)), window, len(shares))
+        return absent(name, "ratio", "not_supported", _HOST_PSI, window=waits.window, method="counters")
+    if not waits.shares:
+        return absent(name, "ratio", "not_supported", _WHOLE_PSI, window=waits.window, method="counters")
+    return _figure(name, "ratio", float(np.mean(waits.shares)), waits.window, len(waits.shares))
 
 
 def _figure(

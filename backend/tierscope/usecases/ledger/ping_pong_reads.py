@@ -15,7 +15,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import WHOLE_HOSTS
-from tierscope.usecases.ledger.ping_pong import Kind, PingPong, describe_ping_pong
+from tierscope.usecases.ledger.ping_pong import HostWaits, Kind, PingPong, describe_ping_pong, wait_shares
 from tierscope.usecases.ledger.ping_pong_cost import MoveCost, StopMoving, advise_stop, view_cost
 from tierscope.usecases.ledger.ping_pong_hosts import HostHistory, busiest, read_histories
 from tierscope.usecases.ledger.ping_pong_series import view_series
@@ -79,7 +79,7 @@ class _Found:
     own_groups: bool
     is_service: bool
     notes: tuple[str, ...]
-    whole: PingPong | None = None
+    whole: tuple[PingPong, HostWaits] | None = None
 
 
 class PingPongReads:
@@ -151,8 +151,8 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
     grid = make_grid(window, interval_s=nominal_s, max_points=max_points)
     warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
     summary = describe_ping_pong([part.part for part in parts], window, warnings)
-    whole = found.whole or summary
-    cost = view_cost(parts, window, own_groups=found.own_groups)
+    whole, waits = found.whole or (summary, wait_shares([part.part.ledger for part in parts], window))
+    cost = view_cost(parts, window, waits, own_groups=found.own_groups)
     states = [_last(part) for part in parts]
     state = gravest(states)
     spans = list_spans(parts, window)

@@ -25,8 +25,14 @@ from tierscope.usecases.ledger.answers import (
     shared_size,
     view_column,
 )
-from tierscope.usecases.ledger.gathered import GatheredWindow, read_gathered, view_gathered, view_ping_pong
-from tierscope.usecases.ledger.ping_pong import PingPong, describe_ping_pong, view_held
+from tierscope.usecases.ledger.gathered import (
+    GatheredWindow,
+    read_gathered,
+    view_gathered,
+    view_ping_pong,
+    view_waits,
+)
+from tierscope.usecases.ledger.ping_pong import HostWaits, PingPong, describe_ping_pong, view_held, wait_shares
 from tierscope.usecases.ledger.sources import HostLedger, ledgers_of, read_known
 
 MAX_ROWS = 20_000
@@ -81,13 +87,14 @@ class LedgerReads:
 
 def read_ping_pong(
     session: ReadSession, service: SubjectService, hosts: Sequence[SubjectHost], window: Window
-) -> PingPong:
-    """Ping-pong over all hosts of a service, as its ledger has it."""
+) -> tuple[PingPong, HostWaits]:
+    """Ping-pong and waiting over all hosts of a service, as its ledger has them."""
     found = _read_service(session, service, hosts, window)
     if isinstance(found, GatheredWindow):
-        return view_ping_pong(found)
+        return view_ping_pong(found), view_waits(found)
     parts, warning = found
-    return describe_ping_pong(_measured(parts), window, _warnings(warning))
+    ping_pong = describe_ping_pong(_measured(parts), window, _warnings(warning))
+    return ping_pong, wait_shares([part.ledger for part in parts], window)
 
 
 def _read_service(
