@@ -2,6 +2,15 @@
 
 from tierscope.storage.ingest.group import store_group
 from tierscope.storage.ingest.incoming import Incoming, Outcome, Stored, StoreLimits
-from tierscope.storage.ingest.registry import OutdatedError, Registry
+from tierscope.storage.ingest.registry import MAX_LOOKUPS, OutdatedError, Registry
 
-__all__ = ["Incoming", "Outcome", "OutdatedError", "Registry", "StoreLimits", "Stored", "store_group"]
+__all__ = [
+    "MAX_LOOKUPS",
+    "Incoming",
+    "Outcome",
+    "OutdatedError",
+    "Registry",
+    "StoreLimits",
+    "Stored",
+    "store_group",
+]

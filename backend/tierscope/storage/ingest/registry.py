@@ -23,6 +23,8 @@ from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.ingest.incoming import Incoming
 from tierscope.storage.tables import host_layouts, layouts, service_aliases, services
 
+MAX_LOOKUPS = 4
+"""How often ids are looked up for a request or a group before it is refused as outdated."""
 MAX_KNOWN = 100_000
 TOUCH_SECONDS = 60.0
 NOTE_SECONDS = 300.0

@@ -35,7 +35,16 @@ from tierscope.storage.base.binary import from_us
 from tierscope.storage.base.partitions import BEHIND_DAYS, ensure_partitions, ensure_usual_partitions
 from tierscope.storage.fleet.agent_versions import note_refused
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.storage.ingest import Incoming, Outcome, OutdatedError, Registry, Stored, StoreLimits, store_group
+from tierscope.storage.ingest import (
+    MAX_LOOKUPS,
+    Incoming,
+    Outcome,
+    OutdatedError,
+    Registry,
+    Stored,
+    StoreLimits,
+    store_group,
+)
 from tierscope.usecases.ingest.meters import IngestMeters
 from tierscope.usecases.ingest.senders import Senders
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
@@ -52,8 +61,6 @@ LINGER_SECONDS = 0.01
 PACE_SECONDS = 0.25
 """How long a commit waits in a fleet whose hosts send that often by themselves: agents need no sooner answer."""
 NOTE_REFUSED_EVERY = timedelta(minutes=5)
-LOOKED_UP_AGAIN = 4
-"""How often a group is tried while what it refers to ends meanwhile."""
 _log = structlog.get_logger(__name__)
 
 
@@ -296,7 +303,7 @@ class Ingest:
 
     def _commit_once_more(self, items: list[Incoming]) -> list[Outcome]:
         """Stores a group; what the registry remembers and a restore or a purge has ended is looked up again."""
-        for _ in range(LOOKED_UP_AGAIN):
+        for _ in range(MAX_LOOKUPS):
             try:
                 return self._commit(items)
             except OutdatedError:

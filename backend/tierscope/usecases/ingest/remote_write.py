@@ -24,7 +24,7 @@ from tierscope.core.errors import Busy, TierscopeError, TooLarge, Unavailable, U
 from tierscope.core.settings import RemoteWriteSettings
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_usual_partitions
-from tierscope.storage.ingest import OutdatedError
+from tierscope.storage.ingest import MAX_LOOKUPS, OutdatedError
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import HOUR_MS, NewBody, append_bodies
 from tierscope.storage.ingest.series import hold_targets
@@ -39,8 +39,6 @@ REQUESTS_PER_COMMIT = 64
 QUEUE_REQUESTS = 256
 QUEUE_SAMPLES = 2_000_000
 LINGER_SECONDS = 0.02
-LOOKED_UP_AGAIN = 4
-"""How often a request is read while what its ids refer to ends meanwhile."""
 RETRY_SECONDS = 5
 _MARKED_MAX = 200_000
 _SECOND_MS = 1000
@@ -143,7 +141,7 @@ class RemoteWrite:
             self._peak = max(self._peak, self._in_flight)
         try:
             loop = asyncio.get_running_loop()
-            for _ in range(LOOKED_UP_AGAIN):
+            for _ in range(MAX_LOOKUPS):
                 with contextlib.suppress(OutdatedError):
                     request, taken, generation = await loop.run_in_executor(self._readers, self._read, body, version)
                     if len(request):
