@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from architecture.tree import ROOT
-from tierscope.api.base.openapi import EXAMPLES
+from tierscope.api.base.openapi import EXAMPLES, Application
 
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
 OPERATIONS = {
@@ -69,3 +70,18 @@ def test_the_condition_is_declared_where_304_is_answered_and_nowhere_else() -> N
         headers = {found["name"] for found in operation.get("parameters", ()) if found["in"] == "header"}
         assert ("304" in operation["responses"]) == ("If-None-Match" in headers), name
     assert sum("304" in operation["responses"] for operation in OPERATIONS.values()) > 80
+
+
+def test_the_document_is_written_once_however_many_ask_at_a_time() -> None:
+    written: list[int] = []
+
+    class Counted(Application):
+        def openapi(self) -> dict[str, Any]:
+            written.append(1)
+            return super().openapi()
+
+    described = Counted(title="Counted", version="1")
+    with ThreadPoolExecutor(8) as callers:
+        documents = list(callers.map(lambda _: described.document(), range(32)))
+    assert len(written) == 1
+    assert {id(document) for document in documents} == {id(documents[0])}

@@ -7,6 +7,7 @@ permission it needs. An operation that can answer another one names it in its ow
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -88,6 +89,9 @@ class Application(FastAPI):
     first: Callable[[ASGIApp], ASGIApp] | None = None
     """What stands before all middleware."""
 
+    _writing = Lock()
+    _written: bytes | None = None
+
     def build_middleware_stack(self) -> ASGIApp:
         """The middleware, behind what stands before it."""
         stack = super().build_middleware_stack()
@@ -100,6 +104,14 @@ class Application(FastAPI):
         if not made:
             _complete(document, {(m.lower(), path): needed for m, path, needed in declared_permissions(self)})
         return document
+
+    def document(self) -> bytes:
+        """The OpenAPI document as JSON, written once: as objects it takes tens of megabytes, and anybody may ask."""
+        with self._writing:
+            if self._written is None:
+                self._written = orjson.dumps(self.openapi())
+                self.openapi_schema = None
+            return self._written
 
 
 def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
