@@ -1,7 +1,5 @@
 //! A record of damo as heat, by the same fold as live mappings.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use tierscope_import::damo_fold::{DamoIdentity, DamoIntervalPlan};
 use tierscope_import::damo_wss::{EXCLUDED_SNAPSHOTS, WorkingSet};
 use tierscope_wire::Content;
 
-use super::source::{Gather, HeatSource, Identity, WorkingSetSummary};
+use super::source::{Gather, HeatSource, Identity, WorkingSetSummary, read_matching};
 
 /// Bytes of a file in which its form must show.
 const HEAD_BYTES: u64 = 4096;
@@ -25,20 +23,10 @@ pub(crate) struct Damo {
 impl Damo {
     /// Reads a record; `None` for a file of another form.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        let cannot = || format!("recording {} cannot be read", path.display());
-        let mut file = File::open(path).with_context(cannot)?;
-        let mut bytes = Vec::new();
-        (&mut file)
-            .take(HEAD_BYTES)
-            .read_to_end(&mut bytes)
-            .with_context(cannot)?;
-        if !looks_like_damo(&bytes) {
-            return Ok(None);
-        }
         let limits = DamoLimits::default();
-        file.take(limits.text_bytes)
-            .read_to_end(&mut bytes)
-            .with_context(cannot)?;
+        let Some(bytes) = read_matching(path, HEAD_BYTES, limits.text_bytes, looks_like_damo)? else {
+            return Ok(None);
+        };
         let records = read(&bytes, limits).with_context(|| format!("record of damo {}", path.display()))?;
         Ok(Some(Self { records }))
     }

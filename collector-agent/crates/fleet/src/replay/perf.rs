@@ -1,7 +1,5 @@
 //! A recording of `perf` as heat, by the same fold as live samples.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +11,7 @@ use tierscope_import::perf_recording::{
 use tierscope_sample::counters::{CounterSample, Key, Scope};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use super::source::{Gather, HeatSource, Identity};
+use super::source::{Gather, HeatSource, Identity, read_matching};
 
 /// Bytes in which the form of a file must show.
 const HEAD_BYTES: u64 = 16 << 10;
@@ -29,20 +27,10 @@ pub(crate) struct PerfSource {
 impl PerfSource {
     /// Reads a recording; `None` for a file of another form.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        let cannot = || format!("recording {} cannot be read", path.display());
-        let mut file = File::open(path).with_context(cannot)?;
-        let mut bytes = Vec::new();
-        (&mut file)
-            .take(HEAD_BYTES)
-            .read_to_end(&mut bytes)
-            .with_context(cannot)?;
-        if !looks_like_perf(&bytes) {
-            return Ok(None);
-        }
         let limits = PerfLimits::default();
-        file.take(limits.bytes)
-            .read_to_end(&mut bytes)
-            .with_context(cannot)?;
+        let Some(bytes) = read_matching(path, HEAD_BYTES, limits.bytes, looks_like_perf)? else {
+            return Ok(None);
+        };
         let of_perf = || format!("recording of perf {}", path.display());
         let recording = read(&bytes, limits).with_context(of_perf)?;
         let plan = PerfIntervalPlan::new(&recording).with_context(of_perf)?;

@@ -1,8 +1,11 @@
 //! What all recordings of heat have in common, whatever made them: no time of the host, and a fold of their own.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use tierscope_sample::fold::Folded;
 use tierscope_wire::{Content, CounterRow};
@@ -46,6 +49,25 @@ pub(crate) trait HeatSource {
         last_ns: i64,
         emit: &mut dyn FnMut(Content) -> Result<()>,
     ) -> Result<()>;
+}
+
+/// Reads a file, at most `limit_bytes` after its first `head_bytes`; `None` where those do not match.
+pub(crate) fn read_matching(
+    path: &Path,
+    head_bytes: u64,
+    limit_bytes: u64,
+    matches: fn(&[u8]) -> bool,
+) -> Result<Option<Vec<u8>>> {
+    let cannot = || format!("recording {} cannot be read", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    let mut bytes = Vec::new();
+    let mut read_up_to = |limit: u64, bytes: &mut Vec<u8>| (&mut file).take(limit).read_to_end(bytes);
+    read_up_to(head_bytes, &mut bytes).with_context(cannot)?;
+    if !matches(&bytes) {
+        return Ok(None);
+    }
+    read_up_to(limit_bytes, &mut bytes).with_context(cannot)?;
+    Ok(Some(bytes))
 }
 
 /// Whose recording it is.
