@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,13 +17,15 @@ from tierscope.domain.tco.scenario import GIB
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.fleet.memory import group_memory
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.heat.services import read_heat_now
 from tierscope.usecases.rebuild.recent import rebuild_recent
+from tierscope.usecases.tco import service_gain
 from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.presets import LABELS, ScenarioPresetReads, ScenarioPresets
 from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.reads import TcoReads
 from tierscope.usecases.tco.scenario_documents import NumberLoss, ServiceLoss
-from tierscope.usecases.tco.service_gain import DRAWS, cost_service
+from tierscope.usecases.tco.service_gain import DRAWS, ServiceCosts
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -137,17 +140,22 @@ def test_without_advice_today_can_be_costed_and_the_others_say_why_not(histories
     assert "no ratio advice" in str(why["cxl"][1])
 
 
-def test_a_service_is_costed_at_its_safe_ratio_and_frees_no_more_than_its_hosts_have(histories: Histories) -> None:
+def test_a_service_is_costed_at_its_safe_ratio_and_frees_no_more_than_its_hosts_have(
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heats = Mock(wraps=read_heat_now)
+    monkeypatch.setattr(service_gain, "read_heat_now", heats)
     database, _ = histories.copy(send_history, days=2, memory_bytes=(256 * GIB, 128 * GIB, 128 * GIB))
     context, service = context_of(database), service_id(database)
     view = ServiceFacts(context).advice(service)
     assert view.range is not None
     view = replace(view, chosen=None, range=replace(view.range, safe="1:1", safe_dram_ratio=0.5))
-    none = cost_service(context, view)
+    costs = ServiceCosts(context)
+    none = costs.cost(view)
     assert (none.ratio, none.net_per_year, none.how) == ("1:1", None, None)
     assert "DRAM" in (none.why_not or "")
     Prices(database, clock=now).confirm("preset-dram-2026-spot", actor="ann")
-    gain = cost_service(context, view)
+    gain = costs.cost(view)
     assert gain.dram_freed_bytes == pytest.approx(3 * (171 - round(171 / 2)) * GIB, rel=0.02)
     assert gain.net_per_year is not None
     assert (gain.net_per_year_p10 or 0) < gain.net_per_year < (gain.net_per_year_p90 or 0)
@@ -156,4 +164,5 @@ def test_a_service_is_costed_at_its_safe_ratio_and_frees_no_more_than_its_hosts_
     asked = TcoReads(context, ServiceFacts(context)).evaluate(spec, draws=DRAWS, seed=1).options[0]
     assert gain.net_per_year == pytest.approx(asked.fleet.saving), "its link opens exactly that scenario"
     assert view.range is not None
-    assert cost_service(context, replace(view, range=replace(view.range, safe=None))).why_not is not None
+    assert costs.cost(replace(view, range=replace(view.range, safe=None))).why_not is not None
+    assert heats.call_count == 1, "the heat of all services is read once for all that are costed"

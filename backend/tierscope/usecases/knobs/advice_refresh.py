@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -25,7 +26,7 @@ from tierscope.usecases.knobs.reads import advise_host
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import SPAN, RatioReads
 from tierscope.usecases.simulate.placements import ReplayPlacements
-from tierscope.usecases.tco.service_gain import cost_service
+from tierscope.usecases.tco.service_gain import ServiceCosts
 
 EXPIRES = timedelta(days=14)
 LOSS_TARGET = 0.05
@@ -73,10 +74,11 @@ class RefreshAdvice:
                 return None
             self._expire(done)
             services, hosts, now = self._turn()
+            refresh_service = partial(self._refresh_service, ServiceCosts(self._context))
             for number, public_id in services:
                 if self._clock() >= deadline:
                     break
-                self._guarded(done, self._refresh_service, number, public_id)
+                self._guarded(done, refresh_service, number, public_id)
                 now = replace(now, after_service=number)
             for number in hosts:
                 if self._clock() >= deadline:
@@ -126,20 +128,20 @@ class RefreshAdvice:
         except Exception:
             log.exception("replaying page samples failed", service=number)
 
-    def _cost(self, view: Ratio) -> ServiceGain | None:
+    def _cost(self, costs: ServiceCosts, view: Ratio) -> ServiceGain | None:
         """What the answer saves, which is advice without it too."""
         try:
-            return None if view.range is None else cost_service(self._context, view)
+            return None if view.range is None else costs.cost(view)
         except Exception:
             log.exception("costing a service failed", service=view.service_id)
             return None
 
-    def _refresh_service(self, done: Refreshed, number: int, public_id: str) -> None:
+    def _refresh_service(self, costs: ServiceCosts, done: Refreshed, number: int, public_id: str) -> None:
         self._replay(number)
         view = RatioReads(self._context).service(
             public_id, loss_target=LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
         )
-        made = make_ratio_card(view, self._cost(view))
+        made = make_ratio_card(view, self._cost(costs, view))
         self.store_cards(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])
 
     def _refresh_host(self, done: Refreshed, number: int) -> None:

@@ -19,26 +19,37 @@ from tierscope.usecases.tco.reads import DEFAULT_SEED, TcoReads
 DRAWS = 2_000
 
 
-def cost_service(context: ReadContext, view: Ratio) -> ServiceGain:
-    """The gain of a service by its ratio answer, at the ratio that keeps the target with 95 % confidence."""
-    ratio, share = _safe(view)
-    if ratio is None:
-        return _nothing(None, 1.0, view.grade, "No ratio is proven: all memory stays in DRAM.")
-    facts = ServiceFacts(context)
-    facts.know(view)
-    presets = ScenarioPresetReads(context, facts).read(view.service_id, dram_ratio=share)
-    now = context.clock()
-    with context.database.read() as session:
-        found = find_service(session, view.service_id)
-        part = None if found is None else _part_of_hosts(session, found.id, now)
-    if part is None:
-        return _nothing(ratio, share, view.grade, "How much of its hosts' memory it holds is not known.")
-    costed = [_cost(context, facts, preset, part) for preset in presets.presets if preset.key != "today"]
-    gains = [gain for gain in costed if isinstance(gain, ServiceGain)]
-    if not gains:
-        return _nothing(ratio, share, view.grade, str(costed[0]))
-    best = max(gains, key=lambda gain: gain.net_per_year_p10 or 0.0)
-    return replace(best, ratio=ratio, dram_ratio=share, grade=view.grade)
+class ServiceCosts:
+    """Gains of services by one reading of the fleet's heat, at the first that needs it: made anew for each run."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self._context = context
+        self._parts: dict[int, float] | None = None
+
+    def cost(self, view: Ratio) -> ServiceGain:
+        """The gain of a service by its ratio answer, at the ratio that keeps the target with 95 % confidence."""
+        ratio, share = _safe(view)
+        if ratio is None:
+            return _nothing(None, 1.0, view.grade, "No ratio is proven: all memory stays in DRAM.")
+        facts = ServiceFacts(self._context)
+        facts.know(view)
+        presets = ScenarioPresetReads(self._context, facts).read(view.service_id, dram_ratio=share)
+        part = self._part_of_hosts(view.service_id)
+        if part is None:
+            return _nothing(ratio, share, view.grade, "How much of its hosts' memory it holds is not known.")
+        costed = [_cost(self._context, facts, preset, part) for preset in presets.presets if preset.key != "today"]
+        gains = [gain for gain in costed if isinstance(gain, ServiceGain)]
+        if not gains:
+            return _nothing(ratio, share, view.grade, str(costed[0]))
+        best = max(gains, key=lambda gain: gain.net_per_year_p10 or 0.0)
+        return replace(best, ratio=ratio, dram_ratio=share, grade=view.grade)
+
+    def _part_of_hosts(self, service_id: str) -> float | None:
+        with self._context.database.read() as session:
+            if self._parts is None:
+                self._parts = _parts_of_hosts(session, self._context.clock())
+            service = find_service(session, service_id)
+        return None if service is None else self._parts.get(service.id)
 
 
 def _safe(view: Ratio) -> tuple[str | None, float]:
@@ -69,19 +80,20 @@ def _cost(context: ReadContext, facts: ServiceFacts, preset: ScenarioPreset, par
     return ServiceGain(None, 0.0, how, freed, saving, low, high, spec.currency, None, why)
 
 
-def _part_of_hosts(session: ReadSession, service: int, now: datetime) -> float | None:
+def _parts_of_hosts(session: ReadSession, now: datetime) -> dict[int, float]:
     """The mean part of its hosts that a service holds: by resident memory, among services whose heat is measured."""
     heats = read_heat_now(session, now=now)
     means = {number: mean for number, heat in heats.items() if (mean := _per_host(heat, now))}
-    if service not in means:
-        return None
-    members = read_members(session, list(means))
+    members = {number: hosts.tolist() for number, hosts in read_members(session, list(means)).items()}
     totals: dict[int, float] = {}
-    for number, mean in means.items():
-        for host in members.get(number, ()):
-            totals[int(host)] = totals.get(int(host), 0.0) + mean
-    hosts = [int(host) for host in members.get(service, ())]
-    return sum(means[service] / totals[host] for host in hosts) / len(hosts) if hosts else None
+    for number, hosts in members.items():
+        for host in hosts:
+            totals[host] = totals.get(host, 0.0) + means[number]
+    return {
+        number: sum(means[number] / totals[host] for host in hosts) / len(hosts)
+        for number, hosts in members.items()
+        if hosts
+    }
 
 
 def _per_host(heat: HeatNow, now: datetime) -> float | None:
