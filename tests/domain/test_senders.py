@@ -100,7 +100,7 @@ def test_what_tells_of_containers_alone_is_not_to_blame() -> None:
     assert lack.fix.startswith("Start it with --collector.vmstat.fields=")
     alone = find_lack([find_offers("pcp", ["host|vmstat|pgfault"], {})], [])
     assert alone is not None
-    assert alone.fix == "Ask pmproxy for names=mem.vmstat of PCP 7 or later, names=mem.vmstat, names=mem.numa.util."
+    assert alone.fix == "Log, or ask pmproxy for, mem.vmstat of PCP 7 or later, mem.vmstat, mem.numa.util."
 
 
 def test_senders_are_kept_in_inventories() -> None:

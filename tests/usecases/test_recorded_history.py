@@ -97,6 +97,46 @@ def test_history_before_the_agent_is_taken_and_none_beside_it(
     assert part.ledger.total("promoted_pages") == round((23 * 6) * 600 * 1.5)
 
 
+def assess(database_url: str, folder: Path, *words: str) -> Ended:
+    """Runs `tierscope assess --host`."""
+    environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
+    return call("assess", "--host", *words, env=environment)
+
+
+@NATIVE
+def test_a_host_on_which_nothing_of_ours_ran_is_assessed(database: Database, database_url: str, tmp_path: Path) -> None:
+    start = utc_now().replace(hour=0, minute=0, second=0, microsecond=0) - 5 * DAY
+    printed = sadf_json(start + TEN_MINUTES, [1.5] * 143)
+    for row in printed["sysstat"]["hosts"][0]["statistics"]:
+        row["memory"] |= {"active": 1 << 20, "inactive": 1 << 19}
+    (tmp_path / "sa.json").write_text(json.dumps(printed))
+    assert run_import(database_url, tmp_path, "sysstat", tmp_path / "sa.json").status == 0
+    table = ['Time,"mem.vmstat.numa_hint_faults","mem.vmstat.pgfault","mem.numa.util.total-node0"']
+    table += [f"{(start + 2 * DAY + i * TEN_MINUTES).isoformat()},{60 * i},{9 * i},{8 << 20}" for i in range(12)]
+    (tmp_path / "p.csv").write_text("\n".join(table))
+    assert run_import(database_url, tmp_path, "pcp", tmp_path / "p.csv", "--host", "pcp1").status == 0
+    drain(database)
+    answer = json.loads(assess(database_url, tmp_path, "old1", "--json").stdout)
+    assert [(day["day"], day["promoted_pages"]) for day in answer["days"]] == [(f"{start:%Y-%m-%d}", 143 * 900)]
+    found = {figure["key"]: figure for figure in answer["figures"]}
+    assert (found["promoted_pages"]["state"], found["promoted_pages"]["figure"]["value"]) == ("given", 1.5)
+    assert found["memory_bytes"]["figure"]["value"] == 4 << 30
+    assert found["used_bytes"]["figure"]["value"] == 3 << 30
+    cold = found["cold_bytes"]["figure"]["interval"]
+    assert (found["cold_bytes"]["state"], cold["lo"], cold["hi"]) == ("bounded", 0, 3 << 29)
+    assert found["dram_saving_bytes"]["figure"]["interval"]["lo"] == 1 << 30
+    for key in ("hint_faults", "slower_bytes", "refault_anon_pages"):
+        assert (found[key]["state"], "sysstat" in found[key]["note"]) == ("not_collected", True)
+    said = assess(database_url, tmp_path, "old1").stdout
+    assert "1 day with counters in the last 30" in said
+    assert f"{start:%Y-%m-%d}  23.8 h  128,700 pages promoted, 171,600 pages demoted" in said
+    said = assess(database_url, tmp_path, "pcp1").stdout
+    assert "tier moves did not come" in said
+    assert re.search(r"Promoted.*: Performance Co-Pilot sends no such series: .* PCP 7", said)
+    assert "Hint faults: 0.1 faults/s" in said
+    assert "there is no host" in assess(database_url, tmp_path, "nobody").stderr
+
+
 def page_faults() -> int:
     """What the kernel counts now."""
     found = re.search(r"^pgfault (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)

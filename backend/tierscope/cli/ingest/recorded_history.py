@@ -115,6 +115,6 @@ def _store(
         for note in dict.fromkeys(f"{one.host}: {note}" for one in recorded for note in one.notes):
             say(note)
         left_out = "".join(f", {n} left out: {reason}" for reason, n in stored.left_out.items())
-        typer.echo(f"{stored.samples} samples are stored{left_out}. Workers build the ledger of them.")
+        typer.echo(f"{stored.samples} samples are stored{left_out}. Workers build what `assess --host` answers from.")
     if not stored.samples:
         raise typer.Exit(NOT_ENOUGH_DATA)

@@ -133,16 +133,16 @@ _TELEGRAF = Sender(
 _PCP = Sender(
     "pcp",
     "Performance Co-Pilot",
-    "ask pmproxy for",
+    "log, or ask pmproxy for,",
     (
         # It prints names that it knows, of all kernels: PCP 6 has none of tier moves, 7 has no pgdemote_proactive.
         Offer("proactive", r"host\|vmstat\|pgdemote_proactive$", "", ()),
-        Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "names=mem.vmstat of PCP 7 or later", ()),
-        Offer("vmstat", r"host\|vmstat\|", "names=mem.vmstat", _vmstat("pgactivate", "pgfault", "pgfree")),
-        Offer("pressure", r"host\|pressure\.", "names=kernel.all.pressure", ()),
-        Offer("meminfo", r"host\|meminfo\|", "names=mem.physmem,mem.util", ("host|meminfo|MemTotal",)),
-        Offer("nodes", r"node:\d+\|meminfo\|", "names=mem.numa.util", ()),
-        Offer("numastat", r"node:\d+\|numastat\|", "names=mem.numa.alloc", ()),
+        Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "mem.vmstat of PCP 7 or later", ()),
+        Offer("vmstat", r"host\|vmstat\|", "mem.vmstat", _vmstat("pgactivate", "pgfault", "pgfree")),
+        Offer("pressure", r"host\|pressure\.", "kernel.all.pressure", ()),
+        Offer("meminfo", r"host\|meminfo\|", "mem.physmem,mem.util", ("host|meminfo|MemTotal",)),
+        Offer("nodes", r"node:\d+\|meminfo\|", "mem.numa.util", ()),
+        Offer("numastat", r"node:\d+\|numastat\|", "mem.numa.alloc", ()),
     ),
 )
 _HOSTMETRICS = Sender(
