@@ -7,6 +7,7 @@ from tierscope.domain.ingest.prometheus.targets import TargetName, find_target
 
 TELEGRAF = {"host": "db1"}
 PCP = {"hostname": "db1", "agent": "linux", "instance": "pmproxy:44322"}
+HOSTMETRICS = {"otel_scope_name": "github.com/x/receiver/hostmetricsreceiver/internal/scraper/memoryscraper"}
 NODE = {**PCP, "instname": "node1", "instid": "1", "numa_node": "1", "device_type": "numa_node"}
 
 
@@ -40,6 +41,8 @@ NODE = {**PCP, "instname": "node1", "instid": "1", "numa_node": "1", "device_typ
         ("kernel_all_pressure_memory_some_total", PCP, {"host|pressure.memory|some_total_us": 1}),
         ("system_memory_limit_bytes", {}, {"host|meminfo|MemTotal": 1}),
         ("system_memory_usage_bytes", {"state": "free"}, {"host|meminfo|MemFree": 1}),
+        ("system_memory_usage_bytes", {"state": "free", **HOSTMETRICS}, {"host|meminfo|MemFree": 1}),
+        ("system_memory_usage_bytes", {"state": "free", "otel_scope_name": "io.opentelemetry.oshi"}, {}),
         ("system_memory_usage_bytes", {"state": "used"}, {}),
         ("system_paging_faults_total", {"type": "minor"}, {"host|vmstat|pgfault": 1}),
         ("system_paging_faults_total", {"type": "major"}, {"host|vmstat|pgfault": 1, "host|vmstat|pgmajfault": 1}),

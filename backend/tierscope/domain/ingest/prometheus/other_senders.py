@@ -186,6 +186,9 @@ def _sysstat(name: str) -> Found:
 
 
 def _hostmetrics(metric: str, labels: Mapping[str, str]) -> Found:
+    # Libraries send the same names: of OSHI (Java) and of Node.js what is free is MemAvailable.
+    if "hostmetricsreceiver" not in labels.get("otel_scope_name", "hostmetricsreceiver"):
+        return ()
     if metric in _OTEL_SIZES:
         return ((f"host|meminfo|{_OTEL_SIZES[metric]}", 1.0),)
     if metric == "system_memory_usage" and labels.get("state") in _OTEL_STATES:
