@@ -15,19 +15,23 @@ pub fn meminfo(reader: &mut Reader, emit: impl FnMut(&str, i64)) -> Outcome<()> 
 /// Size and smallest size of the cache of ZFS in bytes; absent where its module is not loaded.
 pub fn arcstats(reader: &mut Reader, mut emit: impl FnMut(&str, i64)) -> Outcome<()> {
     reader.parse_again("/proc/spl/kstat/zfs/arcstats", |text| {
+        let mut problem = text::FirstProblem::default();
         // Two lines of heading, then `name type data`.
-        for line in text.lines().skip(2) {
+        for (index, line) in text.lines().enumerate().skip(2) {
             let mut words = line.split_ascii_whitespace();
-            let (Some(name @ ("size" | "c_min")), Some(_), Some(value)) =
-                (words.next(), words.next(), words.next())
-            else {
+            let Some(name @ ("size" | "c_min")) = words.next() else {
                 continue;
             };
-            if let Some(value) = text::number(value) {
-                emit(name, value);
+            match words.nth(1).and_then(text::number) {
+                Some(value) => emit(name, value),
+                None => problem.note(
+                    index,
+                    name,
+                    "not `name type value` with a whole number of 63 bits",
+                ),
             }
         }
-        Ok(())
+        problem.finish()
     })
 }
 
@@ -78,6 +82,12 @@ mod tests {
             values,
             [("size".to_owned(), 72 << 30), ("c_min".to_owned(), 4 << 30)]
         );
+        let broken = text
+            .replace("4 4294967296", "4 many")
+            .replace("4  77309411328", "4");
+        std::fs::write(directory.path().join("proc/spl/kstat/zfs/arcstats"), broken).unwrap();
+        let outcome = arcstats(&mut reader, |name, value| panic!("{name} is {value}")).unwrap();
+        assert_eq!(outcome.unwrap_err().cause.line, 4);
     }
 
     #[test]

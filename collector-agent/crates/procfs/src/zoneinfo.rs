@@ -81,6 +81,10 @@ pub fn parse(text: &str, mut emit: impl FnMut(Place<'_>, &str, i64)) -> Result<(
             }
         }
     }
+    if section == Section::PerCpu {
+        problem.note(text.lines().count(), "pagesets", "ends before the last CPU");
+        per_cpu.broken = true;
+    }
     per_cpu.flush(zone, &mut emit);
     problem.finish()
 }
@@ -139,7 +143,7 @@ struct PerCpu {
     count_pages: i64,
     high_pages: i64,
     seen: bool,
-    /// A line could not be understood, so that a sum would be too small.
+    /// A line could not be understood or is missing, so that a sum would be too small.
     broken: bool,
 }
 
@@ -248,6 +252,15 @@ Node 0, zone   Normal
                 ("0/Normal promo", 0),
             ])
         );
+    }
+
+    #[test]
+    fn a_text_that_ends_among_the_cpus_gives_no_sum_over_them() {
+        let text = "Node 0, zone DMA\n  pages free 1\n  pagesets\n    cpu: 0\n              count: 29\n";
+        let mut names = Vec::new();
+        let error = parse(text, |_, name, _| names.push(name.to_owned())).unwrap_err();
+        assert_eq!(names, ["free"]);
+        assert_eq!((error.line, error.item.as_str()), (6, "pagesets"));
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl fmt::Display for Missing {
     }
 }
 
-const CUT: &str = "ends within a line: it may be cut off, so its last value may be another one";
+const CUT: &str = "ends within a line: it may be cut off, so its value may be another one";
+const LAST_LINE_CUT: &str = "ends within a line: it may be cut off, so that line was left out";
 
 /// What is wrong with a file: the first line that could not be understood, or the file as a whole. Whatever could be
 /// understood was delivered.
@@ -77,14 +78,14 @@ impl ParseError {
         Self::new(0, "", reason)
     }
 
-    /// An error of a file that ends within a line: its last value was handed out, and may have been cut off.
-    pub(crate) fn cut_off() -> Self {
-        Self::of_file(CUT)
+    /// An error of a file that ends within a line, which was handed out where it has no other one.
+    pub(crate) fn cut_off(after_others: bool) -> Self {
+        Self::of_file(if after_others { LAST_LINE_CUT } else { CUT })
     }
 
-    /// Whether a value was handed out that may not be the whole one.
+    /// Whether the file gave something all the same, which may not be all of it.
     pub fn is_doubt(&self) -> bool {
-        self.line == 0 && self.reason == CUT
+        self.line == 0 && [CUT, LAST_LINE_CUT].contains(&self.reason)
     }
 
     /// Adds the file.

@@ -29,7 +29,8 @@ const NO_NUMBER: &str = "not a whole number of 63 bits";
 ///
 /// A file gives its value, nothing ([`Missing`]), or a problem; a problem is kept until [`Reader::take_problems`], also
 /// where the caller goes on without the value. NUL bytes at the end are no part of a value: `tar` pads files of `/proc`
-/// and `/sys` with them, because their size is announced as 4096 bytes.
+/// and `/sys` with them, because their size is announced as 4096 bytes. A recorded file that ends within a line may be
+/// cut off there, which is a problem: the text of a single line is used all the same, the last of several is not.
 #[derive(Debug)]
 pub struct Reader {
     root: Root,
@@ -107,7 +108,7 @@ impl Reader {
         let path = self.root.join(kernel_path);
         let length = self.load(&path)?;
         self.refuse_empty(&path, length)?;
-        self.check_end(&path, length);
+        self.check_end(&path, length, false);
         Ok(sanitize(&mut self.buffer[..length]).trim())
     }
 
@@ -183,6 +184,7 @@ impl Reader {
     ) -> Result<Counted, Missing> {
         let mut file = File::open(path).map_err(|error| Missing::from_io(&error))?;
         let mut counted = Counted { bytes: 0, cut: false };
+        let mut handed_out = false;
         self.buffer.clear();
         loop {
             let kept = self.buffer.len();
@@ -200,13 +202,12 @@ impl Reader {
             self.bytes_read += got as u64;
             if got == 0 {
                 let length = without_padding(&self.buffer);
-                if length > 0 {
-                    self.check_end(path, length);
+                if length > 0 && self.check_end(path, length, handed_out) {
                     line(sanitize(&mut self.buffer[..length]).trim_end_matches('\r'));
                 }
                 return Ok(counted);
             }
-            self.hand_out_lines(&mut line);
+            handed_out |= self.hand_out_lines(&mut line);
             if counted.bytes >= limit_bytes || self.buffer.len() > WHOLE_FILE_LIMIT_BYTES {
                 counted.cut = true;
                 return Ok(counted);
@@ -270,28 +271,44 @@ impl Reader {
         length: usize,
         parser: impl FnOnce(&str) -> Result<T, ParseError>,
     ) -> Result<T, ReadError> {
-        self.check_end(path, length);
-        parser(sanitize(&mut self.buffer[..length])).map_err(|problem| {
+        let newline = self.buffer[..length].iter().rposition(|byte| *byte == b'\n');
+        let lines = newline.map_or(0, |last| last + 1);
+        let is_whole = self.check_end(path, length, lines > 0);
+        let used = if is_whole { length } else { lines };
+        let parsed = parser(sanitize(&mut self.buffer[..used]));
+        let parsed = parsed.and_then(|value| {
+            if is_whole {
+                Ok(value)
+            } else {
+                Err(ParseError::cut_off(true))
+            }
+        });
+        parsed.map_err(|problem| {
             note(&mut self.problems, path, problem.clone());
             problem.in_file(path)
         })
     }
 
-    /// A recorded file that ends within a line may have lost the rest of it. The kernel itself cuts nothing off.
-    fn check_end(&mut self, path: &Path, length: usize) {
-        let ends_a_line = self.buffer[..length].ends_with(b"\n");
-        if length > 0 && !ends_a_line && !self.root.is_live() {
-            note(&mut self.problems, path, ParseError::cut_off());
+    /// Whether the last line may be used. A recorded file that ends within a line may have lost the rest of it: the kernel
+    /// itself cuts nothing off.
+    fn check_end(&mut self, path: &Path, length: usize, after_others: bool) -> bool {
+        let ends_a_line = length == 0 || self.buffer[..length].ends_with(b"\n");
+        if ends_a_line || self.root.is_live() {
+            return true;
         }
+        note(&mut self.problems, path, ParseError::cut_off(after_others));
+        !after_others
     }
 
-    fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) {
+    /// Hands out what is complete, and says whether that was any.
+    fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) -> bool {
         let mut start = 0;
         while let Some(length) = self.buffer[start..].iter().position(|byte| *byte == b'\n') {
             line(sanitize(&mut self.buffer[start..start + length]).trim_end_matches('\r'));
             start += length + 1;
         }
         self.buffer.drain(..start);
+        start > 0
     }
 }
 
@@ -387,7 +404,7 @@ mod tests {
     fn lines_survive_chunk_borders_and_the_last_needs_no_newline() {
         let text = (0..5000).fold(String::new(), |text, number| text + &format!("line {number}\n")) + "end";
         let directory = tree(&[("maps", text.as_bytes())]);
-        let mut reader = Reader::new(Root::new(directory.path()));
+        let mut reader = Reader::new(Root::live());
         let mut lines = Vec::new();
         let path = directory.path().join("maps");
         let counted = reader
@@ -522,15 +539,35 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_file_that_ends_within_a_line_may_be_cut_off() {
-        let directory = tree(&[("number", b"12"), ("lines", b"a 1\nb 2"), ("last", b"x\ny")]);
+    fn the_cut_off_line_of_a_recorded_file_is_no_value_unless_it_is_the_only_one() {
+        let directory = tree(&[
+            ("number", b"12"),
+            ("line", b"a 1"),
+            ("lines", b"a 1\nb 2"),
+            ("last", b"x\ny"),
+        ]);
         let mut reader = Reader::new(Root::new(directory.path()));
         assert_eq!(reader.number("number"), Some(12));
-        assert_eq!(reader.parse("lines", |_| Ok(())), Ok(Ok(())));
+        let parsed = |reader: &mut Reader, file: &str| {
+            let mut seen = String::new();
+            let outcome = reader.parse(file, |text| {
+                text.clone_into(&mut seen);
+                Ok(())
+            });
+            (seen, outcome.unwrap().is_ok())
+        };
+        assert_eq!(parsed(&mut reader, "line"), ("a 1".to_owned(), true));
+        assert_eq!(parsed(&mut reader, "lines"), ("a 1\n".to_owned(), false));
+        let mut lines = Vec::new();
         reader
-            .each_line(&directory.path().join("last"), u64::MAX, |_| {})
+            .each_line(&directory.path().join("last"), u64::MAX, |line| {
+                lines.push(line.to_owned());
+            })
             .unwrap();
-        let expected = ["last", "lines", "number"].map(|name| (name.to_owned(), 0));
+        assert_eq!(lines, ["x"]);
+        let doubts: Vec<bool> = reader.problems.values().map(ParseError::is_doubt).collect();
+        assert_eq!(doubts, [true; 4]);
+        let expected = ["last", "line", "lines", "number"].map(|name| (name.to_owned(), 0));
         assert_eq!(problems(&mut reader), expected);
     }
 }

@@ -25,14 +25,14 @@ pub fn read(reader: &mut Reader) -> Gpus {
     let mut gpus = Gpus::default();
     for gpu in reader.list(NVIDIA).unwrap_or_default() {
         gpus.has_nvidia = true;
-        let Ok(status) = reader.read(&format!("{NVIDIA}/{gpu}/numa_status")) else {
-            continue;
-        };
-        let lines = status.lines().filter_map(|line| line.split_once(':'));
-        let node = lines
-            .filter(|(name, _)| name.trim() == "Node")
-            .find_map(|(_, value)| value.trim().parse::<u32>().ok());
-        gpus.memory_nodes.extend(node);
+        let _absent = reader.parse(&format!("{NVIDIA}/{gpu}/numa_status"), |status| {
+            let lines = status.lines().filter_map(|line| line.split_once(':'));
+            let node = lines
+                .filter(|(name, _)| name.trim() == "Node")
+                .find_map(|(_, value)| value.trim().parse::<u32>().ok());
+            gpus.memory_nodes.extend(node);
+            Ok(())
+        });
     }
     for driver in DRIVERS {
         let names = reader

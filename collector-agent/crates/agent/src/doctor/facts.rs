@@ -121,12 +121,6 @@ impl<'a> Facts<'a> {
         facts
     }
 
-    /// Whether a file gave no value though it is there: what it would say is not known.
-    pub(crate) fn is_unreadable(&self, beginning: &str) -> bool {
-        let mut problems = self.problems.iter();
-        problems.any(|problem| !problem.has_value && problem.path.starts_with(beginning))
-    }
-
     /// The value of a setting, or its choice where the value lists several; `None` where the host has none.
     pub(crate) fn knob(&self, path: &str) -> Option<&str> {
         let knob = self.inventory.knobs.iter().find(|knob| knob.path == path)?;

@@ -77,11 +77,14 @@ pub(crate) fn is_zram(swap: &SwapDevice) -> bool {
     swap.kind == "zram" || swap.name.trim_start_matches("/dev/").starts_with("zram")
 }
 
-/// Whether swap takes more; `None` where a tree does not hold its swap areas.
+/// Whether swap takes more; `None` where a tree does not hold its swap areas, or not all of them.
 pub(crate) fn swap_has_room(inventory: &Inventory) -> Option<bool> {
     let lacks = |cause: &str| cause.contains(SWAP);
     let mut findings = inventory.findings.iter();
-    if findings.any(|finding| finding.id == "not-in-tree" && lacks(&finding.cause)) {
+    let mut problems = inventory.problems.iter();
+    if findings.any(|finding| finding.id == "not-in-tree" && lacks(&finding.cause))
+        || problems.any(|problem| problem.path == "/proc/swaps")
+    {
         return None;
     }
     let has_room = |swap: &SwapDevice| {

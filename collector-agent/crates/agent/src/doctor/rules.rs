@@ -11,7 +11,7 @@ use tierscope_sample::inventory::{Finding, SwapDevice};
 
 use super::Facts;
 use super::facts::{CONTROL_GROUPS, PRESSURE};
-use super::hazards::{LRU_GEN, SWAP, is_zram, multi_generational};
+use super::hazards::{LRU_GEN, is_zram, multi_generational};
 use finding::{
     BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
     finding,
@@ -136,8 +136,8 @@ fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
         .knob(DEMOTION)
         .is_some_and(|value| matches!(value, "true" | "1"))
         && facts.has_lower_tier();
-    let tells = !facts.lacks.contains(&SWAP) && !facts.is_unreadable("/proc/swaps");
-    (tells && facts.inventory.swaps.is_empty() && !demotes && facts.moved_pages() == 0).then(|| {
+    let is_none = facts.swap_has_room().is_some() && facts.inventory.swaps.is_empty();
+    (is_none && !demotes && facts.moved_pages() == 0).then(|| {
         let cause = "there is no swap, and nothing is demoted: anonymous memory cannot leave DRAM";
         let fix = "Nothing, if that is intended. Else add swap or zram, or a slower tier with demotion.";
         finding("no-swap", "info", CERTAIN, cause, fix)

@@ -219,7 +219,9 @@ fn whole() -> &'static Said {
 fn check(path: &str, content: &[u8]) {
     let whole = whole();
     let said = read(path, content);
-    let is_told = said.problems.iter().any(|problem| problem.contains(path));
+    // Of several lines the cut off one gives no value, not even with a problem beside it.
+    let is_line_cut = content.contains(&b'\n') && !content.ends_with(b"\n");
+    let is_told = !is_line_cut && said.problems.iter().any(|problem| problem.contains(path));
     for (place, value) in &said.values {
         let same = whole.values.get(place) == Some(value);
         let what = String::from_utf8_lossy(content);
@@ -283,9 +285,8 @@ proptest! {
     ) {
         let (path, text) = FILES[file.index(FILES.len())];
         let cut = &text[..at.index(text.len())];
-        if !cut.ends_with('\n') {
-            check(path, cut.as_bytes());
-        }
+        prop_assume!(!cut.is_empty() && !cut.ends_with('\n'));
+        check(path, cut.as_bytes());
     }
 
     #[test]

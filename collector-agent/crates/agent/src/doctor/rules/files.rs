@@ -213,9 +213,16 @@ mod tests {
 
     #[test]
     fn swap_that_cannot_be_read_is_not_no_swap() {
-        let swaps = "Filename Type Size Used Priority\n/dev/sda1 partition many 0 -2\n";
-        let (inventory, _) = host("proc/swaps", swaps);
-        assert_eq!(confidence(&inventory, "no-swap"), None);
+        let heading = "Filename Type Size Used Priority";
+        for lines in [
+            "",
+            "\n/dev/sda1 partition many 0 -2\n",
+            "\n/dev/sda1 partition 8388604 0 -2",
+        ] {
+            let (inventory, _) = host("proc/swaps", &format!("{heading}{lines}"));
+            assert_eq!(confidence(&inventory, "no-swap"), None);
+            assert_eq!(inventory.swaps, []);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Rules about what memory is: advice follows the class, and what is not known is advised on by nobody.
 
+use crate::doctor::hazards::SWAP;
 use tierscope_sample::inventory::NodePart;
 use tierscope_sysfs::cxl::Memory;
 use tierscope_sysfs::devices::Dax;
