@@ -6,6 +6,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tierscope.core.errors import Unreadable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.names import escaped_name, escaped_text
 from tierscope.domain.ingest.batch import Finding, Inventory, InventoryService, Pod, PodList, SelfReport
 from tierscope.wire import checks
@@ -37,12 +38,11 @@ def decode_inventory(message: inventory_pb2.Inventory, *, max_services: int) -> 
         if not service.namespace or not service.name or "/" in service.namespace:
             raise Unreadable("inventory.services: a service needs a name, and a namespace without a slash")
         services.append(
-            InventoryService(
+            copied(
+                InventoryService,
+                service,
                 key=checks.plain_service(service.namespace, service.name),
-                rule=service.rule,
                 processes=checks.scalar(service.processes, "inventory.services.processes", 0, (1 << 31) - 1),
-                heat_measured=service.heat_measured,
-                heat_reason=service.heat_reason,
             )
         )
     if len(message.labels) > MAX_LABELS:
@@ -172,10 +172,4 @@ def _finding(message: inventory_pb2.Finding) -> Finding:
             f"inventory.findings: {message.id[:80]!r} has severity {message.severity[:20]!r}"
             f" and confidence {message.confidence[:20]!r}"
         )
-    return Finding(
-        id=message.id,
-        severity=message.severity,
-        cause=message.cause,
-        fix=message.fix,
-        confidence=message.confidence,
-    )
+    return copied(Finding, message)

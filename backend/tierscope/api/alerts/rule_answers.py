@@ -10,6 +10,7 @@ from tierscope.domain.alerts.machine import NoData
 from tierscope.domain.alerts.rules import LabelMatcher, Scope
 from tierscope.domain.alerts.rules import Rule as DomainRule
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.usecases.alerts.rules import StateCounts
 
@@ -73,24 +74,15 @@ class RuleRequest(Model):
         """As the domain has it."""
         matchers = tuple(LabelMatcher(item.name, item.op, item.value) for item in self.scope.labels)
         counted = self.n_of_m
-        return DomainRule(
-            name=self.name,
-            expression=self.expression,
-            group=self.group,
-            enabled=self.enabled,
+        return copied(
+            DomainRule,
+            self,
             scope=Scope(self.scope.kind, tuple(self.scope.hosts), tuple(self.scope.services), matchers),
-            for_seconds=self.for_seconds,
-            keep_firing_for_seconds=self.keep_firing_for_seconds,
             recovery_expression=self.recovery_expression or None,
             recovery_threshold=self.recovery_threshold or None,
             n=1 if counted is None else counted.n,
             m=1 if counted is None else counted.m,
-            no_data=self.no_data,
-            no_data_after_seconds=self.no_data_after_seconds,
-            severity=self.severity,
             labels=dict(self.labels),
-            summary=self.summary,
-            description=self.description,
             runbook_url=self.runbook_url or None,
         )
 

@@ -15,6 +15,7 @@ from tierscope.domain.alerts.rules import INTERVAL_SECONDS
 from tierscope.domain.alerts.templates import PLACEHOLDERS
 from tierscope.domain.alerts.units import PER_SECOND, UNIT_NAMES
 from tierscope.domain.alerts.vocabulary import Series, all_series
+from tierscope.domain.base.copying import copied
 from tierscope.usecases.alerts.rules import RuleView, StateCounts, check_view
 
 
@@ -52,12 +53,7 @@ def rule_answer(view: RuleView) -> Rule:
         description=rule.description,
         runbook_url=rule.runbook_url,
         interval_seconds=INTERVAL_SECONDS,
-        state_counts=StateCounts(
-            ok=view.counts.ok,
-            pending=view.counts.pending,
-            firing=view.counts.firing,
-            no_data=view.counts.no_data,
-        ),
+        state_counts=copied(StateCounts, view.counts),
         evaluated_to=view.evaluated_to,
         judged_after_seconds=view.judged_after_seconds,
         created_at=row.created_at,

@@ -12,6 +12,7 @@ from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.copying import copied
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.alerts.backtest import Backtest, Backtests
 from tierscope.usecases.alerts.backtest import BacktestRequest as Asked
@@ -57,16 +58,7 @@ def run_backtest(
     runs: Annotated[Backtests, Depends(use(lambda held: held.backtests))],
 ) -> Answer[Backtest]:
     """Run a rule over stored minutes, with the same condition and states as live evaluation. Nothing is stored."""
-    asked = Asked(
-        rule=body.rule.to_rule(),
-        from_=body.from_,
-        to=body.to,
-        hosts=tuple(body.hosts),
-        services=tuple(body.services),
-        late_data=body.late_data,
-        max_points=body.max_points,
-        max_subjects=body.max_subjects,
-    )
+    asked = copied(Asked, body, rule=body.rule.to_rule(), hosts=tuple(body.hosts), services=tuple(body.services))
     return answer(request, Backtest, runs.run(asked))
 
 

@@ -11,6 +11,7 @@ from tierscope.api.base.ownership import in_path, service_in_body
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.experiments.reads import ExperimentReads
@@ -56,20 +57,14 @@ def create_experiment(
     body: ExperimentRequest, request: Request, writes: Writes, caller: Starter
 ) -> Answer[StartedExperiment]:
     """Register an experiment and mark its change on the charts. The change itself is made by whoever runs the hosts."""
-    new = NewExperiment(
-        name=body.name,
-        service_id=body.service_id,
-        advice_id=body.advice_id,
-        hypothesis=body.hypothesis,
+    new = copied(
+        NewExperiment,
+        body,
         metrics=tuple(body.metrics),
         canary=tuple(body.canary),
         control=tuple(body.control),
         canary_n=None if body.auto is None else body.auto.canary_n,
         seed=None if body.auto is None else body.auto.seed,
-        before_from=body.before_from,
-        change_at=body.change_at,
-        settling_seconds=body.settling_seconds,
-        planned_end=body.planned_end,
     )
     return answer(request, StartedExperiment, writes.create(new, actor=caller.name), status_code=201)
 

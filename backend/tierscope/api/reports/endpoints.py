@@ -11,6 +11,7 @@ from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.reports.content import SECTIONS, Section
@@ -63,16 +64,7 @@ def list_reports(request: Request, reports: Schedules) -> Answer[tuple[Report, .
 @router.post("", status_code=201, summary="Schedule a report")
 def create_report(body: ReportRequest, request: Request, reports: Schedules, caller: Writer) -> Answer[Report]:
     """It is sent for the first time when it is due next. A webhook to an internal address is refused."""
-    new = NewReport(
-        name=body.name,
-        cron=body.cron,
-        every_days=body.every_days,
-        at=body.at,
-        format=body.format,
-        mail=tuple(body.to.mail),
-        webhook=body.to.webhook,
-        sections=tuple(body.sections),
-    )
+    new = copied(NewReport, body, mail=tuple(body.to.mail), webhook=body.to.webhook, sections=tuple(body.sections))
     return answer(request, Report, reports.create(new, actor=caller.name), status_code=201)
 
 

@@ -11,6 +11,7 @@ from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.simulate.reads import SweepReads
@@ -62,15 +63,12 @@ def create_sweep(
 
     The same Idempotency-Key with the same body queues it once.
     """
-    new = NewSweep(
-        name=body.name,
-        source=body.source,
+    new = copied(
+        NewSweep,
+        body,
         policies=tuple(body.policies),
         dram_ratios=tuple(body.dram_ratios),
-        settings=body.settings,
         search={key: tuple(values) for key, values in body.search.items()},
-        seed=body.seed,
-        cpu_seconds=body.cpu_seconds,
         prices=Prices(body.cost.slow_price_ratio, body.cost.swap_price_ratio),
     )
     return _accepted(request, writes.create(new, actor=caller.name, idempotency_key=idempotency_key))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Row, Select, and_, case, insert, or_, select, update
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.copying import copied
 from tierscope.storage.tables import audit, tokens, users
 
 Role = Literal["viewer", "operator", "admin"]
@@ -217,20 +218,4 @@ def _valid(kind: TokenKind, digest: bytes, now: datetime) -> ColumnElement[bool]
 
 
 def _token(row: Row[Any]) -> TokenRow:
-    return TokenRow(
-        id=row.public_id,
-        kind=row.kind,
-        role=row.role,
-        user_id=row.user_id,
-        user_name=row.user_name,
-        user_disabled=row.user_disabled,
-        scopes=None if row.scopes is None else tuple(row.scopes),
-        note=row.note,
-        uses_left=row.uses_left,
-        origin=row.origin,
-        labels=row.labels,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        last_used_at=row.last_used_at,
-        revoked_at=row.revoked_at,
-    )
+    return copied(TokenRow, row, id=row.public_id, scopes=None if row.scopes is None else tuple(row.scopes))

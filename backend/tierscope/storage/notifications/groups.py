@@ -9,6 +9,7 @@ from sqlalchemy import delete, text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.copying import copied
 from tierscope.domain.notifications.content import SentAlert
 from tierscope.domain.notifications.groups import Group, Member, MemberState
 from tierscope.domain.notifications.routes import Timing
@@ -200,12 +201,8 @@ def _member_row(number: int, member: Member, alert: SentAlert) -> dict[str, Any]
 
 
 def _group(row: Any, members: Sequence[tuple[Member, SentAlert]]) -> StoredGroup:  # noqa: ANN401 - a row of the driver
-    group = Group(
-        key=row.key,
-        timing=Timing(**row.timing),
-        members={member.fingerprint: member for member, _ in members},
-        notified_at=row.notified_at,
-        keeps_alive=row.keeps_alive,
+    group = copied(
+        Group, row, timing=Timing(**row.timing), members={member.fingerprint: member for member, _ in members}
     )
     alerts = {member.fingerprint: alert for member, alert in members}
     return StoredGroup(row.receiver, row.labels, group, alerts)

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.copying import copied
 from tierscope.domain.notifications.content import SentAlert
 from tierscope.domain.notifications.groups import Reason
 from tierscope.domain.notifications.receivers import Kind
@@ -207,23 +208,6 @@ def drop_old_notifications(transaction: WriteTransaction, now: datetime) -> int:
 
 
 def _row(row: Any, alerts: Sequence[dict[str, Any]]) -> NotificationRow:  # noqa: ANN401 - a row of the driver
-    return NotificationRow(
-        number=row.id,
-        id=row.public_id,
-        group_key=row.group_key,
-        group_labels=row.group_labels,
-        receiver=row.receiver,
-        kind=row.kind,
-        reason=row.reason,
-        status=row.status,
-        firing=row.firing,
-        resolved=row.resolved,
-        more_alerts=row.more_alerts,
-        created_at=row.created_at,
-        attempts=row.attempts,
-        next_attempt_at=row.next_attempt_at,
-        ended_at=row.ended_at,
-        last_status_code=row.last_status_code,
-        last_error=row.last_error,
-        alerts=tuple(SentAlert.read(alert) for alert in alerts),
+    return copied(
+        NotificationRow, row, number=row.id, id=row.public_id, alerts=tuple(SentAlert.read(alert) for alert in alerts)
     )

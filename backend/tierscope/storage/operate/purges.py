@@ -8,6 +8,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.copying import copied
 
 PurgeKind = Literal["host", "service"]
 
@@ -145,18 +146,10 @@ def note_error(transaction: WriteTransaction, purge: PurgeRow, error: str) -> No
 
 
 def _row(row: Any) -> PurgeRow:  # noqa: ANN401 - a row of the driver
-    return PurgeRow(
+    return copied(
+        PurgeRow,
+        row,
         number=row.id,
         id=row.public_id,
         subject=PurgeSubjectRow(row.kind, row.subject_number, row.subject_id, row.subject_name),
-        requested_by=row.requested_by,
-        requested_at=row.requested_at,
-        status=row.status,
-        step=row.step,
-        steps=row.steps,
-        position=row.position,
-        report=row.report,
-        error=row.error,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
     )

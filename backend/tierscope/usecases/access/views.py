@@ -11,6 +11,7 @@ from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, Forbidden, NotFound, Unprocessable
 from tierscope.domain.access.views import MAX_ADDRESS_LENGTH, problem_of_address
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.base.pages import Page
 from tierscope.storage.access import views as stored
@@ -153,12 +154,4 @@ def _require(transaction: WriteTransaction, public_id: str, caller: Caller) -> V
 
 
 def _view(row: ViewRow, caller: Caller) -> SavedView:
-    return SavedView(
-        id=row.public_id,
-        name=row.name,
-        address=row.address,
-        shared=row.shared,
-        created_at=row.created_at,
-        created_by=row.created_by,
-        changeable=_may_change(row, caller),
-    )
+    return copied(SavedView, row, id=row.public_id, changeable=_may_change(row, caller))

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.alerts.vocabulary import ScopeKind
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import Origin, Series, TimeAxis, Window
 from tierscope.domain.base.vocabulary import Severity
@@ -122,26 +123,12 @@ class AlertMark:
 
 def view_alert(row: AlertRow, rule_id: str | None, acknowledged: Acknowledgement | None, muted: Muted) -> Alert:
     """An alert with what people and silences have done about it; `rule_id` is the public one."""
-    return Alert(
+    return copied(
+        Alert,
+        row,
         id=row.public_id,
-        fingerprint=row.fingerprint,
         rule_id=rule_id,
-        rule_name=row.rule_name,
-        severity=row.severity,
-        state=row.state,
         subject=_subject(row),
-        labels=row.labels,
-        value=row.value,
-        unit=row.unit,
-        threshold=row.threshold,
-        summary=row.summary,
-        description=row.description,
-        runbook_url=row.runbook_url,
-        started_at=row.started_at,
-        fired_at=row.fired_at,
-        resolved_at=row.resolved_at,
-        last_seen_at=row.last_seen_at,
-        origin=row.origin,
         acknowledged=acknowledged,
         silenced_by=muted.silenced_by,
         inhibited_by=muted.inhibited_by,
@@ -157,18 +144,16 @@ def view_span(
     row: AlertRow, rule_id: str | None, state: AlertState, begun: ChangeRow, to: datetime | None
 ) -> AlertSpan:
     """The stretch that a change of an alert began."""
-    return AlertSpan(
+    return copied(
+        AlertSpan,
+        row,
         alert_id=row.public_id,
         rule_id=rule_id,
-        rule_name=row.rule_name,
-        severity=row.severity,
         subject=_subject(row),
-        origin=row.origin,
         state=state,
         from_=begun.at,
         to=to,
         value=begun.value,
-        summary=row.summary,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 
 from tierscope.core.errors import NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.capacity.need import Advised, dram_need
 from tierscope.domain.capacity.plan import Demand, Packed, PackedFleet, PackedHost, plan_fleet
 from tierscope.domain.capacity.skus import Sku
@@ -278,14 +279,8 @@ def _hosts(packed: Packed, demands: Sequence[Demand], names: Mapping[str, str]) 
     for host in packed.hosts:
         counts[host] = counts.get(host, 0) + 1
     return tuple(
-        PlannedHost(
-            sku=host.sku.name,
-            count=count,
-            dram_bytes=host.dram_bytes,
-            cxl_bytes=host.cxl_bytes,
-            cxl_devices=host.cxl_devices,
-            cores=host.sku.cores,
-            placed=_placed(host, by_id, names),
+        copied(
+            PlannedHost, host, sku=host.sku.name, count=count, cores=host.sku.cores, placed=_placed(host, by_id, names)
         )
         for host, count in counts.items()
     )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import make_grid
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.figures import Origin, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CounterKind, nominal_step
 from tierscope.domain.counters.names import CounterName, KnownCounter, describe_counter, match_counters
@@ -162,16 +163,12 @@ def _read(
 def _series(counter: KnownCounter, lines: Lines) -> CounterSeries:
     column = lines.keys.index(counter.key)
     monotonic = counter.kind == "counter"
-    return CounterSeries(
-        scope=counter.scope,
-        source=counter.source,
-        name=counter.name,
-        kind=counter.kind,
-        unit=counter.unit,
+    return copied(
+        CounterSeries,
+        counter,
         values=gaps_to_none(lines.values[:, column]),
         per_s=gaps_to_none(lines.per_s[:, column]) if monotonic else None,
         resets=lines.resets[column] if monotonic else 0,
-        trust=counter.trust,
     )
 
 

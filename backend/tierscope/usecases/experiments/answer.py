@@ -9,6 +9,7 @@ import numpy as np
 from tierscope.core.clock import Clock
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.figures import Grade, Series, Window, gaps_to_none
 from tierscope.domain.experiments import Design, adjust_for_many
 from tierscope.domain.experiments.confounders import NetworkConfounder, judge_network
@@ -79,24 +80,15 @@ def make_answer(
     judged = [_judge(part, adjusted, progress=progress, ended=ended) for part in parts]
     first, verdict = parts[0], judged[0]
     known = first.compared.means.known
-    return Experiment(
+    return copied(
+        Experiment,
+        row,
         id=row.public_id,
-        name=row.name,
         service_id=row.service_public_id,
         service_name=f"{row.namespace}/{row.service}",
-        advice_id=row.advice_id,
-        hypothesis=row.hypothesis,
-        author=row.author,
-        created_at=row.created_at,
-        before_from=row.before_from,
-        change_at=row.change_at,
-        settling_seconds=row.settling_seconds,
-        planned_end=row.planned_end,
-        ended_at=row.ended_at,
         state=state_of(row, now),
         frozen=False,
         progress_ratio=progress,
-        seed=row.seed,
         arms=tuple(_arm(arm, hosts, known.tolist()) for arm in ("canary", "control")),
         power=first.compared.power(first.asked.margin_ratio),
         trends=first.compared.trends,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import find_service
@@ -84,17 +85,12 @@ class ExperimentReads:
 
     def _summary(self, row: ExperimentRow, hosts: Sequence[ArmHost]) -> ExperimentItem:
         result: dict[str, Any] = row.result or {}
-        return ExperimentItem(
+        return copied(
+            ExperimentItem,
+            row,
             id=row.public_id,
-            name=row.name,
             service_id=row.service_public_id,
             service_name=f"{row.namespace}/{row.service}",
-            advice_id=row.advice_id,
-            author=row.author,
-            created_at=row.created_at,
-            change_at=row.change_at,
-            planned_end=row.planned_end,
-            ended_at=row.ended_at,
             state=state_of(row, self._context.clock()),
             metrics=tuple(item.metric for item in row.metrics),
             n_canary=sum(host.arm == "canary" for host in hosts),

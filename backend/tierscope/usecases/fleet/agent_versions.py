@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import tierscope
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.agent_versions import Standing, is_supported, oldest_supported, read_release, standing
 from tierscope.storage.fleet import agent_versions as stored
@@ -107,11 +108,9 @@ class AgentVersionReads:
 
     def _version(self, row: stored.VersionRow) -> AgentVersion:
         found = standing(row.version, self._service)
-        return AgentVersion(
-            version=row.version,
-            hosts=row.hosts,
-            first_seen=row.first_seen,
-            last_seen=row.last_seen,
+        return copied(
+            AgentVersion,
+            row,
             standing=found,
             supported=is_supported(found),
             protocol=None if row.version is None else SCHEMA_VERSION,
@@ -120,15 +119,11 @@ class AgentVersionReads:
     def _host(self, row: stored.HostVersionRow) -> HostAgentVersion:
         found = standing(row.version, self._service)
         known = None if row.version is None else SCHEMA_VERSION
-        return HostAgentVersion(
-            host_id=row.host_id,
-            name=row.name,
-            version=row.version,
-            since=row.since,
-            last_seen=row.last_seen,
+        return copied(
+            HostAgentVersion,
+            row,
             standing=found,
             outdated=self._is_outdated(row.version),
             supported=is_supported(found) and row.refused_protocol is None,
             protocol=known if row.refused_protocol is None else row.refused_protocol,
-            refused_at=row.refused_at,
         )

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from tierscope.core.errors import BadRequest
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.jobs import LATE
@@ -122,21 +123,7 @@ def _cold_ratios(joined: JoinedSources) -> dict[int, float]:
 def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:
     names = dict(row.services)
     service = names.get(largest) if largest is not None else None
-    return GridHost(
-        id=row.public_id,
-        name=row.name,
-        origin=row.origin,
-        state=row.state,
-        service=service or next(iter(names.values()), None),
-        labels=row.labels,
-        kernel=row.kernel,
-        memory_bytes=row.memory_bytes,
-        verdict=row.verdict,
-        tiering_off=row.tiering_off,
-        psi_memory_some_ratio=row.psi_memory_some_ratio,
-        finding_severity=row.finding_severity,
-        cold_ratio=cold,
-    )
+    return copied(GridHost, row, id=row.public_id, service=service or next(iter(names.values()), None), cold_ratio=cold)
 
 
 def _largest_services(heats: dict[int, HeatNow]) -> dict[int, int]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, absent
 from tierscope.domain.fleet.host_facts import HostFacts, HostState, find_state, read_facts
@@ -115,16 +116,14 @@ def _recent_line(
     newest = known.ended_at is not None and known.ended_at > now - LEDGER_SPAN
     sums = [known.rate(name) if newest else RateSum() for name in RATES]
     moves = figures_of_sums(sums, one_tier=known.one_tier)
-    return HostSummary(
+    return copied(
+        HostSummary,
+        row,
         id=row.public_id,
-        name=row.name,
-        origin=row.origin,
         state=find_state(now, row.last_seen_at, row.retired_at, row.held_seconds),
-        enrolled_at=row.enrolled_at,
         last_seen=row.last_seen_at,
         kernel=known.kernel,
         dialect=known.dialect,
-        labels=row.labels,
         memory_bytes=memory_figure(known.memory_bytes),
         tiers=known.tier_classes,
         services=tuple(service.id for service in services),
@@ -134,7 +133,6 @@ def _recent_line(
         verdict=known.verdict if newest else "not_known",
         tiering_off=known.tiering_off,
         findings=findings,
-        agent_version=row.agent_version,
     )
 
 
@@ -149,16 +147,14 @@ def _line(
     now: datetime,
 ) -> HostSummary:
     moves = figures_of([] if ledger is None else [ledger], one_tier=facts.one_tier, machine=facts.machine)
-    return HostSummary(
+    return copied(
+        HostSummary,
+        row,
         id=row.public_id,
-        name=row.name,
-        origin=row.origin,
         state=find_state(now, row.last_seen_at, row.retired_at, row.held_seconds),
-        enrolled_at=row.enrolled_at,
         last_seen=row.last_seen_at,
         kernel=_text(body.get("kernel_release")),
         dialect=_text(body.get("dialect")),
-        labels=row.labels,
         memory_bytes=memory_figure(facts.memory_bytes),
         tiers=facts.tier_classes,
         services=tuple(service.id for service in services),
@@ -168,7 +164,6 @@ def _line(
         verdict=verdict.word,
         tiering_off=facts.tiering_off,
         findings=findings,
-        agent_version=row.agent_version,
     )
 
 

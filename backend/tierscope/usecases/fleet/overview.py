@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.fleet.hosts_away import HostsAway
@@ -135,7 +136,9 @@ class FleetReads:
             attention.n_critical,
             away,
         )
-        return FleetOverview(
+        return copied(
+            FleetOverview,
+            heat,
             headline=describe_fleet(numbers, heat.resident_bytes),
             window=window,
             simulated=hosts.simulated,
@@ -146,14 +149,9 @@ class FleetReads:
             away=away,
             hosts_tiering_off=hosts.tiering_off,
             memory_bytes=hosts.memory_bytes,
-            hot_ratio=heat.hot_ratio,
-            warm_ratio=heat.warm_ratio,
-            cold_ratio=heat.cold_ratio,
             hot_host_median=fleet_heat.hot_host_median,
             warm_host_median=fleet_heat.warm_host_median,
             cold_host_median=fleet_heat.cold_host_median,
-            hot_outside_dram_bytes=heat.hot_outside_dram_bytes,
-            cold_in_dram_bytes=heat.cold_in_dram_bytes,
             promotion_pages_per_s=hosts.moves.promotion,
             demotion_pages_per_s=hosts.moves.demotion,
             psi_memory_some_ratio=hosts.moves.psi,

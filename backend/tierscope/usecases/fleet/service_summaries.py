@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin
 from tierscope.domain.fleet.gain import ServiceGain
@@ -87,20 +88,15 @@ def _summarise(
     source = None if heat is None else heat.source
     reason = None if source is not None else why_not
     figures = service_figures(heat, reason, now=now)
-    summary = ServiceSummary(
+    summary = copied(
+        ServiceSummary,
+        figures,
         id=row.public_id,
         namespace=row.namespace,
         name=row.name,
         origin=row.origin,
         n_hosts=found.n_hosts,
         n_hosts_with_heat=0 if source is None else len(source.host_ids),
-        resident_bytes=figures.resident_bytes,
-        anon_ratio=figures.anon_ratio,
-        hot_ratio=figures.hot_ratio,
-        warm_ratio=figures.warm_ratio,
-        cold_ratio=figures.cold_ratio,
-        hot_outside_dram_bytes=figures.hot_outside_dram_bytes,
-        cold_in_dram_bytes=figures.cold_in_dram_bytes,
         method=heat.method.family if heat and heat.method and source is not None else None,
         promotion_pages_per_s=found.moves.promotion,
         demotion_pages_per_s=found.moves.demotion,

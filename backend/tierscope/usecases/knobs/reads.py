@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tierscope.core.database import ReadSession
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.knobs import Facts, advise
@@ -131,7 +132,9 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
     subtracted = list_subtracted(inventory)
     given = view_given(advise(facts), _basis(part, window))
-    return HostKnobAdvice(
+    return copied(
+        HostKnobAdvice,
+        given,
         host_id=host.public_id,
         origin=host.origin,
         window=window,
@@ -139,14 +142,8 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
         explanation=verdict.explanation,
         leading=KnobLeadingFigures(heat.hot_outside_dram_bytes, _movable(heat, facts)),
         subtracted=subtracted,
-        advice=given.advice,
-        waiting=given.waiting,
-        nothing_to_do=given.nothing_to_do,
-        unknown=given.unknown,
         knobs=(),
         notes=_notes(facts, samples),
-        withheld=given.withheld,
-        notices=given.notices,
     )
 
 

@@ -14,6 +14,7 @@ import structlog
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.domain.base.copying import copied
 from tierscope.domain.notifications.backoff import Failure, retry_at
 from tierscope.domain.notifications.content import Notification
 from tierscope.domain.notifications.receivers import Receiver
@@ -133,14 +134,4 @@ class DeliverNotifications:
                 outbox.postpone(transaction, row.receiver, again)
 
     def _notification(self, row: NotificationRow) -> Notification:
-        return Notification(
-            id=row.id,
-            receiver=row.receiver,
-            group_key=row.group_key,
-            group_labels=row.group_labels,
-            reason=row.reason,
-            at=row.created_at,
-            alerts=row.alerts,
-            more_alerts=row.more_alerts,
-            public_url=self._settings.public_url,
-        )
+        return copied(Notification, row, at=row.created_at, public_url=self._settings.public_url)

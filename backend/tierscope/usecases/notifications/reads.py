@@ -7,6 +7,7 @@ from typing import Annotated
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.pages import Page
 from tierscope.domain.notifications.groups import Reason
@@ -90,17 +91,9 @@ class NotificationLog:
 
 
 def _view(row: NotificationRow) -> Notification:
-    return Notification(
-        id=row.id,
-        receiver=row.receiver,
-        kind=row.kind,
-        reason=row.reason,
-        status=row.status,
-        group_labels=row.group_labels,
-        firing=row.firing,
-        resolved=row.resolved,
-        created_at=row.created_at,
-        attempts=row.attempts,
+    return copied(
+        Notification,
+        row,
         next_attempt_at=row.next_attempt_at if row.status == "waiting" else None,
         delivered_at=row.ended_at if row.status == "delivered" else None,
         given_up_at=row.ended_at if row.status == "dead" else None,

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.base.pages import Page
 from tierscope.domain.base.patterns import BadPattern
@@ -201,19 +202,15 @@ def _view(row: SilenceRow, alerts: Sequence[OpenAlert], now: datetime) -> Silenc
     status = silence.status(now)
     idle = status == "expired" or row.problem is not None
     matched = () if idle else (a.id for a in alerts if all_match(silence.matchers, a.labels))
-    return Silence(
+    return copied(
+        Silence,
+        row,
         id=silence.id,
-        matchers=tuple(
-            LabelMatcher(name=matcher.name, op=matcher.op, value=matcher.value) for matcher in silence.matchers
-        ),
+        matchers=tuple(copied(LabelMatcher, matcher) for matcher in silence.matchers),
         starts_at=silence.starts_at,
         ends_at=silence.ends_at,
-        comment=row.comment,
-        created_by=row.created_by,
-        created_at=row.created_at,
         status=status,
         matches=tuple(matched),
-        problem=row.problem,
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from tierscope.core.errors import BadRequest
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import NAMES
 from tierscope.domain.base.figures import Figure, Origin, Window, absent
 from tierscope.domain.base.pages import Page
@@ -183,10 +184,9 @@ def _view_host(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, *, n
         return _count(f"data_quality.{name}/1", unit, value, window, n_hosts=1, expected=row.expected)
 
     gaps = _gaps(row, hours, reasons, now)
-    return HostQuality(
-        host_id=row.host_id,
-        name=row.name,
-        origin=row.origin,
+    return copied(
+        HostQuality,
+        row,
         window=window,
         expected_intervals=count("expected_intervals", row.expected),
         received=count("received", row.received),
@@ -205,13 +205,7 @@ def _view_host(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, *, n
 
 
 def _gaps(row: QualityRow, hours: Sequence[HourRow], reasons: Reasons, now: datetime) -> list[ExplainedGap]:
-    facts = HostFacts(
-        boots=reasons.boots,
-        streams=reasons.streams,
-        drops=increases([(hour.ts, hour.dropped_batches) for hour in hours]),
-        missing_batches=reasons.missing_batches,
-        paused_since=reasons.paused_since,
-    )
+    facts = copied(HostFacts, reasons, drops=increases([(hour.ts, hour.dropped_batches) for hour in hours]))
     minutes = {hour.ts: hour.minutes for hour in hours}
     found = find_gaps(minutes, row.start, row.end, step_seconds=row.step_seconds)
     due = now - timedelta(seconds=row.held_seconds)

@@ -8,6 +8,7 @@ from typing import Literal
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.fleet.agents import revoke_host
@@ -118,16 +119,10 @@ class Purges:
 
 def _view(row: PurgeRow) -> Purge:
     done = 1.0 if row.status == "done" else 0.0
-    return Purge(
-        id=row.id,
-        kind=row.kind,
+    return copied(
+        Purge,
+        row,
         subject=PurgeSubject(row.subject.public_id, row.subject.name),
-        requested_by=row.requested_by,
-        requested_at=row.requested_at,
-        status=row.status,
         progress_ratio=done if not row.steps else min(1.0, row.step / row.steps),
         report=tuple(PurgedTable(table, rows) for table, rows in sorted(row.report.items())),
-        error=row.error,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tierscope.core.errors import ConfigurationError, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.curve.page_traces import KINDS
 from tierscope.domain.simulate.replay import INTERVAL_SECONDS
 from tierscope.domain.tiles.damo_records import PageRows, Record, records_of_pages
@@ -116,19 +117,15 @@ def _analyze(record: ReadRecord, excluded: int) -> TargetAnalysis:
     intervals = record.intervals_ns
     found = record.working_set(1, excluded, list(PERCENTS))
     working_set = None if found is None else WorkingSet(found[0], found[1], tuple(found[2]), tuple(found[3]))
-    return TargetAnalysis(
-        kdamond=record.kdamond,
-        context=record.context,
-        target=record.target,
+    return copied(
+        TargetAnalysis,
+        record,
         sample_us=None if intervals is None else intervals[0] / 1000,
         aggregation_us=None if intervals is None else intervals[1] / 1000,
         snapshots=snapshots,
         regions=regions,
         span_seconds=record.span_ns / 1e9,
         monitored_bytes=record.monitored_bytes(),
-        overlapping_snapshots=record.overlapping_snapshots,
-        overlapping_regions=record.overlapping_regions,
-        overlapping_bytes=record.overlapping_bytes,
         working_set=working_set,
         reason=None
         if working_set is not None

@@ -1,5 +1,6 @@
 """A sweep as asked, and how far it is."""
 
+from tierscope.domain.base.copying import copied
 from tierscope.domain.simulate import make_policy
 from tierscope.storage.simulate.sweeps import SweepRow
 from tierscope.usecases.simulate.spec import read_spec
@@ -16,26 +17,12 @@ def view_sweep(row: SweepRow) -> Sweep:
     spec = read_spec(row.spec)
     source = spec.source
     done, total = sum(task.done for task in row.tasks), sum(task.total for task in row.tasks)
-    return Sweep(
+    return copied(
+        Sweep,
+        spec,
         id=row.public_id,
         name=row.name,
-        source=SweepSource(
-            kind=source.kind,
-            name=source.name,
-            service_id=source.service_id,
-            host_id=source.host_id,
-            workload=source.workload,
-            pages=source.pages,
-            intervals=source.intervals,
-            upload_id=source.upload_id,
-            window=source.window,
-        ),
-        policies=spec.policies,
-        dram_ratios=spec.dram_ratios,
-        settings=spec.settings,
-        search=spec.search,
-        seed=spec.seed,
-        cpu_seconds=spec.cpu_seconds,
+        source=copied(SweepSource, source),
         cost=SweepCost(spec.prices.slow_ratio, spec.prices.swap_ratio),
         status=row.status,
         tasks=tuple(

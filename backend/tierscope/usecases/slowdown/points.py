@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, Field
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.slowdown import PREDICTION_STANDARD_ERROR
 from tierscope.storage.access.credentials import AuditRow, append_audit
@@ -115,16 +116,13 @@ class SlowdownPoints:
             )
         assert point.loss_standard_error is not None
         now = self._clock()
-        made = SlowdownPointItem(
+        made = copied(
+            SlowdownPointItem,
+            point,
             id="m" + secrets.token_hex(8),
             service_id=service.public_id,
-            source=point.source,
-            share_on_slow=point.share_on_slow,
-            loss=point.loss,
-            loss_standard_error=point.loss_standard_error,
             measured_at=point.measured_at or now,
             author=actor,
-            note=point.note,
         )
         stored.insert_point(transaction, service.id, made)
         append_audit(transaction, AuditRow(now, actor, "slowdown_point.create", made.id, _document(made)))

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, NotFound
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.figures import Window, absent
 from tierscope.domain.statistics import SMALL_GROUP, match_events, outliers, persisting, shrink, sketches
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
@@ -133,18 +134,7 @@ def _drift(row: DriftRow) -> HostDrift | None:
     metric = find_host_metric(row.metric)
     if metric is None:
         return None
-    return HostDrift(
-        host_id=row.host_id,
-        service_id=row.service_id,
-        service=row.service,
-        metric=metric.key,
-        label=metric.label,
-        unit=metric.unit,
-        value=row.value,
-        median=row.median,
-        score=row.score,
-        n_hosts=row.n_hosts,
-    )
+    return copied(HostDrift, row, metric=metric.key, label=metric.label, unit=metric.unit)
 
 
 def _read_rows(session: ReadSession, window: Window, groups: Sequence[int] | None) -> list[SketchRow]:
@@ -249,15 +239,14 @@ def _outliers(
         host, metric = hosts.get(int(outlier.host)), find_host_metric(key)
         if host is not None and metric is not None:
             views.append(
-                Outlier(
+                copied(
+                    Outlier,
+                    outlier,
                     host_id=host.public_id,
                     host=host.name,
                     metric=key,
                     label=metric.label,
                     unit=metric.unit,
-                    value=outlier.value,
-                    median=outlier.median,
-                    score=outlier.score,
                     windows=WINDOWS,
                     group=_key(group, services[group.service_id]),
                     confounders=confounders.get(group.id, ()),
@@ -287,16 +276,14 @@ def _with_events(session: ReadSession, found: Sequence[ChangeRow], window: Windo
         at = change.at.timestamp()
         matched = [near[key] for key in match_events(at, times)]
         views.append(
-            Change(
+            copied(
+                Change,
+                change,
                 at=at,
-                service_id=change.service_id,
                 subject=change.service,
-                metric=change.metric,
                 label=change.metric if metric is None else metric.label,
                 unit="" if metric is None else metric.unit,
                 direction="rise" if change.direction == "rise" else "fall",
-                before=change.before,
-                after=change.after,
                 found_by="pelt" if change.found_by == "pelt" else "cusum",
                 matched=tuple(
                     MatchedEvent(str(event.id), event.at.timestamp(), event.kind, event.text) for event in matched

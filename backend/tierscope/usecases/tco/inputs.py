@@ -10,6 +10,7 @@ from datetime import date
 from typing import Literal
 
 from tierscope.core.errors import Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.simulate.swap_amplification import Drive, amplification_at
 from tierscope.domain.tco.published import (
     ASSUMED_ON,
@@ -274,14 +275,7 @@ def _design(path: str, host: HostDocument, sku: Sku, loss: Loss) -> Design:
     swap = None
     if host.swap:
         rate = host.swap.swap_out_mb_per_s
-        swap = Swap(
-            zoned=host.swap.kind == "zns",
-            gb=host.swap.gb,
-            used_gb=host.swap.used_gb,
-            swap_out_mb_per_s=Range(rate.value, *_ends(rate)),
-            paid=host.swap.paid,
-            watts=host.swap.watts,
-        )
+        swap = copied(Swap, host.swap, zoned=host.swap.kind == "zns", swap_out_mb_per_s=Range(rate.value, *_ends(rate)))
     zswap = None
     if host.zswap:
         zswap = Zswap(host.zswap.pool_gb, host.zswap.compression_ratio, host.zswap.cpu_ratio)

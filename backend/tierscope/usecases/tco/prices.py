@@ -12,6 +12,7 @@ from pydantic import Field
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.tco.published import PRESET_CURRENCY, PRESETS, PRICE_LABELS, PRICE_UNITS, Preset, PriceItem
 from tierscope.storage.access.credentials import AuditRow, append_audit
@@ -185,38 +186,27 @@ def _one(rows: "list[PriceRow]", price_id: str) -> Price:
 def _view(row: PriceRow, *, in_force: bool) -> Price:
     preset = _PRESETS.get(row.id)
     item: PriceItem = next(name for name in PRICE_UNITS if name == row.item)
-    return Price(
-        id=row.id,
+    return copied(
+        Price,
+        row,
         item=item,
         label=preset.label if preset else PRICE_LABELS[item],
-        value=row.value,
-        low=row.low,
-        high=row.high,
-        currency=row.currency,
         unit=PRICE_UNITS[item],
-        source=row.source,
-        date=row.date,
         grounding=preset.grounding if preset else "owner",
         preset=preset is not None,
-        confirmed_by=row.confirmed_by,
-        confirmed_at=row.confirmed_at,
         in_force=in_force,
     )
 
 
 def _preset_view(preset: Preset) -> Price:
-    return Price(
-        id=preset.id,
-        item=preset.item,
-        label=preset.label,
+    return copied(
+        Price,
+        preset,
         value=preset.price.value,
         low=preset.price.low,
         high=preset.price.high,
         currency=PRESET_CURRENCY,
         unit=PRICE_UNITS[preset.item],
-        source=preset.source,
-        date=preset.date,
-        grounding=preset.grounding,
         preset=True,
         confirmed_by=None,
         confirmed_at=None,
@@ -233,15 +223,12 @@ def _row(price: PriceRequest, *, author: str, now: datetime) -> PriceRow:
         raise Unprocessable("DRAM is not free: its price and the low end of its range are above zero")
     if price.date > now.date():
         raise Unprocessable(f"the date {price.date} lies ahead: a price has the day that it held on")
-    return PriceRow(
+    return copied(
+        PriceRow,
+        price,
         id="p" + secrets.token_hex(8),
-        item=price.item,
-        value=price.value,
         low=low,
         high=high,
-        currency=price.currency,
-        source=price.source,
-        date=price.date,
         created_at=now,
         author=author,
         confirmed_by=author if price.confirm else None,
@@ -258,15 +245,13 @@ def _preset(price_id: str) -> Preset:
 
 def _of_preset(preset: Preset, author: str, now: datetime) -> PriceRow:
     price = preset.price
-    return PriceRow(
-        id=preset.id,
-        item=preset.item,
+    return copied(
+        PriceRow,
+        preset,
         value=price.value,
         low=price.low,
         high=price.high,
         currency=PRESET_CURRENCY,
-        source=preset.source,
-        date=preset.date,
         created_at=now,
         author=author,
         confirmed_by=None,

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.tco.analysis import BreakEven as Found
 from tierscope.domain.tco.published import PUBLISHED_SAVINGS
 from tierscope.domain.tco.results import Evaluation, OptionResult, evaluate
@@ -201,20 +202,13 @@ def _option(result: OptionResult, loss: LossSource, memory: MemoryNeed | None, *
         warnings.append("Its DRAM holds less than 1.1 times the hot memory: hot pages will be on slow memory.")
     if loss.simulated:
         warnings.append("The loss is simulated.")
-    return Option(
-        name=result.name,
-        per_host=result.per_host,
-        saving=result.saving,
-        saving_ratio=result.saving_ratio,
-        saving_as_given=result.saving_as_given,
+    return copied(
+        Option,
+        result,
         hosts_needed=result.fleet.hosts,
-        fleet=result.fleet,
         loss=loss,
         fit=fit,
         break_even=_break_even(result.break_even),
-        tornado=result.tornado,
-        waterfall=result.waterfall,
-        distribution=result.distribution,
         warnings=tuple(warnings),
     )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database, ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
+from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.pages import Page
 from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, Preset
@@ -273,31 +274,23 @@ def _has_outline(spec: Any) -> bool:  # noqa: ANN401 - whatever the database hol
 
 
 def _item(row: ScenarioRow) -> ScenarioItem:
-    return ScenarioItem(
+    return copied(
+        ScenarioItem,
+        row,
         id=row.public_id,
-        name=row.name,
-        version=row.version,
         currency=str(row.spec["currency"]),
         options=tuple(str(option["name"]) for option in row.spec["options"]),
-        created_at=row.created_at,
-        created_by=row.created_by,
-        changed_at=row.changed_at,
-        changed_by=row.changed_by,
     )
 
 
 def _view(row: ScenarioRow) -> StoredScenario:
     document = parse_scenario(row.spec)
-    return StoredScenario(
+    return copied(
+        StoredScenario,
+        row,
         id=row.public_id,
-        name=row.name,
-        version=row.version,
         spec=document,
         yaml=row.yaml if row.yaml is not None else write_scenario(document),
-        created_at=row.created_at,
-        created_by=row.created_by,
-        changed_at=row.changed_at,
-        changed_by=row.changed_by,
     )
 
 
