@@ -25,10 +25,10 @@ export const serviceTabs = [
   'hosts',
   'advice',
 ] as const
-type ServiceTab = (typeof serviceTabs)[number]
+export type ServiceTab = (typeof serviceTabs)[number]
 
 export const hostTabs = ['overview', 'advice', 'moves', 'fairness', 'counters', 'hardware', 'setup'] as const
-type HostTab = (typeof hostTabs)[number]
+export type HostTab = (typeof hostTabs)[number]
 
 export const schemes = ['recency', 'frequency', 'cold_age'] as const
 export type SchemeName = (typeof schemes)[number]

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
 import { firstAdviceQuery, newHostsRefreshMs } from '../../api/queries/fleet/newHosts'
 import { hostQuery } from '../../api/queries/fleet/hosts'
@@ -14,6 +13,7 @@ import { HostStateTag } from '../hosts/HostStateTag'
 import { useNow } from '../shell/time/useNow'
 import classes from './AddHosts.module.css'
 import { firstValueAt, startSteps, type StartFacts, type StartState, type StartStep } from './startSteps'
+import { HostLink } from '../shell/links'
 
 const states: Record<StartState, { tone: Tone; label: string }> = {
   done: { tone: 'good', label: 'done' },
@@ -29,9 +29,7 @@ export function HostStart({ host }: { host: HostSummary }) {
   return (
     <li className={classes.host} data-testid={`start-${host.id}`}>
       <div className={classes.hostHead}>
-        <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
-          {host.name}
-        </Link>
+        <HostLink id={host.id}>{host.name}</HostLink>
         <HostStateTag state={host.state} />
         <span className={classes.where}>
           enrolled <Timestamp at={host.enrolled_at} now={now} />

@@ -10,6 +10,7 @@ import { Stack } from '../../ui/layout/Stack'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { PurgeReport } from '../purges/PurgeReport'
@@ -70,13 +71,7 @@ function columns(onOpen: (id: string) => void): Column<Purge>[] {
         />
       ),
     },
-    {
-      key: 'rows',
-      header: 'Rows',
-      numeric: true,
-      cell: (row) => formatCount(rowsOf(row)),
-      value: rowsOf,
-    },
+    amountColumn('rows', 'Rows', rowsOf, formatCount),
     {
       key: 'do',
       header: '',

@@ -14,6 +14,7 @@ import { Stack } from '../../ui/layout/Stack'
 import { Fault } from '../../ui/states/Fault'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { timeColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { useNow } from '../shell/time/useNow'
@@ -152,12 +153,7 @@ function tokenColumns(now: Date, pending: boolean, onRevoke: (id: string) => voi
       cell: (row) => row.uses_left ?? 'unlimited',
       value: (row) => row.uses_left,
     },
-    {
-      key: 'made',
-      header: 'Created',
-      sortBy: (row) => row.created_at,
-      cell: (row) => <Timestamp at={row.created_at} />,
-    },
+    timeColumn('made', 'Created', (row) => row.created_at),
     {
       key: 'ends',
       header: 'Expires',

@@ -3,9 +3,9 @@ import type { User } from '../../api/_generated/schema'
 import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import type { Column } from '../../ui/tables/column'
 import { ToneTag } from '../../ui/tags/ToneTag'
-import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './AdminPage.module.css'
 import { roles, type Role } from './roles'
+import { timeColumn } from '../../ui/tables/figureColumn'
 
 interface UserActions {
   teamName: (id: string) => string
@@ -59,12 +59,7 @@ export function userColumns(actions: UserActions): Column<User>[] {
     },
     { key: 'source', header: 'Login method', sortBy: (user) => user.source, cell: (user) => sources[user.source] },
     { key: 'teams', header: 'Teams', cell: (user) => user.teams.map(actions.teamName).join(', ') || 'none' },
-    {
-      key: 'seen',
-      header: 'Last login',
-      sortBy: (user) => user.last_login_at,
-      cell: (user) => <Timestamp at={user.last_login_at} />,
-    },
+    timeColumn('seen', 'Last login', (user) => user.last_login_at),
     {
       key: 'state',
       header: 'State',

@@ -11,6 +11,7 @@ import { Timestamp } from '../../ui/text/Timestamp'
 import { AdviceDecision } from './AdviceDecision'
 import { AdviceEvidence } from './AdviceEvidence'
 import classes from './AdvicePage.module.css'
+import { ServiceLink } from '../shell/links'
 
 const tones: Record<AdviceCard['status'], { tone: Tone; label: string }> = {
   open: { tone: 'info', label: 'open' },
@@ -30,9 +31,9 @@ export function AdviceCardPanel({ card }: { card: AdviceCard }) {
       title={<Prose text={card.title} />}
       hint={
         card.service_id !== null ? (
-          <Link to="/services/$serviceId" params={{ serviceId: card.service_id }} search={{ tab: 'advice' }}>
+          <ServiceLink id={card.service_id} tab="advice">
             {card.subject_name}
-          </Link>
+          </ServiceLink>
         ) : card.hosts > 1 ? (
           `${card.hosts} hosts`
         ) : (

@@ -1,11 +1,12 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { HostAgentVersion } from '../../api/_generated/schema'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { timeColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { standings } from './standings'
+import { HostLink } from '../shell/links'
 
 interface AgentHostsTableProps {
   hosts: HostAgentVersion[] | undefined
@@ -41,9 +42,9 @@ function columns(now: Date): Column<HostAgentVersion>[] {
       header: 'Host',
       sortBy: (row) => row.name,
       cell: (row) => (
-        <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'setup' }}>
+        <HostLink id={row.host_id} tab="setup">
           {row.name}
-        </Link>
+        </HostLink>
       ),
     },
     {
@@ -68,11 +69,6 @@ function columns(now: Date): Column<HostAgentVersion>[] {
         ),
     },
     { key: 'since', header: 'Since', sortBy: (row) => row.since, cell: (row) => <Timestamp at={row.since} /> },
-    {
-      key: 'last',
-      header: 'Last seen',
-      sortBy: (row) => row.last_seen,
-      cell: (row) => <Timestamp at={row.last_seen} now={now} />,
-    },
+    timeColumn('last', 'Last seen', (row) => row.last_seen, now),
   ]
 }

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import type { Pause } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { Panel } from '../../ui/layout/Panel'
@@ -7,19 +6,13 @@ import { DataTable } from '../../ui/tables/DataTable'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { useSession } from '../shell/access/useSession'
 import { ResumeButton } from './PauseControl'
+import { HostLink } from '../shell/links'
 
 const columns: Column<Pause>[] = [
   {
     key: 'host',
     header: 'Host',
-    cell: ({ host_id: host }) =>
-      host === null ? (
-        'every host'
-      ) : (
-        <Link to="/hosts/$hostId" params={{ hostId: host }}>
-          {host}
-        </Link>
-      ),
+    cell: ({ host_id: host }) => (host === null ? 'every host' : <HostLink id={host}>{host}</HostLink>),
   },
   { key: 'scope', header: 'Paused', cell: ({ scope }) => (scope === 'all' ? 'everything' : 'heat only') },
   { key: 'since', header: 'Since', cell: ({ since }) => <Timestamp at={since} /> },

@@ -1,21 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { AlertSubject } from '../../api/_generated/schema'
+import { HostLink, ServiceLink } from '../shell/links'
 
 /** What an alert is about, with the way to its page. */
 export function SubjectLink({ subject }: { subject: AlertSubject }) {
   switch (subject.kind) {
     case 'host':
-      return (
-        <Link to="/hosts/$hostId" params={{ hostId: subject.id }}>
-          {subject.name}
-        </Link>
-      )
+      return <HostLink id={subject.id}>{subject.name}</HostLink>
     case 'service':
-      return (
-        <Link to="/services/$serviceId" params={{ serviceId: subject.id }}>
-          {subject.name}
-        </Link>
-      )
+      return <ServiceLink id={subject.id}>{subject.name}</ServiceLink>
     case 'fleet':
       return <Link to="/">{subject.name}</Link>
   }

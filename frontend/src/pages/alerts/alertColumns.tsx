@@ -4,12 +4,12 @@ import { alertState, urgency } from '../../lib/alerts'
 import type { Column } from '../../ui/tables/column'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
 import { ToneTag } from '../../ui/tags/ToneTag'
-import { Timestamp } from '../../ui/text/Timestamp'
 import { AcknowledgeControl } from './AcknowledgeControl'
 import { AlertMarksOf } from './AlertMarksOf'
 import { valueText } from './stateWords'
 import { SubjectLink } from './SubjectLink'
 import type { StateWords } from './useStateWords'
+import { timeColumn } from '../../ui/tables/figureColumn'
 
 /** What is noted on an alert, as one text. */
 function noted({ acknowledged, silenced_by: silences, inhibited_by: others, origin }: Alert): string {
@@ -59,12 +59,7 @@ export function alertColumns(now: Date, wordsOf: StateWords): Column<Alert>[] {
       numeric: true,
       cell: (row) => valueText(row, wordsOf(row.rule_id)),
     },
-    {
-      key: 'since',
-      header: 'Since',
-      sortBy: (row) => row.started_at,
-      cell: (row) => <Timestamp at={row.started_at} now={now} />,
-    },
+    timeColumn('since', 'Since', (row) => row.started_at, now),
     { key: 'marks', header: 'Notes', cell: (row) => <AlertMarksOf alert={row} />, value: noted },
     { key: 'do', header: '', cell: (row) => <AcknowledgeControl alert={row} /> },
   ]

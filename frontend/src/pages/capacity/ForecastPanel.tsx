@@ -1,6 +1,6 @@
 import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import type { CapacitySubject } from '../../api/_generated/schema'
 import { forecastQuery } from '../../api/queries/capacity/capacity'
@@ -10,6 +10,7 @@ import { capacityHorizons, capacityMetrics } from '../../lib/url/capacityUrl'
 import { Stack } from '../../ui/layout/Stack'
 import { ForecastEvidence } from './ForecastEvidence'
 import { daysOf, metricWords } from './forecastDays'
+import { ServiceLink } from '../shell/links'
 
 const route = getRouteApi('/capacity')
 
@@ -34,9 +35,7 @@ export function ForecastPanel({ subject }: { subject: CapacitySubject | undefine
           <>
             Forecast of{' '}
             {subject?.kind === 'service' ? (
-              <Link to="/services/$serviceId" params={{ serviceId: subject.id }}>
-                {subject.name}
-              </Link>
+              <ServiceLink id={subject.id}>{subject.name}</ServiceLink>
             ) : (
               (subject?.name ?? '…')
             )}

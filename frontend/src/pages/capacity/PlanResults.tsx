@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatRatio } from '../../lib/units/units'
 import { Columns } from '../../ui/layout/Columns'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { NotesList } from '../../ui/text/NotesList'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -122,34 +123,10 @@ export function PlanResults({ plan, load, measured }: PlanResultsProps) {
 
 const demandColumns: Column<PlanDemand>[] = [
   { key: 'service', header: 'Service', cell: (row) => row.service },
-  {
-    key: 'hosts',
-    header: 'Hosts now',
-    numeric: true,
-    cell: (row) => formatCount(row.hosts),
-    value: (row) => row.hosts,
-  },
-  {
-    key: 'memory',
-    header: 'Memory',
-    numeric: true,
-    cell: (row) => formatBytes(row.memory_bytes),
-    value: (row) => ({ amount: row.memory_bytes, unit: 'bytes' }),
-  },
-  {
-    key: 'dram',
-    header: 'DRAM need',
-    numeric: true,
-    cell: (row) => formatBytes(row.dram_bytes),
-    value: (row) => ({ amount: row.dram_bytes, unit: 'bytes' }),
-  },
+  amountColumn('hosts', 'Hosts now', (row) => row.hosts, formatCount),
+  amountColumn('memory', 'Memory', (row) => row.memory_bytes, formatBytes, { unit: 'bytes' }),
+  amountColumn('dram', 'DRAM need', (row) => row.dram_bytes, formatBytes, { unit: 'bytes' }),
   { key: 'dram-by', header: 'by', name: 'DRAM need by', cell: (row) => <Prose text={row.dram_by} /> },
-  {
-    key: 'growth',
-    header: 'Growth a quarter',
-    value: (row) => ({ amount: row.growth_ratio_per_quarter, unit: 'ratio' }),
-    numeric: true,
-    cell: (row) => (row.growth_ratio_per_quarter === null ? null : formatRatio(row.growth_ratio_per_quarter)),
-  },
+  amountColumn('growth', 'Growth a quarter', (row) => row.growth_ratio_per_quarter, formatRatio, { unit: 'ratio' }),
   { key: 'growth-by', header: 'by', name: 'Growth by', cell: (row) => <Prose text={row.grows_by} /> },
 ]

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { CapacitySubject } from '../../api/_generated/schema'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { labelledColumn } from '../../ui/tables/figureColumn'
 import { FigureText } from '../../ui/figures/FigureText'
 import { OriginMark } from '../../ui/provenance/OriginMark'
 import { terms } from '../../lib/text/_generated/terms'
@@ -13,20 +13,8 @@ type FigureKey = {
   [Key in keyof CapacitySubject]: CapacitySubject[Key] extends CapacitySubject['capacity_bytes'] ? Key : never
 }[keyof CapacitySubject]
 
-function figureColumn(
-  key: FigureKey,
-  header: ReactNode,
-  what: string,
-  meaning: string = what,
-): Column<CapacitySubject> {
-  return {
-    key,
-    header,
-    meaning,
-    numeric: true,
-    sortBy: (row) => row[key].value,
-    cell: (row) => <FigureText figure={row[key]} label={`${what} of ${row.name}`} />,
-  }
+function figureOf(key: FigureKey, header: string, what: string, meaning = what): Column<CapacitySubject> {
+  return labelledColumn(key, header, (row) => [row[key], `${what} of ${row.name}`], { sorted: true, meaning })
 }
 
 /** When a subject is full: a number of days, that it is not within the horizon, or why nobody can tell. */
@@ -41,16 +29,6 @@ function DaysCell({ row, which }: { row: CapacitySubject; which: 'median' | 'ear
       label={`${which === 'median' ? 'Days until full' : 'Early warning'} of ${row.name}`}
       bare
     />
-  )
-}
-
-function twoLines(first: string, second: string): ReactNode {
-  return (
-    <>
-      {first}
-      <br />
-      {second}
-    </>
   )
 }
 
@@ -97,7 +75,7 @@ function columnsFor(
       cell: (row) => hostsSeen(row) ?? '–',
       value: hostsSeen,
     },
-    figureColumn(
+    figureOf(
       'capacity_bytes',
       'Capacity',
       'Memory',
@@ -106,22 +84,22 @@ function columnsFor(
         : 'All memory of its hosts.',
     ),
     kind === 'service'
-      ? figureColumn('resident_bytes', 'Resident', 'Resident memory', `${terms.resident} Page cache is in it.`)
-      : figureColumn(
+      ? figureOf('resident_bytes', 'Resident', 'Resident memory', `${terms.resident} Page cache is in it.`)
+      : figureOf(
           'resident_bytes',
           'In use',
           'Memory in use',
           'Memory that the kernel cannot reclaim: MemTotal - MemAvailable. Page cache is not in it.',
         ),
-    figureColumn('hot_bytes', 'Hot', 'Hot memory', terms.hot),
-    figureColumn('dram_need_bytes', twoLines('DRAM', 'need'), 'DRAM need', terms.dramNeed),
-    figureColumn('cold_bytes', 'Cold', 'Cold memory', terms.cold),
-    figureColumn('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
-    figureColumn('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
-    figureColumn('growth_bytes_per_day', 'Growth', 'Growth', 'How fast resident memory grows, by its forecast.'),
+    figureOf('hot_bytes', 'Hot', 'Hot memory', terms.hot),
+    figureOf('dram_need_bytes', 'DRAM\nneed', 'DRAM need', terms.dramNeed),
+    figureOf('cold_bytes', 'Cold', 'Cold memory', terms.cold),
+    figureOf('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
+    figureOf('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
+    figureOf('growth_bytes_per_day', 'Growth', 'Growth', 'How fast resident memory grows, by its forecast.'),
     {
       key: 'days',
-      header: twoLines('Days until', 'full'),
+      header: 'Days until\nfull',
       meaning: 'Days until the forecast reaches the share of memory that counts as full.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.median.value,
@@ -130,7 +108,7 @@ function columnsFor(
     },
     {
       key: 'early',
-      header: twoLines('Early', 'warning'),
+      header: 'Early\nwarning',
       meaning: 'Days until the upper 95 % bound of the forecast reaches it.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.early.value,

@@ -1,11 +1,12 @@
 import { Tooltip } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import type { HostQuality } from '../../api/_generated/schema'
 import { formatCount } from '../../lib/units/units'
 import { FigureText } from '../../ui/figures/FigureText'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import classes from './DataQualityPage.module.css'
+import { HostLink } from '../shell/links'
 
 type FigureKey =
   | 'expected_intervals'
@@ -37,11 +38,7 @@ const columns: Column<HostQuality>[] = [
     key: 'name',
     header: 'Host',
     sortBy: (row) => row.name,
-    cell: (row) => (
-      <Link to="/hosts/$hostId" params={{ hostId: row.host_id }}>
-        {row.name}
-      </Link>
-    ),
+    cell: (row) => <HostLink id={row.host_id}>{row.name}</HostLink>,
   },
   { key: 'origin', header: 'Origin', sortBy: (row) => row.origin, cell: (row) => row.origin },
   figureColumn('expected_intervals', 'Expected', 'Intervals expected while the host was enrolled.'),
@@ -71,14 +68,7 @@ const columns: Column<HostQuality>[] = [
         </span>
       ),
   },
-  {
-    key: 'gaps',
-    header: 'Gaps',
-    numeric: true,
-    sortBy: (row) => row.gaps.length + row.more_gaps,
-    value: (row) => row.gaps.length + row.more_gaps,
-    cell: (row) => formatCount(row.gaps.length + row.more_gaps),
-  },
+  amountColumn('gaps', 'Gaps', (row) => row.gaps.length + row.more_gaps, formatCount, { sorted: true }),
 ]
 
 interface QualityTableProps {

@@ -23,6 +23,7 @@ import { ExperimentMetricPanel } from './ExperimentMetricPanel'
 import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './ExperimentPage.module.css'
+import { ServiceLink } from '../shell/links'
 
 const route = getRouteApi('/experiments/$experimentId')
 
@@ -102,9 +103,7 @@ function States({ experiment }: { experiment: Experiment }) {
     <div className={classes.states}>
       <ToneTag {...experimentState(experiment.state)} />
       {verdict !== null && <ToneTag {...verdict} />}
-      <Link to="/services/$serviceId" params={{ serviceId: experiment.service_id }}>
-        {experiment.service_name}
-      </Link>
+      <ServiceLink id={experiment.service_id}>{experiment.service_name}</ServiceLink>
     </div>
   )
 }

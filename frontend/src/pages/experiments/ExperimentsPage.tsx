@@ -11,10 +11,12 @@ import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { timeColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { useListSearch } from '../shell/useListSearch'
+import { ServiceLink } from '../shell/links'
 
 const columns: Column<ExperimentItem>[] = [
   {
@@ -31,11 +33,7 @@ const columns: Column<ExperimentItem>[] = [
     key: 'service',
     header: 'Service',
     sortBy: (row) => row.service_name,
-    cell: (row) => (
-      <Link to="/services/$serviceId" params={{ serviceId: row.service_id }}>
-        {row.service_name}
-      </Link>
-    ),
+    cell: (row) => <ServiceLink id={row.service_id}>{row.service_name}</ServiceLink>,
   },
   { key: 'metric', header: 'Decision metric', cell: (row) => row.metrics[0] ?? '' },
   {
@@ -46,12 +44,7 @@ const columns: Column<ExperimentItem>[] = [
     cell: (row) => `${row.n_canary} / ${row.n_control}`,
   },
   { key: 'change', header: 'Change', sortBy: (row) => row.change_at, cell: (row) => <Timestamp at={row.change_at} /> },
-  {
-    key: 'end',
-    header: 'End',
-    sortBy: (row) => row.ended_at ?? row.planned_end,
-    cell: (row) => <Timestamp at={row.ended_at ?? row.planned_end} />,
-  },
+  timeColumn('end', 'End', (row) => row.ended_at ?? row.planned_end),
   {
     key: 'state',
     header: 'State',

@@ -5,6 +5,7 @@ import { verdictText } from '../../lib/text/verdicts'
 import { formatBytes } from '../../lib/units/units'
 import { mostChosenHosts, writeHosts } from '../../lib/url/urlState'
 import classes from './ChosenHosts.module.css'
+import { HostLink } from '../shell/links'
 
 interface ChosenHostsProps {
   hosts: FleetGrid['hosts']
@@ -32,9 +33,7 @@ export function ChosenHosts({ hosts, onClear }: ChosenHostsProps) {
       <ul className={classes.list}>
         {hosts.slice(0, mostChosenHosts).map((host) => (
           <li key={host.id}>
-            <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
-              {host.name}
-            </Link>
+            <HostLink id={host.id}>{host.name}</HostLink>
             <span>
               {host.memory_bytes === null ? 'memory not known' : formatBytes(host.memory_bytes)},{' '}
               {verdictText(host.verdict).label}

@@ -1,5 +1,4 @@
 import { Select } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Group, GroupMetric } from '../../api/_generated/schema'
 import { formatQuantity } from '../../lib/units/units'
@@ -7,6 +6,7 @@ import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ConfounderTag } from './ConfounderTag'
 import classes from './FleetPage.module.css'
+import { ServiceLink } from '../shell/links'
 
 interface Row {
   group: Group
@@ -27,11 +27,7 @@ const columns: Column<Row>[] = [
   {
     key: 'service',
     header: 'Service',
-    cell: ({ group }) => (
-      <Link to="/services/$serviceId" params={{ serviceId: group.key.service_id }}>
-        {group.key.service}
-      </Link>
-    ),
+    cell: ({ group }) => <ServiceLink id={group.key.service_id}>{group.key.service}</ServiceLink>,
   },
   {
     key: 'alike',

@@ -10,6 +10,7 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { Prose } from '../../ui/text/Prose'
 import classes from './FleetPage.module.css'
+import { HostLink, ServiceLink } from '../shell/links'
 
 /** What to do first: the open advice with the highest proven gain, else with most memory at stake. */
 export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
@@ -53,13 +54,13 @@ export function NextActionPanel({ refreshMs }: { refreshMs: number | null }) {
           </div>
           <div className={classes.foot}>
             {first.service_id !== null ? (
-              <Link to="/services/$serviceId" params={{ serviceId: first.service_id }} search={{ tab: 'advice' }}>
+              <ServiceLink id={first.service_id} tab="advice">
                 Why
-              </Link>
+              </ServiceLink>
             ) : first.host_id !== null ? (
-              <Link to="/hosts/$hostId" params={{ hostId: first.host_id }} search={{ tab: 'advice' }}>
+              <HostLink id={first.host_id} tab="advice">
                 Why
-              </Link>
+              </HostLink>
             ) : (
               <span />
             )}

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import type { Change, Outlier } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { fleetStatisticsQuery } from '../../api/queries/fleet/fleetStatistics'
@@ -13,16 +12,13 @@ import { Timestamp } from '../../ui/text/Timestamp'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { ConfounderTag } from './ConfounderTag'
 import { GroupsTable } from './GroupsTable'
+import { HostLink, ServiceLink } from '../shell/links'
 
 const outlierColumns: Column<Outlier>[] = [
   {
     key: 'host',
     header: 'Host',
-    cell: (row) => (
-      <Link to="/hosts/$hostId" params={{ hostId: row.host_id }}>
-        {row.host}
-      </Link>
-    ),
+    cell: (row) => <HostLink id={row.host_id}>{row.host}</HostLink>,
   },
   { key: 'metric', header: 'Metric', cell: (row) => row.label },
   {
@@ -63,11 +59,7 @@ const changeColumns: Column<Change>[] = [
   {
     key: 'subject',
     header: 'Service',
-    cell: (row) => (
-      <Link to="/services/$serviceId" params={{ serviceId: row.service_id }}>
-        {row.subject}
-      </Link>
-    ),
+    cell: (row) => <ServiceLink id={row.service_id}>{row.subject}</ServiceLink>,
   },
   { key: 'metric', header: 'Metric', cell: (row) => row.label },
   {

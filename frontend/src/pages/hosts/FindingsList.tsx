@@ -1,5 +1,4 @@
 import { Skeleton } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import type { HostSummary } from '../../api/_generated/schema'
 import { sufferingsOf } from '../../lib/fleet/causes'
 import { byUrgency } from '../../lib/fleet/findings'
@@ -9,6 +8,7 @@ import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './FindingsList.module.css'
+import { HostLink } from '../shell/links'
 
 /** What is wrong with a host: its state, verdict and settings, then findings with cause, fix and confidence. */
 export function FindingsList({ host }: { host: HostSummary | undefined }) {
@@ -32,13 +32,13 @@ export function FindingsList({ host }: { host: HostSummary | undefined }) {
           <p className={classes.fix}>
             <strong>Do this:</strong>{' '}
             {kind === 'state' ? (
-              <Link to="/hosts/$hostId" params={{ hostId: host.id }} search={{ tab: 'setup' }}>
+              <HostLink id={host.id} tab="setup">
                 see its agent
-              </Link>
+              </HostLink>
             ) : (
-              <Link to="/hosts/$hostId" params={{ hostId: host.id }} search={{ tab: 'advice' }}>
+              <HostLink id={host.id} tab="advice">
                 see the advice for its settings
-              </Link>
+              </HostLink>
             )}
           </p>
         </li>

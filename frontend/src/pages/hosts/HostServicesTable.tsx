@@ -1,19 +1,19 @@
-import { Link } from '@tanstack/react-router'
 import type { HostService } from '../../api/_generated/schema'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './HostServicesTable.module.css'
+import { ServiceLink } from '../shell/links'
 
 const columns: Column<HostService>[] = [
   {
     key: 'name',
     header: 'Service',
     cell: (service) => (
-      <Link to="/services/$serviceId" params={{ serviceId: service.id }}>
+      <ServiceLink id={service.id}>
         {service.namespace}/{service.name}
-      </Link>
+      </ServiceLink>
     ),
   },
   { key: 'processes', header: 'Processes', numeric: true, cell: (service) => service.processes },

@@ -4,15 +4,15 @@ import { sufferingsOf, troubleOf } from '../../lib/fleet/causes'
 import { worstFinding } from '../../lib/fleet/findings'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
-import { FigureText } from '../../ui/figures/FigureText'
+import { labelledColumn, timeColumn } from '../../ui/tables/figureColumn'
 import { SeverityTag } from '../../ui/tags/SeverityTag'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { TierTags } from '../../ui/tags/TierTags'
-import { Timestamp } from '../../ui/text/Timestamp'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
 import { useNow } from '../shell/time/useNow'
 import { HostStateTag } from './HostStateTag'
 import classes from './HostsTable.module.css'
+import { HostLink } from '../shell/links'
 
 const severityOrder = { critical: 3, warning: 2, info: 1 } as const
 
@@ -22,11 +22,7 @@ function columnsAt(now: Date): Column<HostSummary>[] {
       key: 'name',
       header: 'Host',
       sortBy: (host) => host.name,
-      cell: (host) => (
-        <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
-          {host.name}
-        </Link>
-      ),
+      cell: (host) => <HostLink id={host.id}>{host.name}</HostLink>,
     },
     {
       key: 'state',
@@ -34,59 +30,22 @@ function columnsAt(now: Date): Column<HostSummary>[] {
       sortBy: (host) => host.state,
       cell: (host) => <HostStateTag state={host.state} />,
     },
-    {
-      key: 'seen',
-      header: 'Last seen',
-      sortBy: (host) => host.last_seen,
-      cell: (host) => <Timestamp at={host.last_seen} now={now} />,
-    },
+    timeColumn('seen', 'Last seen', (host) => host.last_seen, now),
     { key: 'tiers', header: 'Tiers', cell: (host) => <TierTags tiers={host.tiers} /> },
-    {
-      key: 'memory',
-      header: 'Memory',
-      numeric: true,
-      sortBy: (host) => host.memory_bytes.value,
-      cell: (host) => <FigureText figure={host.memory_bytes} label={`Memory of ${host.name}`} />,
-    },
-    {
-      key: 'promoted',
-      header: (
-        <>
-          Promoted
-          <br />
-          pages/s
-        </>
-      ),
-      numeric: true,
-      sortBy: (host) => host.promotion_pages_per_s.value,
-      cell: (host) => <FigureText figure={host.promotion_pages_per_s} label={`Promotions of ${host.name}`} bare />,
-    },
-    {
-      key: 'demoted',
-      header: (
-        <>
-          Demoted
-          <br />
-          pages/s
-        </>
-      ),
-      numeric: true,
-      sortBy: (host) => host.demotion_pages_per_s.value,
-      cell: (host) => <FigureText figure={host.demotion_pages_per_s} label={`Demotions of ${host.name}`} bare />,
-    },
-    {
-      key: 'psi',
-      header: (
-        <>
-          PSI
-          <br />
-          some
-        </>
-      ),
-      numeric: true,
-      sortBy: (host) => host.psi_memory_some_ratio.value,
-      cell: (host) => <FigureText figure={host.psi_memory_some_ratio} label={`Memory pressure of ${host.name}`} />,
-    },
+    labelledColumn('memory', 'Memory', (host) => [host.memory_bytes, `Memory of ${host.name}`], { sorted: true }),
+    labelledColumn(
+      'promoted',
+      'Promoted\npages/s',
+      (host) => [host.promotion_pages_per_s, `Promotions of ${host.name}`],
+      { sorted: true, bare: true },
+    ),
+    labelledColumn('demoted', 'Demoted\npages/s', (host) => [host.demotion_pages_per_s, `Demotions of ${host.name}`], {
+      sorted: true,
+      bare: true,
+    }),
+    labelledColumn('psi', 'PSI\nsome', (host) => [host.psi_memory_some_ratio, `Memory pressure of ${host.name}`], {
+      sorted: true,
+    }),
     {
       key: 'trouble',
       header: 'Verdict',

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import type { Pod } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { podOwnerText } from '../../lib/text/pods'
@@ -7,6 +6,7 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import classes from './PodsTable.module.css'
+import { HostLink, ServiceLink } from '../shell/links'
 
 const unnamed = 'The node does not tell the pod’s name: the agent sees no log directory of the kubelet.'
 
@@ -73,11 +73,7 @@ const labels: Column<Pod> = {
 const host: Column<Pod> = {
   key: 'host',
   header: 'Host',
-  cell: (row) => (
-    <Link to="/hosts/$hostId" params={{ hostId: row.host_id }}>
-      {row.host}
-    </Link>
-  ),
+  cell: (row) => <HostLink id={row.host_id}>{row.host}</HostLink>,
   sortBy: (row) => row.host,
   value: (row) => row.host,
 }
@@ -89,9 +85,7 @@ const service: Column<Pod> = {
     row.service_id === null ? (
       <Nothing status="not_collected" reason="Its service is not among those that the host lists." />
     ) : (
-      <Link to="/services/$serviceId" params={{ serviceId: row.service_id }}>
-        {row.service}
-      </Link>
+      <ServiceLink id={row.service_id}>{row.service}</ServiceLink>
     ),
   sortBy: (row) => row.service,
   value: (row) => row.service,

@@ -5,17 +5,12 @@ import { Stack } from '../../ui/layout/Stack'
 import { Fault } from '../../ui/states/Fault'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { Timestamp } from '../../ui/text/Timestamp'
 
 const columns: Column<PurgedTable>[] = [
   { key: 'table', header: 'Table', cell: (row) => <code>{row.table}</code> },
-  {
-    key: 'rows',
-    header: 'Rows removed or rewritten',
-    numeric: true,
-    cell: (row) => formatCount(row.rows),
-    value: (row) => row.rows,
-  },
+  amountColumn('rows', 'Rows removed or rewritten', (row) => row.rows, formatCount),
 ]
 
 /** How far a removal is, and what it removed from which table. */

@@ -1,9 +1,9 @@
 import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
 import { formatBytes, formatRatio } from '../../lib/units/units'
-import { FigureText } from '../../ui/figures/FigureText'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { labelledColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import classes from './RatioView.module.css'
@@ -36,24 +36,9 @@ function columnsFor(ratio: Ratio | undefined): Column<RatioCandidate>[] {
           <span title={formatRatio(row.dram_ratio)}>{formatBytes(row.dram_bytes)}</span>
         ),
     },
-    {
-      key: 'slow',
-      header: 'On slow',
-      numeric: true,
-      cell: (row) => <FigureText figure={row.share_on_slow} label={`Accesses on slow memory at ${row.name}`} />,
-    },
-    {
-      key: 'median',
-      header: 'Loss',
-      numeric: true,
-      cell: (row) => <FigureText figure={row.loss_median} label={`Median loss at ${row.name}`} />,
-    },
-    {
-      key: 'upper',
-      header: 'At most',
-      numeric: true,
-      cell: (row) => <FigureText figure={row.loss_upper} label={`Upper loss at ${row.name}`} />,
-    },
+    labelledColumn('slow', 'On slow', (row) => [row.share_on_slow, `Accesses on slow memory at ${row.name}`]),
+    labelledColumn('median', 'Loss', (row) => [row.loss_median, `Median loss at ${row.name}`]),
+    labelledColumn('upper', 'At most', (row) => [row.loss_upper, `Upper loss at ${row.name}`]),
     {
       key: 'bandwidth',
       header: 'Bandwidth',

@@ -4,6 +4,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { Prose } from '../../ui/text/Prose'
 import { rangeText } from './ratioWords'
 import classes from './RatioView.module.css'
@@ -24,27 +25,9 @@ const columns: Column<Kind>[] = [
       </>
     ),
   },
-  {
-    key: 'n',
-    header: 'Count',
-    numeric: true,
-    value: (kind) => ({ amount: kind.n_hosts, unit: 'hosts' }),
-    cell: (kind) => formatCount(kind.n_hosts),
-  },
-  {
-    key: 'dram',
-    header: 'DRAM',
-    numeric: true,
-    value: (kind) => ({ amount: kind.dram_bytes, unit: 'bytes' }),
-    cell: (kind) => (kind.dram_bytes === null ? notSaid : formatBytes(kind.dram_bytes)),
-  },
-  {
-    key: 'slow',
-    header: 'Slow',
-    numeric: true,
-    value: (kind) => ({ amount: kind.slow_bytes, unit: 'bytes' }),
-    cell: (kind) => (kind.slow_bytes === null ? 'none' : formatBytes(kind.slow_bytes)),
-  },
+  amountColumn('n', 'Count', (kind) => kind.n_hosts, formatCount, { unit: 'hosts' }),
+  amountColumn('dram', 'DRAM', (kind) => kind.dram_bytes, formatBytes, { unit: 'bytes', absent: notSaid }),
+  amountColumn('slow', 'Slow', (kind) => kind.slow_bytes, formatBytes, { unit: 'bytes', absent: 'none' }),
   {
     key: 'answer',
     header: 'DRAM:CXL',

@@ -9,6 +9,7 @@ import { formatRatio } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import { Timestamp } from '../../ui/text/Timestamp'
@@ -36,13 +37,7 @@ function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Colu
   return [
     { key: 'at', header: 'Measured', cell: (row) => <Timestamp at={row.measured_at} /> },
     { key: 'source', header: 'By', cell: (row) => sources[row.source] },
-    {
-      key: 'share',
-      header: 'On slow memory',
-      numeric: true,
-      cell: (row) => formatRatio(row.share_on_slow),
-      value: (row) => ({ amount: row.share_on_slow, unit: 'ratio' }),
-    },
+    amountColumn('share', 'On slow memory', (row) => row.share_on_slow, formatRatio, { unit: 'ratio' }),
     {
       key: 'loss',
       header: 'Loss',

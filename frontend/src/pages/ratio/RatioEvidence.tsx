@@ -1,12 +1,12 @@
 import type { Ratio } from '../../api/_generated/schema'
 import { readableId } from '../../lib/text/names'
 import { formatBytes, formatCount, formatQuantity, formatRatio, threeDigits } from '../../lib/units/units'
-import { FigureText } from '../../ui/figures/FigureText'
 import { ProvenanceChip } from '../../ui/provenance/ProvenanceChip'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { labelledColumn } from '../../ui/tables/figureColumn'
 import { Prose } from '../../ui/text/Prose'
 import classes from './RatioView.module.css'
 
@@ -17,12 +17,7 @@ type Subtracted = Ratio['subtracted'][number]
 
 const figureColumns: Column<Named>[] = [
   { key: 'metric', header: 'Figure', cell: (row) => readableId(row.metric) },
-  {
-    key: 'value',
-    header: 'Value',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.figure} label={readableId(row.metric)} />,
-  },
+  labelledColumn('value', 'Value', (row) => [row.figure, readableId(row.metric)]),
   {
     key: 'from',
     header: 'From',

@@ -11,6 +11,7 @@ import { formatCount, formatRatio } from '../../lib/units/units'
 import { pageKinds } from '../../lib/url/urlState'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn, labelledColumn } from '../../ui/tables/figureColumn'
 import { FigureText } from '../../ui/figures/FigureText'
 import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
@@ -31,19 +32,8 @@ type AtRatio = Curve['at_ratios'][number]
 
 const ratioColumns: Column<AtRatio>[] = [
   { key: 'ratio', header: 'DRAM:CXL', cell: (at) => <strong>{at.ratio}</strong> },
-  {
-    key: 'share',
-    header: 'DRAM share',
-    numeric: true,
-    cell: (at) => formatRatio(at.dram_ratio),
-    value: (at) => ({ amount: at.dram_ratio, unit: 'ratio' }),
-  },
-  {
-    key: 'served',
-    header: 'Served from DRAM',
-    numeric: true,
-    cell: (at) => <FigureText figure={at.served} label={`Accesses served at ${at.ratio}`} />,
-  },
+  amountColumn('share', 'DRAM share', (at) => at.dram_ratio, formatRatio, { unit: 'ratio' }),
+  labelledColumn('served', 'Served from DRAM', (at) => [at.served, `Accesses served at ${at.ratio}`]),
   {
     key: 'interval',
     header: 'Interval',
@@ -62,24 +52,9 @@ const ratioColumns: Column<AtRatio>[] = [
 
 const densityColumns: Column<KindDensity>[] = [
   { key: 'kind', header: 'Kind', cell: (row) => <strong>{row.kind}</strong> },
-  {
-    key: 'bytes',
-    header: 'Of memory',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.bytes_ratio} label={`Share of memory that is ${row.kind}`} />,
-  },
-  {
-    key: 'accesses',
-    header: 'Of accesses',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.accesses_ratio} label={`Share of accesses to ${row.kind}`} />,
-  },
-  {
-    key: 'density',
-    header: 'Density',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.density} label={`Access density of ${row.kind}`} />,
-  },
+  labelledColumn('bytes', 'Of memory', (row) => [row.bytes_ratio, `Share of memory that is ${row.kind}`]),
+  labelledColumn('accesses', 'Of accesses', (row) => [row.accesses_ratio, `Share of accesses to ${row.kind}`]),
+  labelledColumn('density', 'Density', (row) => [row.density, `Access density of ${row.kind}`]),
 ]
 
 function drawnOf(curve: Curve): Curve | null {

@@ -1,9 +1,10 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
 import type { HostHeat } from '../../api/_generated/schema'
 import { formatBytes } from '../../lib/units/units'
-import { FigureText } from '../../ui/figures/FigureText'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn, labelledColumn } from '../../ui/tables/figureColumn'
+import { HostLink } from '../shell/links'
 
 const route = getRouteApi('/services/$serviceId')
 
@@ -11,25 +12,10 @@ const base: Column<HostHeat>[] = [
   {
     key: 'host',
     header: 'Host',
-    cell: (host) => (
-      <Link to="/hosts/$hostId" params={{ hostId: host.host_id }}>
-        {host.host_name}
-      </Link>
-    ),
+    cell: (host) => <HostLink id={host.host_id}>{host.host_name}</HostLink>,
   },
-  {
-    key: 'resident',
-    header: 'Resident',
-    numeric: true,
-    cell: (host) => formatBytes(host.resident_bytes),
-    value: (host) => ({ amount: host.resident_bytes, unit: 'bytes' }),
-  },
-  {
-    key: 'hot',
-    header: 'Hot',
-    numeric: true,
-    cell: (host) => <FigureText figure={host.hot_ratio} label={`Hot share on ${host.host_name}`} />,
-  },
+  amountColumn('resident', 'Resident', (host) => host.resident_bytes, formatBytes, { unit: 'bytes' }),
+  labelledColumn('hot', 'Hot', (host) => [host.hot_ratio, `Hot share on ${host.host_name}`]),
 ]
 
 /** The hosts' shares in the service's heat, each with a way to its heatmap. */

@@ -3,13 +3,14 @@ import type { ServiceSummary } from '../../api/_generated/schema'
 import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
 import { methodName } from '../../lib/units/figure'
 import { formatBytes } from '../../lib/units/units'
-import { FigureText } from '../../ui/figures/FigureText'
 import { HeatBar } from '../../ui/figures/HeatBar'
 import { Nothing } from '../../ui/states/Nothing'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { labelledColumn } from '../../ui/tables/figureColumn'
 import { VerdictTag } from '../../ui/tags/VerdictTag'
 import classes from './ServicesTable.module.css'
+import { ServiceLink } from '../shell/links'
 
 const columns: Column<ServiceSummary>[] = [
   {
@@ -18,9 +19,7 @@ const columns: Column<ServiceSummary>[] = [
     sortBy: (service) => `${service.name} ${service.namespace}`,
     cell: (service) => (
       <div className={classes.name}>
-        <Link to="/services/$serviceId" params={{ serviceId: service.id }}>
-          {service.name}
-        </Link>
+        <ServiceLink id={service.id}>{service.name}</ServiceLink>
         <span className={classes.namespace}>{service.namespace}</span>
       </div>
     ),
@@ -29,13 +28,7 @@ const columns: Column<ServiceSummary>[] = [
   { key: 'namespace', header: 'Namespace', only: 'download', cell: (service) => service.namespace },
   {
     key: 'gain',
-    header: (
-      <>
-        Net saving
-        <br />a year
-      </>
-    ),
-    name: 'Net saving a year',
+    header: 'Net saving\na year',
     meaning: 'What memory behind CXL at the safe ratio saves a year, net of what takes the place of DRAM.',
     numeric: true,
     sortBy: (service) => service.gain?.net_per_year_p10 ?? null,
@@ -45,13 +38,7 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'ratio',
-    header: (
-      <>
-        Safe ratio,
-        <br />
-        DRAM freed
-      </>
-    ),
+    header: 'Safe ratio,\nDRAM freed',
     name: 'Safe ratio',
     sortBy: (service) => service.gain?.dram_freed_bytes ?? null,
     value: (service) => (service.gain === null ? null : (service.gain.ratio ?? 'all DRAM')),
@@ -70,13 +57,7 @@ const columns: Column<ServiceSummary>[] = [
   },
   {
     key: 'hosts',
-    header: (
-      <>
-        Hosts
-        <br />
-        (heat)
-      </>
-    ),
+    header: 'Hosts\n(heat)',
     numeric: true,
     sortBy: (service) => service.n_hosts,
     cell: (service) => (
@@ -85,21 +66,13 @@ const columns: Column<ServiceSummary>[] = [
       </span>
     ),
   },
-  {
-    key: 'resident',
-    header: 'Resident',
-    numeric: true,
-    sortBy: (service) => service.resident_bytes.value,
-    cell: (service) => <FigureText figure={service.resident_bytes} label={`Resident memory of ${service.name}`} />,
-  },
-  {
-    key: 'anon',
+  labelledColumn('resident', 'Resident', (service) => [service.resident_bytes, `Resident memory of ${service.name}`], {
+    sorted: true,
+  }),
+  labelledColumn('anon', 'Anon', (service) => [service.anon_ratio, `Anonymous share of ${service.name}`], {
+    sorted: true,
     only: 'download',
-    header: 'Anon',
-    numeric: true,
-    sortBy: (service) => service.anon_ratio.value,
-    cell: (service) => <FigureText figure={service.anon_ratio} label={`Anonymous share of ${service.name}`} />,
-  },
+  }),
   {
     key: 'heat',
     header: 'Hot · warm · cold',
@@ -107,89 +80,35 @@ const columns: Column<ServiceSummary>[] = [
     value: (service) => service.warm_ratio,
     cell: (service) => <HeatBar hot={service.hot_ratio} warm={service.warm_ratio} cold={service.cold_ratio} />,
   },
-  {
-    key: 'hot',
-    header: 'Hot',
-    numeric: true,
-    sortBy: (service) => service.hot_ratio.value,
-    cell: (service) => <FigureText figure={service.hot_ratio} label={`Hot share of ${service.name}`} />,
-  },
-  {
-    key: 'cold',
-    header: 'Cold',
-    numeric: true,
-    sortBy: (service) => service.cold_ratio.value,
-    cell: (service) => <FigureText figure={service.cold_ratio} label={`Cold share of ${service.name}`} />,
-  },
-  {
-    key: 'coldInDram',
-    header: (
-      <>
-        Cold in
-        <br />
-        DRAM
-      </>
-    ),
-    name: 'Cold in DRAM',
-    numeric: true,
-    sortBy: (service) => service.cold_in_dram_bytes.value,
-    cell: (service) => (
-      <FigureText figure={service.cold_in_dram_bytes} label={`Cold memory of ${service.name} in DRAM`} />
-    ),
-  },
-  {
-    key: 'promoted',
-    header: (
-      <>
-        Promoted
-        <br />
-        pages/s
-      </>
-    ),
-    numeric: true,
-    sortBy: (service) => service.promotion_pages_per_s.value,
-    cell: (service) => (
-      <FigureText figure={service.promotion_pages_per_s} label={`Promotions of ${service.name}`} bare />
-    ),
-  },
-  {
-    key: 'demoted',
-    header: (
-      <>
-        Demoted
-        <br />
-        pages/s
-      </>
-    ),
-    numeric: true,
-    sortBy: (service) => service.demotion_pages_per_s.value,
-    cell: (service) => <FigureText figure={service.demotion_pages_per_s} label={`Demotions of ${service.name}`} bare />,
-  },
-  {
-    key: 'psi',
-    header: (
-      <>
-        PSI
-        <br />
-        some
-      </>
-    ),
-    numeric: true,
-    sortBy: (service) => service.psi_memory_some_ratio.value,
-    cell: (service) => (
-      <FigureText figure={service.psi_memory_some_ratio} label={`Memory pressure of ${service.name}`} />
-    ),
-  },
+  labelledColumn('hot', 'Hot', (service) => [service.hot_ratio, `Hot share of ${service.name}`], { sorted: true }),
+  labelledColumn('cold', 'Cold', (service) => [service.cold_ratio, `Cold share of ${service.name}`], { sorted: true }),
+  labelledColumn(
+    'coldInDram',
+    'Cold in\nDRAM',
+    (service) => [service.cold_in_dram_bytes, `Cold memory of ${service.name} in DRAM`],
+    { sorted: true },
+  ),
+  labelledColumn(
+    'promoted',
+    'Promoted\npages/s',
+    (service) => [service.promotion_pages_per_s, `Promotions of ${service.name}`],
+    { sorted: true, bare: true },
+  ),
+  labelledColumn(
+    'demoted',
+    'Demoted\npages/s',
+    (service) => [service.demotion_pages_per_s, `Demotions of ${service.name}`],
+    { sorted: true, bare: true },
+  ),
+  labelledColumn(
+    'psi',
+    'PSI\nsome',
+    (service) => [service.psi_memory_some_ratio, `Memory pressure of ${service.name}`],
+    { sorted: true },
+  ),
   {
     key: 'verdict',
-    header: (
-      <>
-        Gravest verdict
-        <br />
-        on its hosts
-      </>
-    ),
-    name: 'Gravest verdict on its hosts',
+    header: 'Gravest verdict\non its hosts',
     sortBy: (service) => service.verdict,
     cell: (service) => <VerdictTag verdict={service.verdict} />,
   },

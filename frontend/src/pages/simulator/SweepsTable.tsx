@@ -5,8 +5,8 @@ import { ratioName, sweepStatus } from '../../lib/simulate'
 import { formatCount, formatRatio } from '../../lib/units/units'
 import type { Column } from '../../ui/tables/column'
 import { DataTable, type TableEmpty } from '../../ui/tables/DataTable'
+import { amountColumn, timeColumn } from '../../ui/tables/figureColumn'
 import { ToneTag } from '../../ui/tags/ToneTag'
-import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './SimulatorPage.module.css'
 import { sourceText } from './sourceText'
 
@@ -22,14 +22,7 @@ const columns: Column<Sweep>[] = [
     ),
   },
   { key: 'trace', header: 'Trace', sortBy: (row) => sourceText(row), cell: (row) => sourceText(row) },
-  {
-    key: 'policies',
-    header: 'Policies',
-    numeric: true,
-    sortBy: (row) => row.policies.length,
-    cell: (row) => formatCount(row.policies.length),
-    value: (row) => row.policies.length,
-  },
+  amountColumn('policies', 'Policies', (row) => row.policies.length, formatCount, { sorted: true }),
   {
     key: 'ratios',
     header: 'DRAM:CXL',
@@ -39,20 +32,8 @@ const columns: Column<Sweep>[] = [
         .map(ratioName)
         .join(', '),
   },
-  {
-    key: 'runs',
-    header: 'Runs',
-    numeric: true,
-    sortBy: (row) => row.total,
-    cell: (row) => formatCount(row.total),
-    value: (row) => row.total,
-  },
-  {
-    key: 'created',
-    header: 'Started',
-    sortBy: (row) => row.created_at,
-    cell: (row) => <Timestamp at={row.created_at} />,
-  },
+  amountColumn('runs', 'Runs', (row) => row.total, formatCount, { sorted: true }),
+  timeColumn('created', 'Started', (row) => row.created_at),
   { key: 'by', header: 'By', cell: (row) => row.created_by ?? '–' },
   {
     key: 'state',

@@ -1,26 +1,16 @@
 import { Button, Tooltip } from '@mantine/core'
 import { useState } from 'react'
 import type { LedgerColumn } from '../../api/_generated/schema'
-import { FigureText } from '../../ui/figures/FigureText'
 import { TrustTag } from '../../ui/provenance/TrustTag'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { labelledColumn } from '../../ui/tables/figureColumn'
 import classes from './LedgerColumns.module.css'
 
 const columns: Column<LedgerColumn>[] = [
   { key: 'label', header: 'Column', cell: (column) => column.label },
-  {
-    key: 'total',
-    header: 'Total',
-    numeric: true,
-    cell: (column) => <FigureText figure={column.total} label={`${column.label}, total`} />,
-  },
-  {
-    key: 'rate',
-    header: 'Rate',
-    numeric: true,
-    cell: (column) => <FigureText figure={column.rate} label={`${column.label}, rate`} />,
-  },
+  labelledColumn('total', 'Total', (column) => [column.total, `${column.label}, total`]),
+  labelledColumn('rate', 'Rate', (column) => [column.rate, `${column.label}, rate`]),
   { key: 'trust', header: 'Trust', cell: (column) => <TrustTag trust={column.trust} /> },
   {
     key: 'counters',

@@ -5,18 +5,13 @@ import { formatCount } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { amountColumn } from '../../ui/tables/figureColumn'
 import { Prose } from '../../ui/text/Prose'
 import { Timestamp } from '../../ui/text/Timestamp'
 
 const columns: Column<ResetCause>[] = [
   { key: 'cause', header: 'Cause', cell: (group) => <Prose text={group.cause} /> },
-  {
-    key: 'stretches',
-    header: 'Intervals',
-    numeric: true,
-    cell: (group) => formatCount(group.stretches),
-    value: (group) => group.stretches,
-  },
+  amountColumn('stretches', 'Intervals', (group) => group.stretches, formatCount),
   { key: 'first', header: 'First', cell: (group) => <Timestamp at={toRfc3339(group.firstSeconds)} /> },
   { key: 'last', header: 'Last', cell: (group) => <Timestamp at={toRfc3339(group.lastSeconds)} /> },
   {

@@ -76,8 +76,7 @@ function textOf(value: CellValue): string {
   return amount === null ? '' : `${amount} ${value.unit}`
 }
 
-/** The text of a header. */
+/** The text of a header, in one line. */
 export function headerText(header: ReactNode): string {
-  const value = cellValue(header)
-  return textOf(value).trim()
+  return textOf(cellValue(header)).replaceAll(/\s+/g, ' ').trim()
 }

@@ -1,5 +1,4 @@
 import { Button, Checkbox } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { PlanChange, PlanHost } from '../../../api/_generated/schema'
 import { readableId } from '../../../lib/text/names'
@@ -11,12 +10,14 @@ import { OriginMark } from '../../../ui/provenance/OriginMark'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { amountColumn } from '../../../ui/tables/figureColumn'
 import { Prose } from '../../../ui/text/Prose'
 import { Timestamp } from '../../../ui/text/Timestamp'
 import { SettingValue } from '../../../ui/text/SettingValue'
 import classes from './ChangePlan.module.css'
 import { ExpectedEffect } from './ExpectedEffect'
 import { BundlePreview } from './BundlePreview'
+import { HostLink } from '../../shell/links'
 
 interface ChangePanelProps {
   change: PlanChange
@@ -40,9 +41,9 @@ export function ChangePanel({ change, excluded, onExclude, onShow }: ChangePanel
             checked={!excluded.includes(row.host_id)}
             onChange={() => onExclude(row.host_id)}
           />
-          <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'advice' }}>
+          <HostLink id={row.host_id} tab="advice">
             {row.name}
-          </Link>
+          </HostLink>
           <OriginMark origin={row.origin} />
         </span>
       ),
@@ -53,18 +54,10 @@ export function ChangePanel({ change, excluded, onExclude, onShow }: ChangePanel
       header: 'Now, and rollback value',
       cell: (row) => <SettingValue path={change.path} value={row.current} />,
     },
-    {
-      key: 'stake',
-      header: 'At stake',
-      numeric: true,
-      value: (row) => ({ amount: row.stake_bytes, unit: 'bytes' }),
-      cell: (row) =>
-        row.stake_bytes === null ? (
-          <Nothing status="not_collected" reason="Heat of this host is not known." />
-        ) : (
-          formatBytes(row.stake_bytes)
-        ),
-    },
+    amountColumn('stake', 'At stake', (row) => row.stake_bytes, formatBytes, {
+      unit: 'bytes',
+      absent: <Nothing status="not_collected" reason="Heat of this host is not known." />,
+    }),
     { key: 'at', header: 'Evaluated', cell: (row) => <Timestamp at={row.refreshed_at} /> },
   ]
   return (

@@ -2,10 +2,10 @@ import { Button, Checkbox, Group, UnstyledButton } from '@mantine/core'
 import { IconFlask } from '@tabler/icons-react'
 import type { PlanChange } from '../../../api/_generated/schema'
 import { verdictText } from '../../../lib/text/verdicts'
-import { FigureText } from '../../../ui/figures/FigureText'
 import { GradeTag } from '../../../ui/provenance/GradeTag'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable, type TableEmpty } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import { BundleButton } from '../../knobs/BundleButton'
 import { SettingName } from '../../knobs/SettingName'
@@ -65,13 +65,9 @@ export function ChangePlanTable(props: ChangePlanTableProps) {
       ),
     },
     { key: 'hosts', header: 'Hosts', numeric: true, cell: (row) => row.hosts.length },
-    {
-      key: 'stake',
-      header: 'At stake',
+    labelledColumn('stake', 'At stake', (row) => [row.stake_bytes, `At stake with ${row.setting}`], {
       meaning: 'Hot memory outside DRAM plus cold memory in DRAM of these hosts; it counts for each change of a host.',
-      numeric: true,
-      cell: (row) => <FigureText figure={row.stake_bytes} label={`At stake with ${row.setting}`} />,
-    },
+    }),
     {
       key: 'effect',
       header: 'Expected',

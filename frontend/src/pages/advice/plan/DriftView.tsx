@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { DriftCell, DriftHost, DriftSetting, SettingDrift } from '../../../api/_generated/schema'
@@ -17,6 +16,7 @@ import { SettingName } from '../../knobs/SettingName'
 import { SettingValue } from '../../../ui/text/SettingValue'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from './ChangePlan.module.css'
+import { HostLink } from '../../shell/links'
 
 /** Hosts by settings: who is set otherwise than most of their peers. */
 export function DriftView({ tabs }: { tabs: ReactNode }) {
@@ -59,9 +59,9 @@ function columnsOf(settings: DriftSetting[]): Column<DriftHost>[] {
       header: 'Host',
       value: (row) => row.name,
       cell: (row) => (
-        <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'advice' }}>
+        <HostLink id={row.host_id} tab="advice">
           {row.name}
-        </Link>
+        </HostLink>
       ),
     },
     { key: 'services', header: 'Services', cell: (row) => row.service_names.join(', ') },

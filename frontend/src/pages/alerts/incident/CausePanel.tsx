@@ -1,5 +1,4 @@
 import { Skeleton } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import type { Alert, Incident } from '../../../api/_generated/schema'
 import { readableId } from '../../../lib/text/names'
 import { verdictText } from '../../../lib/text/verdicts'
@@ -9,6 +8,7 @@ import { Panel } from '../../../ui/layout/Panel'
 import { VerdictTag } from '../../../ui/tags/VerdictTag'
 import { Prose } from '../../../ui/text/Prose'
 import classes from './Incident.module.css'
+import { HostLink } from '../../shell/links'
 
 /** What the rule watches, and the verdict on the worst host while the condition held, with the numbers that decided. */
 export function CausePanel({ alert, incident }: { alert: Alert; incident: Incident | undefined }) {
@@ -42,9 +42,9 @@ export function CausePanel({ alert, incident }: { alert: Alert; incident: Incide
             {cause.host_id !== null && alert.subject.id !== cause.host_id && (
               <>
                 {' on '}
-                <Link to="/hosts/$hostId" params={{ hostId: cause.host_id }} search={{ tab: 'moves' }}>
+                <HostLink id={cause.host_id} tab="moves">
                   {cause.host_name}
-                </Link>
+                </HostLink>
               </>
             )}
           </p>

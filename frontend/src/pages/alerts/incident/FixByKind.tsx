@@ -11,6 +11,7 @@ import { Panel } from '../../../ui/layout/Panel'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import { daysOf } from '../../capacity/forecastDays'
 import classes from './Incident.module.css'
+import { HostLink, ServiceLink } from '../../shell/links'
 
 /** Memory that runs out: the forecast behind the alert, and the plan of what to buy or free. */
 export function CapacityFix({ incident }: { incident: Incident }) {
@@ -29,9 +30,9 @@ export function CapacityFix({ incident }: { incident: Incident }) {
             plan of hosts by quarter
           </Link>
           ; and what of its memory{' '}
-          <Link to="/services/$serviceId" params={{ serviceId: id }} search={{ tab: 'advice' }}>
+          <ServiceLink id={id} tab="advice">
             could leave DRAM
-          </Link>
+          </ServiceLink>
           .
         </p>
       </Panel>
@@ -59,9 +60,9 @@ export function AgentFix({ incident }: { incident: Incident }) {
       </p>
       {kind === 'host' && (
         <p className={classes.text}>
-          <Link to="/hosts/$hostId" params={{ hostId: id }} search={{ tab: 'setup' }}>
+          <HostLink id={id} tab="setup">
             What it last said of itself
-          </Link>
+          </HostLink>
         </p>
       )}
     </Panel>

@@ -1,11 +1,11 @@
-import { Link } from '@tanstack/react-router'
 import type { SharedHosts, TakenMemory } from '../../../api/_generated/schema'
-import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag, type Tone } from '../../../ui/tags/ToneTag'
 import { Prose } from '../../../ui/text/Prose'
+import { HostLink } from '../../shell/links'
 
 const sureness: Record<TakenMemory['sureness'], { tone: Tone; meaning: string }> = {
   counted: { tone: 'warning', meaning: 'At least some pages by counting alone.' },
@@ -18,17 +18,12 @@ const columns: Column<TakenMemory>[] = [
     key: 'host',
     header: 'Host',
     cell: (row) => (
-      <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'fairness' }}>
+      <HostLink id={row.host_id} tab="fairness">
         {row.host}
-      </Link>
+      </HostLink>
     ),
   },
-  {
-    key: 'pages',
-    header: 'Demoted pages',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.pages} label="Demoted pages" />,
-  },
+  labelledColumn('pages', 'Demoted pages', (row) => [row.pages, 'Demoted pages']),
   {
     key: 'sureness',
     header: 'Sureness',

@@ -1,14 +1,14 @@
-import { Link } from '@tanstack/react-router'
 import type { Incident, IncidentHost, ServiceState } from '../../../api/_generated/schema'
 import type { TimeWindow } from '../../../lib/units/figure'
 import { formatWindow } from '../../../lib/units/time'
-import { FigureText } from '../../../ui/figures/FigureText'
 import { Columns } from '../../../ui/layout/Columns'
 import { Panel } from '../../../ui/layout/Panel'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { VerdictTag } from '../../../ui/tags/VerdictTag'
 import { SharedHostsPanel } from './SharedHostsPanel'
+import { HostLink, ServiceLink } from '../../shell/links'
 
 function verdictColumn<Row extends { verdict: string; explanation: string }>(
   window: TimeWindow | undefined,
@@ -25,30 +25,15 @@ const hostColumns = (window: TimeWindow | undefined): Column<IncidentHost>[] => 
     key: 'host',
     header: 'Host',
     cell: (row) => (
-      <Link to="/hosts/$hostId" params={{ hostId: row.host_id }} search={{ tab: 'moves' }}>
+      <HostLink id={row.host_id} tab="moves">
         {row.host_name}
-      </Link>
+      </HostLink>
     ),
   },
   verdictColumn(window),
-  {
-    key: 'promoted',
-    header: 'Promoted',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.promotion_pages_per_s} label="Promoted" />,
-  },
-  {
-    key: 'demoted',
-    header: 'Demoted',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.demotion_pages_per_s} label="Demoted" />,
-  },
-  {
-    key: 'psi',
-    header: 'Pressure, some',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.psi_memory_some_ratio} label="Memory pressure" />,
-  },
+  labelledColumn('promoted', 'Promoted', (row) => [row.promotion_pages_per_s, 'Promoted']),
+  labelledColumn('demoted', 'Demoted', (row) => [row.demotion_pages_per_s, 'Demoted']),
+  labelledColumn('psi', 'Pressure, some', (row) => [row.psi_memory_some_ratio, 'Memory pressure']),
 ]
 
 const serviceColumns = (window: TimeWindow | undefined): Column<ServiceState>[] => [
@@ -56,9 +41,9 @@ const serviceColumns = (window: TimeWindow | undefined): Column<ServiceState>[] 
     key: 'service',
     header: 'Service',
     cell: (row) => (
-      <Link to="/services/$serviceId" params={{ serviceId: row.service_id }} search={{ tab: 'moves' }}>
+      <ServiceLink id={row.service_id} tab="moves">
         {row.service}
-      </Link>
+      </ServiceLink>
     ),
   },
   verdictColumn(window),

@@ -3,6 +3,7 @@ import { formatQuantity, rateUnit, threeDigits } from '../../../lib/units/units'
 import { Panel } from '../../../ui/layout/Panel'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { amountColumn } from '../../../ui/tables/figureColumn'
 
 function newest(values: (number | null)[] | null): number | null {
   return values?.findLast((value) => value !== null) ?? null
@@ -34,13 +35,7 @@ const columns: Column<CounterSeries>[] = [
       return rate === null ? 'no value' : formatQuantity(rate, rateUnit(series.unit))
     },
   },
-  {
-    key: 'resets',
-    header: 'Resets',
-    numeric: true,
-    cell: (series) => threeDigits(series.resets),
-    value: (series) => series.resets,
-  },
+  amountColumn('resets', 'Resets', (series) => series.resets, threeDigits),
 ]
 
 /** The series behind the chart: newest value and rate, resets, and what to know before trusting them. */

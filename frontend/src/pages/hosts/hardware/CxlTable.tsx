@@ -3,6 +3,7 @@ import { formatBytes, formatCount } from '../../../lib/units/units'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { amountColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 
 const unknown = <Nothing status="not_supported" reason="The kernel does not say." />
@@ -50,13 +51,7 @@ const columns: Column<CxlDevice>[] = [
     cell: (device) => device.numa_node ?? unknown,
     value: (device) => device.numa_node,
   },
-  {
-    key: 'size',
-    header: 'Memory',
-    value: (device) => ({ amount: device.ram_bytes, unit: 'bytes' }),
-    numeric: true,
-    cell: (device) => (device.ram_bytes === null ? unknown : formatBytes(device.ram_bytes)),
-  },
+  amountColumn('size', 'Memory', (device) => device.ram_bytes, formatBytes, { unit: 'bytes', absent: unknown }),
   {
     key: 'state',
     header: 'Link',

@@ -3,32 +3,18 @@ import { formatBytes, formatCount } from '../../../lib/units/units'
 import { Nothing } from '../../../ui/states/Nothing'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { amountColumn } from '../../../ui/tables/figureColumn'
 
 const unknown = <Nothing status="not_supported" reason="The kernel does not say." />
 
 const columns: Column<Unmovable>[] = [
   { key: 'node', header: 'Node', cell: (item) => `node ${item.node}` },
-  {
-    key: 'hugetlb',
-    header: 'hugetlb',
-    value: (item) => ({ amount: item.hugetlb_bytes, unit: 'bytes' }),
-    numeric: true,
-    cell: (item) => (item.hugetlb_bytes === null ? unknown : formatBytes(item.hugetlb_bytes)),
-  },
-  {
-    key: 'mlocked',
-    header: 'Locked (mlock)',
-    value: (item) => ({ amount: item.mlocked_bytes, unit: 'bytes' }),
-    numeric: true,
-    cell: (item) => (item.mlocked_bytes === null ? unknown : formatBytes(item.mlocked_bytes)),
-  },
-  {
-    key: 'pinned',
-    header: 'Pinned pages',
-    value: (item) => item.pinned_pages,
-    numeric: true,
-    cell: (item) => (item.pinned_pages === null ? unknown : formatCount(item.pinned_pages)),
-  },
+  amountColumn('hugetlb', 'hugetlb', (item) => item.hugetlb_bytes, formatBytes, { unit: 'bytes', absent: unknown }),
+  amountColumn('mlocked', 'Locked (mlock)', (item) => item.mlocked_bytes, formatBytes, {
+    unit: 'bytes',
+    absent: unknown,
+  }),
+  amountColumn('pinned', 'Pinned pages', (item) => item.pinned_pages, formatCount, { absent: unknown }),
 ]
 
 /** Memory that no tier move can take away, by node. */

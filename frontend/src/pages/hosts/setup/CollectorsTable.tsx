@@ -1,7 +1,7 @@
 import type { CollectorInfo } from '../../../api/_generated/schema'
-import { FigureText } from '../../../ui/figures/FigureText'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import { Prose } from '../../../ui/text/Prose'
 import classes from './CollectorsTable.module.css'
@@ -77,12 +77,7 @@ const columns: Column<CollectorInfo>[] = [
     cell: (collector) => <WhyOff collector={collector} />,
     value: (collector) => (collector.active ? null : collector.reason),
   },
-  {
-    key: 'cpu',
-    header: 'CPU now',
-    numeric: true,
-    cell: (collector) => <FigureText figure={collector.cpu_ratio} label={`CPU share of ${collector.name}`} />,
-  },
+  labelledColumn('cpu', 'CPU now', (collector) => [collector.cpu_ratio, `CPU share of ${collector.name}`]),
 ]
 
 /** What the agent collects here: what each collector sees, costs and needs, and why the rest is off. */

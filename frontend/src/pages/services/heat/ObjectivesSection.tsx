@@ -8,7 +8,7 @@ import { LinesChart } from '../../../charts/lines/LinesChart'
 import { formatRatio, threeDigits } from '../../../lib/units/units'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-import { FigureText } from '../../../ui/figures/FigureText'
+import { amountColumn, labelledColumn } from '../../../ui/tables/figureColumn'
 import { Panel } from '../../../ui/layout/Panel'
 import { Prose } from '../../../ui/text/Prose'
 import { Stat } from '../../../ui/figures/Stat'
@@ -24,19 +24,8 @@ import { Stack } from '../../../ui/layout/Stack'
 
 const comparisonColumns: Column<Comparison>[] = [
   { key: 'point', header: 'Point', cell: (row) => <Prose text={row.point} /> },
-  {
-    key: 'published',
-    header: 'Published',
-    numeric: true,
-    cell: (row) => formatRatio(row.published),
-    value: (row) => ({ amount: row.published, unit: 'ratio' }),
-  },
-  {
-    key: 'measured',
-    header: 'Measured here',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.measured} label={`${row.point}, measured here`} />,
-  },
+  amountColumn('published', 'Published', (row) => row.published, formatRatio, { unit: 'ratio' }),
+  labelledColumn('measured', 'Measured here', (row) => [row.measured, `${row.point}, measured here`]),
   { key: 'source', header: 'Source', cell: (row) => row.source },
 ]
 

@@ -4,6 +4,7 @@ import { Panel } from '../../../ui/layout/Panel'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import classes from './BesidePanel.module.css'
 
@@ -13,18 +14,11 @@ const columns: Column<WrittenWindow>[] = [
     header: 'Within',
     cell: (window) => `${window.intervals} ${window.intervals === 1 ? 'interval' : 'intervals'}`,
   },
-  {
-    key: 'bytes',
-    header: 'Written',
-    numeric: true,
-    cell: (window) => <FigureText figure={window.bytes} label={`Bytes written within ${window.intervals} intervals`} />,
-  },
-  {
-    key: 'ratio',
-    header: 'Of tracked memory',
-    numeric: true,
-    cell: (window) => <FigureText figure={window.ratio} label={`Share written within ${window.intervals} intervals`} />,
-  },
+  labelledColumn('bytes', 'Written', (window) => [window.bytes, `Bytes written within ${window.intervals} intervals`]),
+  labelledColumn('ratio', 'Of tracked memory', (window) => [
+    window.ratio,
+    `Share written within ${window.intervals} intervals`,
+  ]),
 ]
 
 /** What stands beside heat: stores where writes are tracked, dirty memory, and what huge pages hide. None is heat. */

@@ -1,30 +1,15 @@
 import type { KindHeat } from '../../../api/_generated/schema'
-import { FigureText } from '../../../ui/figures/FigureText'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ratioOf, sharesColumn } from './classShares'
 
 const columns: Column<KindHeat>[] = [
   { key: 'kind', header: 'Kind', cell: (kind) => <strong>{kind.kind}</strong> },
-  {
-    key: 'resident',
-    header: 'Resident',
-    numeric: true,
-    cell: (kind) => <FigureText figure={kind.resident_bytes} label={`Resident ${kind.kind} memory`} />,
-  },
+  labelledColumn('resident', 'Resident', (kind) => [kind.resident_bytes, `Resident ${kind.kind} memory`]),
   sharesColumn,
-  {
-    key: 'hot',
-    header: 'Hot',
-    numeric: true,
-    cell: (kind) => <FigureText figure={ratioOf(kind, 'hot')} label={`Hot share of ${kind.kind}`} />,
-  },
-  {
-    key: 'cold',
-    header: 'Cold',
-    numeric: true,
-    cell: (kind) => <FigureText figure={ratioOf(kind, 'cold')} label={`Cold share of ${kind.kind}`} />,
-  },
+  labelledColumn('hot', 'Hot', (kind) => [ratioOf(kind, 'hot'), `Hot share of ${kind.kind}`]),
+  labelledColumn('cold', 'Cold', (kind) => [ratioOf(kind, 'cold'), `Cold share of ${kind.kind}`]),
 ]
 
 /** Heat by page kind. */

@@ -1,11 +1,11 @@
 import type { Sampling, TouchedWindow } from '../../../api/_generated/schema'
-import { FigureText } from '../../../ui/figures/FigureText'
 import { Stat } from '../../../ui/figures/Stat'
 import { StatStrip } from '../../../ui/figures/StatStrip'
 import { Panel } from '../../../ui/layout/Panel'
 import { GradeTag } from '../../../ui/provenance/GradeTag'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 
 const columns: Column<TouchedWindow>[] = [
   {
@@ -13,20 +13,14 @@ const columns: Column<TouchedWindow>[] = [
     header: 'Within',
     cell: (window) => `${window.intervals} ${window.intervals === 1 ? 'interval' : 'intervals'}`,
   },
-  {
-    key: 'coverage',
-    header: 'Load traffic covered',
-    numeric: true,
-    cell: (window) => <FigureText figure={window.coverage} label={`Coverage within ${window.intervals} intervals`} />,
-  },
-  {
-    key: 'touched',
-    header: 'Touched, unseen pages included',
-    numeric: true,
-    cell: (window) => (
-      <FigureText figure={window.touched_bytes} label={`Memory touched within ${window.intervals} intervals`} />
-    ),
-  },
+  labelledColumn('coverage', 'Load traffic covered', (window) => [
+    window.coverage,
+    `Coverage within ${window.intervals} intervals`,
+  ]),
+  labelledColumn('touched', 'Touched, unseen pages included', (window) => [
+    window.touched_bytes,
+    `Memory touched within ${window.intervals} intervals`,
+  ]),
   {
     key: 'grade',
     header: 'Claim',

@@ -3,6 +3,7 @@ import { formatBytes } from '../../../lib/units/units'
 import { FigureText } from '../../../ui/figures/FigureText'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { ToneTag } from '../../../ui/tags/ToneTag'
 import { ratioOf, sharesColumn } from './classShares'
 
@@ -11,12 +12,7 @@ const nameOf = (row: SizeHeat): string =>
 
 const columns: Column<SizeHeat>[] = [
   { key: 'size', header: 'Page size', cell: (row) => <strong>{nameOf(row)}</strong> },
-  {
-    key: 'resident',
-    header: 'Resident',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.resident_bytes} label={`Resident memory in pages of ${nameOf(row)}`} />,
-  },
+  labelledColumn('resident', 'Resident', (row) => [row.resident_bytes, `Resident memory in pages of ${nameOf(row)}`]),
   sharesColumn,
   {
     key: 'lower',

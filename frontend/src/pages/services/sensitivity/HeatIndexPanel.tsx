@@ -3,21 +3,12 @@ import { FigureText } from '../../../ui/figures/FigureText'
 import { Panel } from '../../../ui/layout/Panel'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 
 const columns: Column<MovingLoss>[] = [
   { key: 'kind', header: 'All of', cell: (row) => <strong>{row.kind}</strong> },
-  {
-    key: 'share',
-    header: 'Accesses',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.share_of_accesses} label={`Share of accesses to ${row.kind}`} />,
-  },
-  {
-    key: 'loss',
-    header: 'Expected loss',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.loss} label={`Loss of moving all ${row.kind} to slow memory`} />,
-  },
+  labelledColumn('share', 'Accesses', (row) => [row.share_of_accesses, `Share of accesses to ${row.kind}`]),
+  labelledColumn('loss', 'Expected loss', (row) => [row.loss, `Loss of moving all ${row.kind} to slow memory`]),
 ]
 
 /** What heat alone tells: how much denser anon is accessed than file, and what moving a whole kind would cost. */

@@ -9,7 +9,7 @@ import { kindColour } from '../../../lib/palette'
 import { formatDuration } from '../../../lib/units/time'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
-import { FigureText } from '../../../ui/figures/FigureText'
+import { labelledColumn } from '../../../ui/tables/figureColumn'
 import { Panel } from '../../../ui/layout/Panel'
 import { Prose } from '../../../ui/text/Prose'
 import { Term } from '../../../ui/text/Term'
@@ -38,18 +38,8 @@ function StableTag({ stable }: { stable: boolean | null }) {
 
 const kindColumns: Column<KindStability>[] = [
   { key: 'kind', header: 'Kind', cell: (row) => <strong>{row.kind}</strong> },
-  {
-    key: 'slope',
-    header: 'Trend',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.slope_per_hour} label={`Trend of the share of ${row.kind}`} />,
-  },
-  {
-    key: 'iqr',
-    header: 'Spread (IQR)',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.iqr} label={`Spread of the share of ${row.kind}`} />,
-  },
+  labelledColumn('slope', 'Trend', (row) => [row.slope_per_hour, `Trend of the share of ${row.kind}`]),
+  labelledColumn('iqr', 'Spread (IQR)', (row) => [row.iqr, `Spread of the share of ${row.kind}`]),
   {
     key: 'state',
     header: 'State',
@@ -65,12 +55,7 @@ const overlapColumns: Column<HotSetOverlap>[] = [
     cell: (row) => formatDuration(row.lag_minutes * 60),
     value: (row) => ({ amount: row.lag_minutes, unit: 'minutes' }),
   },
-  {
-    key: 'jaccard',
-    header: 'Overlap',
-    numeric: true,
-    cell: (row) => <FigureText figure={row.jaccard} label={`Overlap of hot sets ${row.lag_minutes} minutes apart`} />,
-  },
+  labelledColumn('jaccard', 'Overlap', (row) => [row.jaccard, `Overlap of hot sets ${row.lag_minutes} minutes apart`]),
   {
     key: 'state',
     header: 'State',
