@@ -105,7 +105,6 @@ export function FleetGridChart(props: FleetGridChartProps) {
           />
           <Select
             aria-label="Group hosts by"
-            allowDeselect={false}
             w={116}
             value={group}
             onChange={(value) => onGroup(value ?? 'service')}

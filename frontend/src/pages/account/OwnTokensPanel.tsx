@@ -1,4 +1,4 @@
-import { Button, MultiSelect, Select, TextInput } from '@mantine/core'
+import { Button, MultiSelect, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Account, OwnToken } from '../../api/_generated/schema'
@@ -16,6 +16,7 @@ import { Fault } from '../../ui/states/Fault'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import { Timestamp } from '../../ui/text/Timestamp'
+import { TextField } from '../../ui/inputs/fields'
 
 const lifetimes = [
   { value: '7', label: '1 week' },
@@ -54,26 +55,14 @@ export function OwnTokensPanel({ account }: { account: Account }) {
           testId="new-token"
         >
           <FieldGrid label="New token" onSubmit={make}>
-            <TextInput
-              label="Purpose"
-              maxLength={200}
-              value={note}
-              onChange={(event) => setNote(event.currentTarget.value)}
-            />
+            <TextField label="Purpose" maxLength={200} value={note} onText={setNote} />
             <MultiSelect
-              size="xs"
               label="Permissions"
               data={account.token_scopes.map((scope) => ({ value: scope, label: permissionText(scope) }))}
               value={scopes}
               onChange={setScopes}
             />
-            <Select
-              label="Expires in"
-              allowDeselect={false}
-              data={lifetimes}
-              value={days}
-              onChange={(value) => setDays(value ?? '90')}
-            />
+            <Select label="Expires in" data={lifetimes} value={days} onChange={(value) => setDays(value ?? '90')} />
             <Button type="submit" loading={making.isPending} disabled={note.trim() === '' || scopes.length === 0}>
               Create token
             </Button>

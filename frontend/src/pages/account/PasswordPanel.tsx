@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Account } from '../../api/_generated/schema'
@@ -8,6 +8,7 @@ import { FieldGrid } from '../../ui/inputs/FieldGrid'
 import { Panel } from '../../ui/layout/Panel'
 import { EmptyState } from '../../ui/states/EmptyState'
 import { Fault } from '../../ui/states/Fault'
+import { PasswordField } from '../../ui/inputs/fields'
 
 /** Sets another password; other sessions end by it. */
 export function PasswordPanel({ account }: { account: Account }) {
@@ -41,27 +42,14 @@ export function PasswordPanel({ account }: { account: Account }) {
         />
       ) : (
         <FieldGrid label="Change the password" onSubmit={save}>
-          <PasswordInput
-            size="xs"
-            label="Current password"
-            autoComplete="current-password"
-            value={current}
-            onChange={(event) => setCurrent(event.currentTarget.value)}
-          />
-          <PasswordInput
-            size="xs"
-            label="New password"
-            autoComplete="new-password"
-            value={next}
-            onChange={(event) => setNext(event.currentTarget.value)}
-          />
-          <PasswordInput
-            size="xs"
+          <PasswordField label="Current password" autoComplete="current-password" value={current} onText={setCurrent} />
+          <PasswordField label="New password" autoComplete="new-password" value={next} onText={setNext} />
+          <PasswordField
             label="Repeat new password"
             autoComplete="new-password"
             error={differs ? 'The passwords differ.' : undefined}
             value={again}
-            onChange={(event) => setAgain(event.currentTarget.value)}
+            onText={setAgain}
           />
           <Button
             type="submit"

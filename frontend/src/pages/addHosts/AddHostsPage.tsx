@@ -1,4 +1,4 @@
-import { Tabs, TextInput } from '@mantine/core'
+import { Tabs } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
@@ -19,6 +19,7 @@ import { NewHostsPanel } from './NewHostsPanel'
 import { ServerField } from './ServerField'
 import { UnreadPanel } from './UnreadPanel'
 import { WriteTokenPanel } from './WriteTokenPanel'
+import { TextField } from '../../ui/inputs/fields'
 
 const route = getRouteApi('/add-hosts')
 
@@ -87,13 +88,13 @@ export function AddHostsPage(): ReactNode {
           <div className={classes.inputs}>
             <ServerField typed={shown} server={server} pageHost={window.location.hostname} onChange={setTypedServer} />
             {how !== 'prometheus' && (
-              <TextInput
+              <TextField
                 label="Programs whose heat is measured (optional)"
                 description="Names or paths, with commas between. Without them counters alone are collected."
                 placeholder="redis-server, */nginx"
                 inputWrapperOrder={['label', 'input', 'description', 'error']}
                 value={typedPrograms}
-                onChange={(event) => setTypedPrograms(event.currentTarget.value)}
+                onText={setTypedPrograms}
               />
             )}
           </div>

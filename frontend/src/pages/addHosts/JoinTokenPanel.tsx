@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { JoinToken, JoinTokenRequest } from '../../api/_generated/schema'
@@ -10,6 +10,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Fault } from '../../ui/states/Fault'
 import { useSession } from '../shell/access/useSession'
 import { TokenRefusal } from './TokenRefusal'
+import { TextField } from '../../ui/inputs/fields'
 
 const uses = [
   { value: '1', label: 'one host' },
@@ -73,33 +74,16 @@ function JoinTokenForm({ making, onMade }: JoinTokenPanelProps) {
   }
   return (
     <FieldGrid label="New join token" onSubmit={make}>
-      <Select
-        label="Number of hosts"
-        allowDeselect={false}
-        data={uses}
-        value={count}
-        onChange={(value) => setCount(value ?? '1')}
-      />
-      <Select
-        label="Expires in"
-        allowDeselect={false}
-        data={lifetimes}
-        value={hours}
-        onChange={(value) => setHours(value ?? '24')}
-      />
-      <TextInput
+      <Select label="Number of hosts" data={uses} value={count} onChange={(value) => setCount(value ?? '1')} />
+      <Select label="Expires in" data={lifetimes} value={hours} onChange={(value) => setHours(value ?? '24')} />
+      <TextField
         label="Labels of these hosts (optional)"
         placeholder="rack=r1, sku=cxl-2to1"
         value={typed}
         error={wrong}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onText={setTyped}
       />
-      <TextInput
-        label="Note (optional)"
-        maxLength={200}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
-      />
+      <TextField label="Note (optional)" maxLength={200} value={note} onText={setNote} />
       <Button type="submit" loading={making.isPending} disabled={wrong !== undefined}>
         Create join token
       </Button>

@@ -1,7 +1,7 @@
-import { TextInput } from '@mantine/core'
 import type { ServerAddress } from '../../lib/fleet/serverAddress'
 import { StateNote } from '../../ui/states/StateNote'
 import classes from './AddHosts.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 interface ServerFieldProps {
   typed: string
@@ -16,11 +16,11 @@ interface ServerFieldProps {
 export function ServerField({ typed, server, pageHost, onChange }: ServerFieldProps) {
   return (
     <div className={classes.server}>
-      <TextInput
+      <TextField
         label="Address of this service, as the hosts reach it"
         value={typed}
         error={typeof server === 'string' ? server : undefined}
-        onChange={(event) => onChange(event.currentTarget.value)}
+        onText={onChange}
         spellCheck={false}
       />
       {typeof server !== 'string' && <ServerNote server={server} pageHost={pageHost} />}

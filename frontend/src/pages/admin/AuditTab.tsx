@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
@@ -12,6 +12,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './AdminPage.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 const route = getRouteApi('/admin')
 
@@ -41,14 +42,14 @@ export function AuditTab() {
       actions={
         <span className={classes.filters}>
           {filters.map(({ key, label, placeholder }) => (
-            <TextInput
+            <TextField
               key={key}
               aria-label={label}
               placeholder={placeholder}
               w={150}
               value={typed[key] ?? ''}
-              onChange={(event) => {
-                const value = event.currentTarget.value
+              onText={(text) => {
+                const value = text
                 void navigate({
                   search: (before) => ({ ...before, [key]: value === '' ? undefined : value }),
                   replace: true,

@@ -1,4 +1,4 @@
-import { Button, MultiSelect, TextInput } from '@mantine/core'
+import { Button, MultiSelect } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Team } from '../../api/_generated/schema'
@@ -15,6 +15,7 @@ import { Fault } from '../../ui/states/Fault'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
 import classes from './AdminPage.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 interface Choice {
   value: string
@@ -92,9 +93,9 @@ function TeamForm({ team, users, services, onClose }: TeamFormProps) {
   return (
     <Panel title={team === null ? 'New team' : `Change ${team.name}`} testId="team-form">
       <FieldGrid label={team === null ? 'New team' : `Change ${team.name}`} onSubmit={save}>
-        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <MultiSelect size="xs" searchable label="Members" data={users} value={members} onChange={setMembers} />
-        <MultiSelect size="xs" searchable label="Services it owns" data={services} value={owned} onChange={setOwned} />
+        <TextField label="Name" value={name} onText={setName} />
+        <MultiSelect searchable label="Members" data={users} value={members} onChange={setMembers} />
+        <MultiSelect searchable label="Services it owns" data={services} value={owned} onChange={setOwned} />
         <span className={classes.buttons}>
           <Button type="submit" loading={saving.isPending} disabled={name.trim() === ''}>
             {team === null ? 'Create team' : 'Save team'}

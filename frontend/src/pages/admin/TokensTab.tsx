@@ -1,4 +1,4 @@
-import { Button, Select, Switch, TextInput } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -19,6 +19,7 @@ import { ToneTag } from '../../ui/tags/ToneTag'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { useNow } from '../shell/time/useNow'
 import { roles, type Role } from './roles'
+import { SwitchField, TextField } from '../../ui/inputs/fields'
 
 const kinds = { join: 'join token', api: 'API token', link: 'login link', session: 'session' } as const
 
@@ -45,14 +46,7 @@ export function TokensTab() {
         }
         flush
         testId="tokens"
-        actions={
-          <Switch
-            size="xs"
-            label="Show expired"
-            checked={all}
-            onChange={(event) => setAll(event.currentTarget.checked)}
-          />
-        }
+        actions={<SwitchField label="Show expired" checked={all} onChecked={setAll} />}
       >
         {revoking.error !== null && <Fault text={problemText(revoking.error)} />}
         <DataTable
@@ -93,22 +87,15 @@ function NewTokenForm() {
     <>
       <Panel title="New API token" hint="for a service; people create their own under Account">
         <FieldGrid label="New API token" onSubmit={make}>
-          <TextInput
-            label="Purpose"
-            maxLength={200}
-            value={note}
-            onChange={(event) => setNote(event.currentTarget.value)}
-          />
+          <TextField label="Purpose" maxLength={200} value={note} onText={setNote} />
           <Select
             label="Role"
-            allowDeselect={false}
             data={roles}
             value={role}
             onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}
           />
           <Select
             label="Expires in"
-            allowDeselect={false}
             data={[
               { value: '30', label: '30 days' },
               { value: '90', label: '90 days' },

@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { User } from '../../api/_generated/schema'
@@ -14,6 +14,7 @@ import { SecretOnce } from '../../ui/inputs/SecretOnce'
 import { Stack } from '../../ui/layout/Stack'
 import { roles, type Role } from './roles'
 import { userColumns } from './userColumns'
+import { TextField } from '../../ui/inputs/fields'
 
 /** Users with their role: made, changed, disabled and removed here. */
 export function UsersTab() {
@@ -98,12 +99,11 @@ function NewUserForm({ onMade }: { onMade: (user: User) => void }) {
   return (
     <Panel title="New user" hint="they get a one-time link to set a password" testId="new-user">
       <FieldGrid label="New user" onSubmit={make}>
-        <TextInput label="Login name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-        <TextInput label="Shown as" value={shown} onChange={(event) => setShown(event.currentTarget.value)} />
-        <TextInput label="Email (optional)" value={mail} onChange={(event) => setMail(event.currentTarget.value)} />
+        <TextField label="Login name" value={name} onText={setName} />
+        <TextField label="Shown as" value={shown} onText={setShown} />
+        <TextField label="Email (optional)" value={mail} onText={setMail} />
         <Select
           label="Role"
-          allowDeselect={false}
           data={roles}
           value={role}
           onChange={(value) => setRole(roles.find((known) => known === value) ?? 'viewer')}

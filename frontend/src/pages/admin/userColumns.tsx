@@ -46,7 +46,6 @@ export function userColumns(actions: UserActions): Column<User>[] {
           <Select
             aria-label={`Role of ${user.name}`}
             w={110}
-            allowDeselect={false}
             data={roles}
             value={user.role}
             disabled={actions.pending}

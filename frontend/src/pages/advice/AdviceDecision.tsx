@@ -1,4 +1,4 @@
-import { Button, Popover, TextInput } from '@mantine/core'
+import { Button, Popover } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { AdviceCard, DecisionRequest } from '../../api/_generated/schema'
@@ -7,6 +7,7 @@ import { decideAdvice } from '../../api/queries/advice'
 import { Prose } from '../../ui/text/Prose'
 import { LoginFirst } from '../shell/access/LoginFirst'
 import classes from './AdvicePage.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 type Decision = DecisionRequest['decision']
 
@@ -49,12 +50,7 @@ function DecisionButton({ adviceId, decision }: { adviceId: string; decision: De
       <Popover.Dropdown>
         <form className={classes.body} onSubmit={submit} aria-label={`${words[decision]} this advice`}>
           <p className={classes.hosts}>{hints[decision]}</p>
-          <TextInput
-            label="Reason (optional)"
-            maxLength={500}
-            value={note}
-            onChange={(event) => setNote(event.currentTarget.value)}
-          />
+          <TextField label="Reason (optional)" maxLength={500} value={note} onText={setNote} />
           <Button type="submit" loading={deciding.isPending}>
             {words[decision]}
           </Button>

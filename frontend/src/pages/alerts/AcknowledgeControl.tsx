@@ -1,4 +1,4 @@
-import { Button, Popover, TextInput } from '@mantine/core'
+import { Button, Popover } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { Alert } from '../../api/_generated/schema'
@@ -7,6 +7,7 @@ import { acknowledgeAlert } from '../../api/queries/alerts/alerts'
 import { Prose } from '../../ui/text/Prose'
 import { LoginFirst } from '../shell/access/LoginFirst'
 import classes from './AlertsPage.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 /** Says that somebody looks after an alert, with a note; or takes that back. Resolved alerts have none. */
 export function AcknowledgeControl({ alert }: { alert: Alert }) {
@@ -35,12 +36,7 @@ export function AcknowledgeControl({ alert }: { alert: Alert }) {
               <p className={classes.small}>Notifications repeat again while it fires.</p>
             ) : (
               <>
-                <TextInput
-                  label="Note (optional)"
-                  maxLength={1000}
-                  value={note}
-                  onChange={(event) => setNote(event.currentTarget.value)}
-                />
+                <TextField label="Note (optional)" maxLength={1000} value={note} onText={setNote} />
                 <p className={classes.small}>Notifications stop repeating; the resolution is still sent.</p>
               </>
             )}

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, TextInput } from '@mantine/core'
+import { Button, SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Alert } from '../../api/_generated/schema'
@@ -13,6 +13,7 @@ import { useTimeRange } from '../shell/time/useTimeRange'
 import { alertColumns } from './alertColumns'
 import classes from './AlertsPage.module.css'
 import { useStateWords } from './useStateWords'
+import { TextField } from '../../ui/inputs/fields'
 
 const route = getRouteApi('/alerts')
 
@@ -57,14 +58,12 @@ export function AlertsTab() {
       testId="alerts-list"
       actions={
         <>
-          <TextInput
+          <TextField
             aria-label="Filter alerts"
             placeholder="rule or subject"
             w={150}
             value={q}
-            onChange={(event) =>
-              change({ q: event.currentTarget.value === '' ? undefined : event.currentTarget.value })
-            }
+            onText={(text) => change({ q: text === '' ? undefined : text })}
           />
           <SegmentedControl
             aria-label="Severity"

@@ -78,7 +78,6 @@ function Subjects({ capacity, group }: { capacity: Capacity | undefined; group: 
         actions={
           <Select
             aria-label="Grouped by"
-            allowDeselect={false}
             className={classes.grouping ?? ''}
             value={group}
             onChange={(value) =>

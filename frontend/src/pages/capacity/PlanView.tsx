@@ -75,7 +75,6 @@ export function PlanView({ measured }: PlanViewProps) {
           <div className={classes.form}>
             <Select
               label="Horizon"
-              allowDeselect={false}
               value={String(plan.horizon_quarters)}
               onChange={(value) => set({ horizon_quarters: Number(value) })}
               data={[1, 2, 4, 6, 8, 12].map((quarters) => ({
@@ -84,7 +83,6 @@ export function PlanView({ measured }: PlanViewProps) {
               }))}
             />
             <NumberInput
-              size="xs"
               label="Headroom"
               suffix=" %"
               min={0}
@@ -95,7 +93,6 @@ export function PlanView({ measured }: PlanViewProps) {
             <Select
               label="DRAM by ratio advice at a loss of"
               value={plan.loss_target == null ? 'none' : String(plan.loss_target)}
-              allowDeselect={false}
               onChange={(value) => set({ loss_target: value === 'none' ? null : Number(value) })}
               data={[
                 { value: 'none', label: 'as advised' },
@@ -104,7 +101,6 @@ export function PlanView({ measured }: PlanViewProps) {
             />
             <Select
               label="Cold memory on swap"
-              allowDeselect={false}
               value={plan.swap ?? 'none'}
               onChange={(value) => set({ swap: swapDevices.find((device) => device === value) ?? null })}
               data={swapChoices}

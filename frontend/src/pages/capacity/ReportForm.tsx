@@ -1,4 +1,4 @@
-import { Button, MultiSelect, NumberInput, Select, TextInput } from '@mantine/core'
+import { Button, MultiSelect, NumberInput, Select } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { problemText } from '../../api/problem'
@@ -7,6 +7,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Prose } from '../../ui/text/Prose'
 import classes from './CapacityPage.module.css'
 import { reportRequestOf, reportSections, type ReportEntry } from './reportEntry'
+import { TextField } from '../../ui/inputs/fields'
 
 const formats = [
   { value: 'html', label: 'HTML' },
@@ -27,14 +28,8 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
   return (
     <Panel title="New report" hint="by mail, to a webhook, or both">
       <form className={classes.form} onSubmit={submit} aria-label="New report">
-        <TextInput
-          label="Name"
-          maxLength={120}
-          value={entry.name}
-          onChange={(event) => set({ name: event.currentTarget.value })}
-        />
+        <TextField label="Name" maxLength={120} value={entry.name} onText={(name) => set({ name })} />
         <NumberInput
-          size="xs"
           label="Every"
           suffix=" days"
           min={1}
@@ -43,21 +38,14 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
           value={entry.everyDays}
           onChange={(everyDays) => set({ everyDays })}
         />
-        <TextInput
-          label="At (UTC)"
-          type="time"
-          value={entry.at}
-          onChange={(event) => set({ at: event.currentTarget.value })}
-        />
+        <TextField label="At (UTC)" type="time" value={entry.at} onText={(at) => set({ at })} />
         <Select
           label="Format"
-          allowDeselect={false}
           value={entry.format}
           onChange={(value) => set({ format: formats.find((known) => known.value === value)?.value ?? 'both' })}
           data={[...formats]}
         />
         <MultiSelect
-          size="xs"
           className={classes.wide ?? ''}
           label="Sections"
           value={entry.sections}
@@ -66,18 +54,18 @@ export function ReportForm({ entry, onChange }: { entry: ReportEntry; onChange: 
           }
           data={[...reportSections]}
         />
-        <TextInput
+        <TextField
           className={classes.wide ?? ''}
           label="Email addresses"
           value={entry.mail}
-          onChange={(event) => set({ mail: event.currentTarget.value })}
+          onText={(mail) => set({ mail })}
         />
-        <TextInput
+        <TextField
           className={classes.wide ?? ''}
           label="Webhook"
           placeholder="https://…"
           value={entry.webhook}
-          onChange={(event) => set({ webhook: event.currentTarget.value })}
+          onText={(webhook) => set({ webhook })}
         />
         <Button type="submit" disabled={request === null} loading={adding.isPending}>
           Schedule

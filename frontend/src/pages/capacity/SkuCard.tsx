@@ -1,9 +1,10 @@
-import { ActionIcon, MultiSelect, NumberInput, TextInput } from '@mantine/core'
+import { ActionIcon, MultiSelect, NumberInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import type { PlanSku } from '../../api/_generated/schema'
 import { formatBytes } from '../../lib/units/units'
 import classes from './CapacityPage.module.css'
 import { dimmSizesGib, gib, mostMemory } from './planEntry'
+import { TextField } from '../../ui/inputs/fields'
 
 interface SkuCardProps {
   sku: PlanSku
@@ -17,7 +18,6 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
   const set = (next: Partial<PlanSku>) => onChange({ ...sku, ...next })
   const count = (key: 'dram_slots' | 'dimms_min' | 'dimm_step' | 'cxl_devices_max', label: string, min: number) => (
     <NumberInput
-      size="xs"
       label={label}
       min={min}
       max={128}
@@ -30,11 +30,11 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
   return (
     <fieldset className={classes.sku} aria-label={`Host type ${sku.name}`}>
       <div className={classes.form}>
-        <TextInput
+        <TextField
           label="Name"
           maxLength={100}
           value={sku.name}
-          onChange={(event) => set({ name: event.currentTarget.value })}
+          onText={(name) => set({ name })}
           rightSection={
             onRemove !== undefined && (
               <ActionIcon aria-label={`Remove ${sku.name}`} onClick={onRemove}>
@@ -45,7 +45,6 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
         />
         {count('dram_slots', 'DIMM slots', 1)}
         <MultiSelect
-          size="xs"
           className={classes.wide ?? ''}
           label="DIMM sizes"
           value={sku.dimm_bytes.map(String)}
@@ -56,7 +55,6 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
         {count('dimm_step', 'Increment', 1)}
         {count('cxl_devices_max', 'Maximum CXL devices', 0)}
         <NumberInput
-          size="xs"
           label="CXL device"
           suffix=" GiB"
           min={0}
@@ -65,14 +63,12 @@ export function SkuCard({ sku, onChange, onRemove }: SkuCardProps) {
           onChange={(value) => value !== '' && set({ cxl_device_bytes: Number(value) * gib })}
         />
         <NumberInput
-          size="xs"
           label="Cores (optional)"
           min={1}
           value={sku.cores ?? ''}
           onChange={(value) => set({ cores: value === '' ? null : Number(value) })}
         />
         <NumberInput
-          size="xs"
           label="Price (optional)"
           min={0}
           value={sku.price ?? ''}

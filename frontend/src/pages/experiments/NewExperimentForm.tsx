@@ -1,4 +1,4 @@
-import { Button, NumberInput, Select, TextInput } from '@mantine/core'
+import { Button, NumberInput, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
@@ -15,6 +15,9 @@ import { CanaryPanel } from './CanaryPanel'
 import { armsOf, blankEntry, entryOf, requestOf } from './experimentEntry'
 import classes from './ExperimentPage.module.css'
 import { PlanPanel } from './PlanPanel'
+import { TextField } from '../../ui/inputs/fields'
+
+type NumberKey = 'margin' | 'canary' | 'startsIn' | 'before' | 'hours' | 'settlingMinutes'
 
 interface NewExperimentFormProps {
   service: string
@@ -38,6 +41,16 @@ export function NewExperimentForm({ service, advice, proposal: first, onService 
   const starting = useMutation(startExperiment(queries))
   const complete = requestOf(entry, plan.data?.metric, adviceId, 0, armsOf(proposal)) !== null && !arms.isFetching
   const set = (change: Partial<typeof entry>) => setEntry({ ...entry, ...change })
+  const number = (label: string, key: NumberKey, suffix: string, min: number, max: number) => (
+    <NumberInput
+      label={label}
+      suffix={suffix}
+      min={min}
+      max={max}
+      value={entry[key]}
+      onChange={(value) => set({ [key]: value })}
+    />
+  )
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const request = requestOf(entry, plan.data?.metric, adviceId, Date.now(), armsOf(proposal))
@@ -52,14 +65,9 @@ export function NewExperimentForm({ service, advice, proposal: first, onService 
       <Stack>
         <Panel title="Design" hint="apply the change to the canary hosts yourself, at the time of the change">
           <div className={classes.form}>
-            <TextInput
-              label="Name"
-              required
-              maxLength={200}
-              value={entry.name}
-              onChange={(event) => set({ name: event.currentTarget.value })}
-            />
+            <TextField label="Name" required maxLength={200} value={entry.name} onText={(name) => set({ name })} />
             <Select
+              allowDeselect
               label="Service"
               searchable
               required
@@ -85,67 +93,19 @@ export function NewExperimentForm({ service, advice, proposal: first, onService 
               onChange={(value) => set({ metric: value ?? undefined })}
               data={(plan.data?.choices ?? []).map(({ metric, label }) => ({ value: metric, label }))}
               disabled={plan.data === undefined}
-              allowDeselect={false}
             />
-            <NumberInput
-              size="xs"
-              label="Margin"
-              suffix=" %"
-              min={0.1}
-              max={50}
-              value={entry.margin}
-              onChange={(margin) => set({ margin })}
-            />
-            <NumberInput
-              size="xs"
-              label="Canary hosts"
-              min={1}
-              max={1000}
-              value={entry.canary}
-              onChange={(canary) => set({ canary })}
-            />
-            <NumberInput
-              size="xs"
-              label="Change in"
-              suffix=" h"
-              min={0}
-              max={720}
-              value={entry.startsIn}
-              onChange={(startsIn) => set({ startsIn })}
-            />
-            <NumberInput
-              size="xs"
-              label="Baseline before the change"
-              suffix=" h"
-              min={1}
-              max={720}
-              value={entry.before}
-              onChange={(before) => set({ before })}
-            />
-            <NumberInput
-              size="xs"
-              label="Runs for"
-              suffix=" h"
-              min={1}
-              max={720}
-              value={entry.hours}
-              onChange={(hours) => set({ hours })}
-            />
-            <NumberInput
-              size="xs"
-              label="Settling time"
-              suffix=" min"
-              min={0}
-              max={1440}
-              value={entry.settlingMinutes}
-              onChange={(settlingMinutes) => set({ settlingMinutes })}
-            />
-            <TextInput
+            {number('Margin', 'margin', ' %', 0.1, 50)}
+            {number('Canary hosts', 'canary', '', 1, 1000)}
+            {number('Change in', 'startsIn', ' h', 0, 720)}
+            {number('Baseline before the change', 'before', ' h', 1, 720)}
+            {number('Runs for', 'hours', ' h', 1, 720)}
+            {number('Settling time', 'settlingMinutes', ' min', 0, 1440)}
+            <TextField
               className={classes.wide ?? ''}
               label="Hypothesis (optional)"
               maxLength={2000}
               value={entry.hypothesis}
-              onChange={(event) => set({ hypothesis: event.currentTarget.value })}
+              onText={(hypothesis) => set({ hypothesis })}
             />
             <Button type="submit" disabled={!complete} loading={starting.isPending}>
               Start experiment

@@ -63,7 +63,6 @@ export function GroupsTable({ groups, empty }: { groups: Group[] | undefined; em
           value={metric}
           onChange={choose}
           data={[...labels].map(([value, label]) => ({ value, label }))}
-          allowDeselect={false}
         />
       )}
       <DataTable

@@ -28,7 +28,6 @@ export function FairBasisSelect({ basis, shown, onChoose }: FairBasisSelectProps
         { value: '', label: `Fair: chosen (${labels[shown].toLowerCase()})` },
         ...fairBases.map((name) => ({ value: name, label: `Fair: ${labels[name]}` })),
       ]}
-      allowDeselect={false}
       w={280}
     />
   )

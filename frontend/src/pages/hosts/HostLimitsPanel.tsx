@@ -88,7 +88,6 @@ export function HostLimitsPanel({ hostId, tenants }: { hostId: string; tenants: 
             setEntry({ ...entry, replay: limitKinds.find((kind) => kind === value) ?? 'proposal' })
           }}
           data={limitKinds.map((kind) => ({ value: kind, label: kindLabels[kind] }))}
-          allowDeselect={false}
         />
         <Select
           label="Service"
@@ -98,10 +97,8 @@ export function HostLimitsPanel({ hostId, tenants }: { hostId: string; tenants: 
             setEntry({ ...entry, tenant: value ?? '' })
           }}
           data={tenants.map(({ id, name }) => ({ value: id, label: name }))}
-          allowDeselect={false}
         />
         <NumberInput
-          size="xs"
           label="Size (MiB)"
           disabled={!isOwn}
           min={1}

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Button, SegmentedControl, Select, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconFilter } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
@@ -21,6 +21,7 @@ import { useTimeRange } from '../shell/time/useTimeRange'
 import { LabelsUpload } from './labels/LabelsUpload'
 import { HostsTable } from './HostsTable'
 import classes from './HostsPage.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 const route = getRouteApi('/hosts')
 
@@ -109,6 +110,7 @@ export function HostsPage(): ReactNode {
               data={['all', 'reporting', 'late', 'silent']}
             />
             <Select
+              allowDeselect
               aria-label="Cause of trouble"
               placeholder="any cause"
               clearable
@@ -118,6 +120,7 @@ export function HostsPage(): ReactNode {
               data={choicesOf(shown ?? [], overview.data?.causes ?? [], cause)}
             />
             <Select
+              allowDeselect
               aria-label="Service"
               placeholder="any service"
               clearable
@@ -127,12 +130,12 @@ export function HostsPage(): ReactNode {
               onChange={(value) => narrow({ service: value ?? undefined })}
               data={(services.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
             />
-            <TextInput
+            <TextField
               aria-label="Filter hosts"
               placeholder="Name, label=value, tier, kernel"
               leftSection={<IconFilter size={14} />}
               value={q}
-              onChange={(event) => setQ(event.currentTarget.value)}
+              onText={setQ}
               w={220}
             />
           </>

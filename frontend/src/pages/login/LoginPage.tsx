@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { useState, type FormEvent, type ReactNode } from 'react'
@@ -10,6 +10,7 @@ import type { LoginSearch } from '../../lib/url/identityUrl'
 import { Fault } from '../../ui/states/Fault'
 import { ProblemState } from '../../ui/states/ProblemState'
 import classes from './LoginPage.module.css'
+import { PasswordField, TextField } from '../../ui/inputs/fields'
 
 const route = getRouteApi('/login')
 
@@ -63,21 +64,14 @@ function PasswordForm({ back }: { back: string }) {
   }
   return (
     <form className={classes.form} aria-label="Log in with a password" onSubmit={submit}>
-      <TextInput
-        label="Name"
-        autoComplete="username"
-        required
-        size="sm"
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <PasswordInput
+      <TextField label="Name" autoComplete="username" required size="sm" value={name} onText={setName} />
+      <PasswordField
         label="Password"
         autoComplete="current-password"
         required
         size="sm"
         value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
+        onText={setPassword}
       />
       <Button type="submit" size="sm" fullWidth loading={entering.isPending} disabled={name === '' || password === ''}>
         Log in

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { problemText } from '../../api/problem'
@@ -8,6 +8,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { Fault } from '../../ui/states/Fault'
 import { useSession } from '../shell/access/useSession'
 import { PurgeReport } from './PurgeReport'
+import { TextField } from '../../ui/inputs/fields'
 
 interface PurgePanelProps {
   subject: { kind: 'host' | 'service'; id: string }
@@ -32,7 +33,7 @@ export function PurgePanel({ subject, name, consequence }: PurgePanelProps) {
         <PurgeReport purge={purge} />
       ) : (
         <FieldGrid label={`Remove ${name}`} onSubmit={() => starting.mutate(typed)}>
-          <TextInput
+          <TextField
             label={
               <>
                 Type <code>{name}</code> to confirm
@@ -40,7 +41,7 @@ export function PurgePanel({ subject, name, consequence }: PurgePanelProps) {
             }
             autoComplete="off"
             value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            onText={setTyped}
           />
           <Button type="submit" color="red" loading={starting.isPending} disabled={typed !== name}>
             Delete permanently

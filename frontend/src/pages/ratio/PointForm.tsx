@@ -1,4 +1,4 @@
-import { Button, NumberInput, Select, TextInput } from '@mantine/core'
+import { Button, NumberInput, Select } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { problemText } from '../../api/problem'
@@ -6,6 +6,7 @@ import { addSlowdownPoint } from '../../api/queries/ratio'
 import { Prose } from '../../ui/text/Prose'
 import { blank, requestOf } from './pointEntry'
 import classes from './RatioView.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 /** Adds a measurement of the slowdown. */
 export function PointForm({ serviceId }: { serviceId: string }) {
@@ -28,11 +29,9 @@ export function PointForm({ serviceId }: { serviceId: string }) {
           { value: 'ab_test', label: 'A/B test' },
           { value: 'prediction', label: 'prediction, all on slow memory' },
         ]}
-        allowDeselect={false}
       />
       <NumberInput
         label="Accesses on slow memory"
-        size="xs"
         suffix=" %"
         min={0}
         max={100}
@@ -42,7 +41,6 @@ export function PointForm({ serviceId }: { serviceId: string }) {
       />
       <NumberInput
         label="Loss of throughput"
-        size="xs"
         suffix=" %"
         max={99}
         value={entry.loss}
@@ -50,19 +48,13 @@ export function PointForm({ serviceId }: { serviceId: string }) {
       />
       <NumberInput
         label={isPrediction ? 'Standard error (optional)' : 'Its standard error'}
-        size="xs"
         suffix=" %"
         min={0}
         max={50}
         value={entry.error}
         onChange={(error) => setEntry({ ...entry, error })}
       />
-      <TextInput
-        label="Note"
-        maxLength={500}
-        value={entry.note}
-        onChange={(event) => setEntry({ ...entry, note: event.currentTarget.value })}
-      />
+      <TextField label="Note" maxLength={500} value={entry.note} onText={(note) => setEntry({ ...entry, note })} />
       <Button type="submit" disabled={request === null} loading={adding.isPending}>
         Add measurement
       </Button>

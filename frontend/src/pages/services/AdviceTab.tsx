@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Select, Switch } from '@mantine/core'
+import { Group, SegmentedControl, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { ratioQuery } from '../../api/queries/ratio'
@@ -12,6 +12,7 @@ import { NotesList } from '../../ui/text/NotesList'
 import { Stack } from '../../ui/layout/Stack'
 import classes from './overview/OverviewTab.module.css'
 import { useRatioChoice } from './useRatioChoice'
+import { SwitchField } from '../../ui/inputs/fields'
 
 /** How much DRAM the service needs at the loss that its owner accepts. */
 export function AdviceTab({ serviceId }: { serviceId: string }) {
@@ -43,13 +44,11 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
             value: String(growth),
             label: growth === 0 ? 'no growth' : `${formatRatio(growth)} growth`,
           }))}
-          allowDeselect={false}
         />
-        <Switch
-          size="xs"
+        <SwitchField
           label="DRAM must hold the hot memory"
           checked={choice.holdHot}
-          onChange={(change) => choose({ holdHot: change.currentTarget.checked })}
+          onChecked={(holdHot) => choose({ holdHot })}
         />
       </Group>
       <RatioView ratio={ratio} load={loadStateOf(query)} />

@@ -42,7 +42,6 @@ export function OwnerControl({ serviceId, owner }: { serviceId: string; owner: T
             label="Team that owns this service"
             description="Its members see page-level heat and write advice here."
             w={240}
-            allowDeselect={false}
             comboboxProps={{ withinPortal: false }}
             data={[
               { value: nobody, label: 'No team' },

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import { TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { loadStateOf } from '../../api/queries/base/loadState'
@@ -10,6 +9,7 @@ import { ProblemState } from '../../ui/states/ProblemState'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { useListSearch } from '../shell/useListSearch'
 import { ServicesTable } from './ServicesTable'
+import { TextField } from '../../ui/inputs/fields'
 
 /** All services. */
 export function ServicesPage(): ReactNode {
@@ -34,12 +34,12 @@ export function ServicesPage(): ReactNode {
           all === undefined ? undefined : `${all.length} services; heat is measured on ${measured ?? 0} of them.`
         }
         aside={
-          <TextInput
+          <TextField
             aria-label="Filter services"
             placeholder="Filter by name"
             leftSection={<IconFilter size={14} />}
             value={q}
-            onChange={(event) => setQ(event.currentTarget.value)}
+            onText={setQ}
           />
         }
       />

@@ -53,7 +53,6 @@ export function KnobSearchPanel({ searches, chosen, load, onChoose, onRun }: Kno
               value={search.policy}
               onChange={(policy) => open(policy ?? search.policy, search.dram_ratio)}
               data={[...policies].map(([value, label]) => ({ value, label }))}
-              allowDeselect={false}
             />
           )}
           <SegmentedControl

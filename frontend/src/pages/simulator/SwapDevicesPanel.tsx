@@ -32,7 +32,6 @@ export function SwapDevicesPanel() {
           <Select
             aria-label="Quantity of swap devices"
             size="xs"
-            allowDeselect={false}
             value={swapShow}
             data={Object.entries(swapQuantities).map(([value, { label }]) => ({ value, label }))}
             onChange={(value) => choose({ swapShow: value as SwapQuantity })}
@@ -40,7 +39,6 @@ export function SwapDevicesPanel() {
           <Select
             aria-label="Load of swap devices"
             size="xs"
-            allowDeselect={false}
             value={swapLoad}
             data={swapLoads.map((value) => ({ value, label: loadNames[value] }))}
             onChange={(value) => choose({ swapLoad: value as SwapLoad })}

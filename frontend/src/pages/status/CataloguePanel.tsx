@@ -1,4 +1,3 @@
-import { TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,6 +7,7 @@ import { catalogueQuery } from '../../api/queries/operate/status'
 import { Panel } from '../../ui/layout/Panel'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
+import { TextField } from '../../ui/inputs/fields'
 
 const columns: Column<Metric>[] = [
   { key: 'name', header: 'Metric', cell: (metric) => <span className="ts-mono">{metric.name}</span> },
@@ -38,12 +38,12 @@ export function CataloguePanel() {
           : `${Math.min(mostRows, found.length)} of ${found.length} shown; counters outside the catalogue are stored as well`
       }
       actions={
-        <TextInput
+        <TextField
           aria-label="Filter the catalogue"
           placeholder="Filter"
           leftSection={<IconFilter size={14} />}
           value={filter}
-          onChange={(event) => setFilter(event.currentTarget.value)}
+          onText={setFilter}
         />
       }
       flush

@@ -46,7 +46,6 @@ export const ComparePanel = memo(function ComparePanel({ state }: { state: Scena
         hint="stored scenarios in one currency"
         actions={
           <MultiSelect
-            size="xs"
             className={classes.compare ?? ''}
             aria-label="Scenarios to compare"
             placeholder={ids.length === 0 ? 'Choose two or more' : ''}

@@ -1,4 +1,4 @@
-import { Button, Select, Switch, TextInput } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { useState } from 'react'
 import type { Option } from '../../api/_generated/schema'
 import { valueAt, type Json } from '../../lib/tco/scenarioSpec'
@@ -6,6 +6,7 @@ import { formatRatio } from '../../lib/units/units'
 import { addedOption, removedOption, tierParts } from './optionEntry'
 import classes from './TcoPage.module.css'
 import type { ScenarioState } from './useScenario'
+import { SwitchField, TextField } from '../../ui/inputs/fields'
 
 interface OptionPartsProps {
   state: ScenarioState
@@ -32,19 +33,17 @@ export function OptionParts({ state, option, loss }: OptionPartsProps) {
         {tierParts.map(({ key, label, start }) => {
           const held = valueAt(spec, `${path}.${key}`) ?? null
           return (
-            <Switch
+            <SwitchField
               key={key}
-              size="xs"
               label={label}
               checked={held !== null}
-              onChange={(event) => state.put(`${path}.${key}`, event.currentTarget.checked ? (start as Json) : null)}
+              onChecked={(on) => state.put(`${path}.${key}`, on ? (start as Json) : null)}
             />
           )
         })}
       </div>
       <Select
         label="More memory than today’s"
-        allowDeselect={false}
         value={String(valueAt(spec, `${path}.capacity`) ?? 'same')}
         onChange={(value) => state.put(`${path}.capacity`, value)}
         data={[
@@ -82,11 +81,11 @@ function NameInput({ state, path }: { state: ScenarioState; path: string }) {
     if (kept !== '' && kept !== valueAt(state.spec, path)) state.put(path, kept)
   }
   return (
-    <TextInput
+    <TextField
       label="Name"
       maxLength={200}
       value={name}
-      onChange={(event) => setName(event.currentTarget.value)}
+      onText={setName}
       onBlur={settle}
       onKeyDown={(event) => {
         if (event.key === 'Enter') settle()

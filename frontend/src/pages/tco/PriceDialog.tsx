@@ -1,4 +1,4 @@
-import { Button, Checkbox, Modal, NumberInput, Radio, Select, TextInput } from '@mantine/core'
+import { Button, Checkbox, Modal, NumberInput, Radio, Select } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import type { Price } from '../../api/_generated/schema'
@@ -12,6 +12,7 @@ import { blankPrice, priceItems, requestOf, type PriceEntry, type PriceItem } fr
 import { PriceChoices } from './PriceChoices'
 import { priceDocument } from './tcoInputs'
 import classes from './PriceDialog.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 interface PriceDialogProps {
   opened: boolean
@@ -60,7 +61,6 @@ export function PriceDialog({ opened, onClose, currency, onTake }: PriceDialogPr
       <form onSubmit={submit} className={classes.form} aria-label="Price book">
         <Select
           label="Price of"
-          allowDeselect={false}
           value={item}
           onChange={(value) => {
             setItem(priceItems.find((known) => known.value === value)?.value ?? item)
@@ -78,7 +78,6 @@ export function PriceDialog({ opened, onClose, currency, onTake }: PriceDialogPr
         )}
         {chosen === ownPrice && <OwnPrice entry={entry} onChange={setEntry} unit={unitOf(item, currency)} />}
         <Checkbox
-          size="xs"
           checked={keep}
           onChange={(event) => setKeep(event.currentTarget.checked)}
           label="Confirm it in the price book too: scenarios that state no price take it (needs an operator’s login)"
@@ -109,7 +108,6 @@ function OwnPrice(props: { entry: PriceEntry; onChange: (entry: PriceEntry) => v
   const { entry, onChange, unit } = props
   const number = (key: 'value' | 'low' | 'high', label: string) => (
     <NumberInput
-      size="xs"
       label={`${label}, ${unit}`}
       min={0}
       hideControls
@@ -122,19 +120,14 @@ function OwnPrice(props: { entry: PriceEntry; onChange: (entry: PriceEntry) => v
       {number('value', 'Price')}
       {number('low', 'Lowest')}
       {number('high', 'Highest')}
-      <TextInput
+      <TextField
         label="Source"
         placeholder="such as a contract or an invoice"
         maxLength={200}
         value={entry.source}
-        onChange={(event) => onChange({ ...entry, source: event.currentTarget.value })}
+        onText={(source) => onChange({ ...entry, source })}
       />
-      <TextInput
-        label="Price date"
-        type="date"
-        value={entry.date}
-        onChange={(event) => onChange({ ...entry, date: event.currentTarget.value })}
-      />
+      <TextField label="Price date" type="date" value={entry.date} onText={(date) => onChange({ ...entry, date })} />
     </div>
   )
 }

@@ -1,6 +1,7 @@
-import { Button, Modal, TextInput } from '@mantine/core'
+import { Button, Modal } from '@mantine/core'
 import { useState, type FormEvent } from 'react'
 import classes from './PriceDialog.module.css'
+import { TextField } from '../../ui/inputs/fields'
 
 interface SaveDialogProps {
   opened: boolean
@@ -21,13 +22,7 @@ export function SaveDialog({ opened, name, pending, onClose, onSave }: SaveDialo
   return (
     <Modal opened={opened} onClose={onClose} title="Save scenario">
       <form onSubmit={submit} className={classes.form}>
-        <TextInput
-          data-autofocus
-          label="Name"
-          maxLength={200}
-          value={typed ?? name}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-        />
+        <TextField data-autofocus label="Name" maxLength={200} value={typed ?? name} onText={setTyped} />
         <div className={classes.actions}>
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -61,7 +61,6 @@ export const ScenarioBar = memo(function ScenarioBar({ state }: { state: Scenari
       <Select
         aria-label="Scenario"
         searchable
-        allowDeselect={false}
         value={scenarioId ?? start}
         onChange={(value) => open(value === start || value === null ? undefined : value)}
         data={[

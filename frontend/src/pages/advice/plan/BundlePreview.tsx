@@ -26,7 +26,6 @@ export function BundlePreview({ changeId, without }: { changeId: string; without
             mt={8}
             maw={720}
             aria-label="File of the bundle"
-            allowDeselect={false}
             value={file.name}
             onChange={setChosen}
             data={files.map(({ name }) => name)}

@@ -36,7 +36,6 @@ export function ChangePanel({ change, excluded, onExclude, onShow }: ChangePanel
       cell: (row) => (
         <span className={classes.host}>
           <Checkbox
-            size="xs"
             aria-label={`Include ${row.name}`}
             checked={!excluded.includes(row.host_id)}
             onChange={() => onExclude(row.host_id)}

@@ -35,7 +35,6 @@ export function ChangePlanTable(props: ChangePlanTableProps) {
       cell: (row) => (
         <div className={classes.setting}>
           <Checkbox
-            size="xs"
             aria-label={`Pick ${row.setting} = ${row.proposed}`}
             checked={picked.includes(row.id)}
             onChange={() => onPick(row.id)}

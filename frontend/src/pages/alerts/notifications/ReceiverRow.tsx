@@ -1,7 +1,8 @@
-import { ActionIcon, Select, Switch, TextInput } from '@mantine/core'
+import { ActionIcon, Select } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import classes from './RoutesEditor.module.css'
 import { receiverFields, receiverKinds, type ReceiverEntry } from './routesEntry'
+import { SwitchField, TextField } from '../../../ui/inputs/fields'
 
 interface ReceiverRowProps {
   receiver: ReceiverEntry
@@ -28,37 +29,29 @@ export function ReceiverRow({ receiver, onChange, onRemove }: ReceiverRowProps) 
   ]
   return (
     <div className={classes.row}>
-      <TextInput
-        label="Name"
-        w={160}
-        maxLength={100}
-        value={receiver.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
-      />
+      <TextField label="Name" w={160} maxLength={100} value={receiver.name} onText={(name) => onChange({ name })} />
       <Select
         label="Kind"
         w={130}
-        allowDeselect={false}
         value={receiver.kind}
         onChange={(value) => onChange({ kind: receiverKinds.find((kind) => kind === value) ?? 'webhook' })}
         data={receiverKinds}
       />
       {names.map((name) => (
-        <TextInput
+        <TextField
           key={name}
           label={name.replaceAll('_', ' ')}
           w={250}
           placeholder={placeholders[name] ?? ''}
           value={receiver.settings[name] ?? ''}
-          onChange={(event) => onChange({ settings: { ...receiver.settings, [name]: event.currentTarget.value } })}
+          onText={(text) => onChange({ settings: { ...receiver.settings, [name]: text } })}
         />
       ))}
       {receiver.kind !== 'alertmanager' && (
-        <Switch
-          size="xs"
+        <SwitchField
           label="send resolved"
           checked={receiver.sendResolved}
-          onChange={(event) => onChange({ sendResolved: event.currentTarget.checked })}
+          onChecked={(sendResolved) => onChange({ sendResolved })}
         />
       )}
       <ActionIcon aria-label={`Remove receiver ${receiver.name}`} onClick={onRemove}>

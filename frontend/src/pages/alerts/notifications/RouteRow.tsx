@@ -1,8 +1,9 @@
-import { ActionIcon, NumberInput, Select, Switch, TextInput } from '@mantine/core'
+import { ActionIcon, NumberInput, Select } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { readMatchers } from '../../../lib/alerts'
 import classes from './RoutesEditor.module.css'
 import type { RouteEntry } from './routesEntry'
+import { SwitchField, TextField } from '../../../ui/inputs/fields'
 
 interface RouteRowProps {
   route: RouteEntry
@@ -17,30 +18,30 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
   const inner = route.rest?.routes?.length ?? 0
   return (
     <div className={classes.row}>
-      <TextInput
+      <TextField
         label="Matchers"
         w={280}
         placeholder="every alert"
         value={route.matchers}
         error={typeof read === 'string' ? read : undefined}
-        onChange={(event) => onChange({ matchers: event.currentTarget.value })}
+        onText={(matchers) => onChange({ matchers })}
       />
       <Select
+        allowDeselect
         label="Receiver"
         w={160}
         value={route.receiver === '' ? null : route.receiver}
         onChange={(value) => onChange({ receiver: value ?? '' })}
         data={[...new Set([...receivers, ...(route.receiver === '' ? [] : [route.receiver])])]}
       />
-      <TextInput
+      <TextField
         label="Group by"
         w={150}
         placeholder="alertname"
         value={route.groupBy}
-        onChange={(event) => onChange({ groupBy: event.currentTarget.value })}
+        onText={(groupBy) => onChange({ groupBy })}
       />
       <NumberInput
-        size="xs"
         w={110}
         label="Group wait"
         suffix=" s"
@@ -50,7 +51,6 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
         onChange={(waitSeconds) => onChange({ waitSeconds })}
       />
       <NumberInput
-        size="xs"
         w={110}
         label="Repeat interval"
         suffix=" h"
@@ -59,12 +59,7 @@ export function RouteRow({ route, receivers, onChange, onRemove }: RouteRowProps
         value={route.repeatHours}
         onChange={(repeatHours) => onChange({ repeatHours })}
       />
-      <Switch
-        size="xs"
-        label="continue"
-        checked={route.goOn}
-        onChange={(event) => onChange({ goOn: event.currentTarget.checked })}
-      />
+      <SwitchField label="continue" checked={route.goOn} onChecked={(goOn) => onChange({ goOn })} />
       {inner > 0 && <span>and {inner} nested routes</span>}
       <ActionIcon aria-label="Remove route" onClick={onRemove}>
         <IconTrash size={14} />

@@ -92,7 +92,6 @@ export function BacktestPanel({ rule, words, load }: BacktestPanelProps) {
             aria-label="Subject of the backtest"
             w={250}
             searchable
-            allowDeselect={false}
             value={subject.id}
             onChange={setChosen}
             data={(test?.subjects ?? []).map((found) => ({ value: found.id, label: subjectLabel(found) }))}

@@ -1,4 +1,3 @@
-import { Textarea } from '@mantine/core'
 import { useRef } from 'react'
 import type { RuleCheck, Vocabulary } from '../../../api/_generated/schema'
 import { formatDuration } from '../../../lib/units/time'
@@ -9,6 +8,7 @@ import { Prose } from '../../../ui/text/Prose'
 import classes from './ExpressionField.module.css'
 import { problemColumn } from './ruleEntry'
 import { VocabularyHelp } from './VocabularyHelp'
+import { TextAreaField } from '../../../ui/inputs/fields'
 
 interface ExpressionFieldProps {
   value: string
@@ -36,7 +36,8 @@ export function ExpressionField({ value, onChange, scope, check, problem, vocabu
       testId="rule-expression"
       actions={check === undefined ? undefined : <CheckTag check={check} />}
     >
-      <Textarea
+      <TextAreaField
+        size="sm"
         ref={area}
         aria-label="Condition"
         resize="vertical"
@@ -45,7 +46,7 @@ export function ExpressionField({ value, onChange, scope, check, problem, vocabu
         spellCheck={false}
         classNames={{ input: classes.input ?? '' }}
         value={value}
-        onChange={(event) => onChange(event.currentTarget.value)}
+        onText={onChange}
       />
       <div className={classes.findings} aria-live="polite" data-testid="rule-check">
         {problem !== null && <p className={classes.problem}>{problem}</p>}

@@ -1,75 +1,57 @@
-import { NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core'
+import { NumberInput, Select } from '@mantine/core'
 import classes from '../AlertsPage.module.css'
 import { RuleTiming } from './RuleTiming'
 import type { RuleEntry, RuleFieldsProps } from './ruleEntry'
+import { SwitchField, TextAreaField, TextField } from '../../../ui/inputs/fields'
 
 /** All of a rule but its condition: name, subjects, timing, texts. */
 export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & { placeholders: string[] }) {
   return (
     <div className={classes.form}>
-      <TextInput
-        label="Name"
-        required
-        maxLength={100}
-        value={entry.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
-      />
-      <TextInput
-        label="Group"
-        maxLength={100}
-        value={entry.group}
-        onChange={(event) => onChange({ group: event.currentTarget.value })}
-      />
+      <TextField label="Name" required maxLength={100} value={entry.name} onText={(name) => onChange({ name })} />
+      <TextField label="Group" maxLength={100} value={entry.group} onText={(group) => onChange({ group })} />
       <Select
         label="Severity"
-        allowDeselect={false}
         value={entry.severity}
         onChange={(value) => onChange({ severity: (value ?? 'warning') as RuleEntry['severity'] })}
         data={['info', 'warning', 'critical']}
       />
-      <Switch
-        size="xs"
-        label="Enabled"
-        checked={entry.enabled}
-        onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
-      />
+      <SwitchField label="Enabled" checked={entry.enabled} onChecked={(enabled) => onChange({ enabled })} />
       <Scope entry={entry} onChange={onChange} />
       <RuleTiming entry={entry} onChange={onChange} />
-      <TextInput
+      <TextField
         className={classes.wide ?? ''}
         label="Summary"
         description={placeholders.length === 0 ? ' ' : `placeholders: {{ ${placeholders.join(' }}, {{ ')} }}`}
         maxLength={4000}
         value={entry.summary}
-        onChange={(event) => onChange({ summary: event.currentTarget.value })}
+        onText={(summary) => onChange({ summary })}
       />
-      <Textarea
+      <TextAreaField
         className={classes.wide ?? ''}
-        size="xs"
         label="Description"
         resize="vertical"
         rows={2}
         maxLength={4000}
         value={entry.description}
-        onChange={(event) => onChange({ description: event.currentTarget.value })}
+        onText={(description) => onChange({ description })}
       />
-      <TextInput
+      <TextField
         label="Labels"
         placeholder={'team="memory"'}
         value={entry.labels}
-        onChange={(event) => onChange({ labels: event.currentTarget.value })}
+        onText={(labels) => onChange({ labels })}
       />
-      <TextInput
+      <TextField
         label="Runbook"
         type="url"
         placeholder="https://…"
         maxLength={500}
         value={entry.runbook}
-        onChange={(event) => onChange({ runbook: event.currentTarget.value })}
+        onText={(runbook) => onChange({ runbook })}
       />
       <Select
         label="On no data"
-        allowDeselect={false}
         value={entry.noData}
         onChange={(value) => onChange({ noData: (value ?? 'keep') as RuleEntry['noData'] })}
         data={[
@@ -79,7 +61,6 @@ export function RuleFields({ entry, placeholders, onChange }: RuleFieldsProps & 
         ]}
       />
       <NumberInput
-        size="xs"
         label="No data after"
         suffix=" min"
         min={1}
@@ -96,7 +77,6 @@ function Scope({ entry, onChange }: RuleFieldsProps) {
     <>
       <Select
         label="Applies to"
-        allowDeselect={false}
         value={entry.kind}
         onChange={(kind) => onChange({ kind: (kind ?? 'host') as RuleEntry['kind'] })}
         data={[
@@ -105,25 +85,25 @@ function Scope({ entry, onChange }: RuleFieldsProps) {
           { value: 'fleet', label: 'the fleet as a whole' },
         ]}
       />
-      <TextInput
+      <TextField
         label="Hosts"
         placeholder="all"
         disabled={entry.kind === 'fleet'}
         value={entry.hosts}
-        onChange={(event) => onChange({ hosts: event.currentTarget.value })}
+        onText={(hosts) => onChange({ hosts })}
       />
-      <TextInput
+      <TextField
         label="Services"
         placeholder="all"
         disabled={entry.kind === 'fleet'}
         value={entry.services}
-        onChange={(event) => onChange({ services: event.currentTarget.value })}
+        onText={(services) => onChange({ services })}
       />
-      <TextInput
+      <TextField
         label="Host labels"
         placeholder={'rack="a12", sku!="old"'}
         value={entry.matchers}
-        onChange={(event) => onChange({ matchers: event.currentTarget.value })}
+        onText={(matchers) => onChange({ matchers })}
       />
     </>
   )

@@ -1,13 +1,13 @@
-import { NumberInput, Select, Switch, TextInput } from '@mantine/core'
+import { NumberInput, Select } from '@mantine/core'
 import classes from '../AlertsPage.module.css'
 import type { RuleEntry, RuleFieldsProps } from './ruleEntry'
+import { SwitchField, TextField } from '../../../ui/inputs/fields'
 
 /** How long a condition must hold, how it ends, and how many of the newest minutes must agree. */
 export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
   return (
     <>
       <NumberInput
-        size="xs"
         label="for"
         suffix=" min"
         min={0}
@@ -17,7 +17,6 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
         onChange={(forMinutes) => onChange({ forMinutes })}
       />
       <NumberInput
-        size="xs"
         label="keep_firing_for"
         suffix=" min"
         min={0}
@@ -28,7 +27,6 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
       />
       <Select
         label="Recovery"
-        allowDeselect={false}
         value={entry.recovery}
         onChange={(value) => onChange({ recovery: (value ?? 'none') as RuleEntry['recovery'] })}
         data={[
@@ -38,32 +36,31 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
         ]}
       />
       {entry.recovery === 'threshold' && (
-        <TextInput
+        <TextField
           label="Recovery threshold"
           placeholder="8%"
           value={entry.recoveryThreshold}
-          onChange={(event) => onChange({ recoveryThreshold: event.currentTarget.value })}
+          onText={(recoveryThreshold) => onChange({ recoveryThreshold })}
         />
       )}
       {entry.recovery === 'expression' && (
-        <TextInput
+        <TextField
           className={classes.wide ?? ''}
           label="Recovery condition"
           placeholder="free_dram_ratio > 8%"
           value={entry.recoveryExpression}
-          onChange={(event) => onChange({ recoveryExpression: event.currentTarget.value })}
+          onText={(recoveryExpression) => onChange({ recoveryExpression })}
         />
       )}
-      <Switch
-        size="xs"
+      <SwitchField
         label="Require n of the last m minutes"
         checked={entry.counted}
-        onChange={(event) => onChange({ counted: event.currentTarget.checked })}
+        onChecked={(counted) => onChange({ counted })}
       />
       {entry.counted && (
         <>
-          <NumberInput size="xs" label="n" min={1} max={60} value={entry.n} onChange={(n) => onChange({ n })} />
-          <NumberInput size="xs" label="m" min={1} max={60} value={entry.m} onChange={(m) => onChange({ m })} />
+          <NumberInput label="n" min={1} max={60} value={entry.n} onChange={(n) => onChange({ n })} />
+          <NumberInput label="m" min={1} max={60} value={entry.m} onChange={(m) => onChange({ m })} />
         </>
       )}
     </>

@@ -1,4 +1,4 @@
-import { Button, Menu, Switch } from '@mantine/core'
+import { Button, Menu } from '@mantine/core'
 import { IconDownload, IconPlus } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -18,6 +18,7 @@ import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from '../AlertsPage.module.css'
 import { StateCountsText } from '../StateCountsText'
 import { requestOfRule } from './ruleEntry'
+import { SwitchField } from '../../../ui/inputs/fields'
 
 const route = getRouteApi('/alerts')
 const severityRank = { critical: 0, warning: 1, info: 2 } as const
@@ -145,12 +146,11 @@ function ruleColumns(enable: (rule: Rule, enabled: boolean) => void, busy: strin
       value: (row) => (row.enabled ? 'yes' : 'no'),
       sortBy: (row) => (row.enabled ? 0 : 1),
       cell: (row) => (
-        <Switch
-          size="xs"
+        <SwitchField
           aria-label={`${row.name} is on`}
           checked={row.enabled}
           disabled={busy === row.id}
-          onChange={(event) => enable(row, event.currentTarget.checked)}
+          onChecked={(on) => enable(row, on)}
         />
       ),
     },

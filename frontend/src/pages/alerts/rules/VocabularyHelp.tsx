@@ -1,9 +1,10 @@
-import { Button, Collapse, Switch, TextInput, UnstyledButton } from '@mantine/core'
+import { Button, Collapse, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
 import type { Vocabulary } from '../../../api/_generated/schema'
 import { unitLabel } from '../../../lib/units/units'
 import { Prose } from '../../../ui/text/Prose'
 import classes from './VocabularyHelp.module.css'
+import { SwitchField, TextField } from '../../../ui/inputs/fields'
 
 interface VocabularyHelpProps {
   vocabulary: Vocabulary | undefined
@@ -38,18 +39,8 @@ export function VocabularyHelp({ vocabulary, scope, onInsert }: VocabularyHelpPr
       </Button>
       <Collapse expanded={opened}>
         <div className={classes.controls}>
-          <TextInput
-            aria-label="Find a series"
-            placeholder="find a series"
-            value={query}
-            onChange={(event) => setQuery(event.currentTarget.value)}
-          />
-          <Switch
-            size="xs"
-            label="include kernel counters"
-            checked={all}
-            onChange={(event) => setAll(event.currentTarget.checked)}
-          />
+          <TextField aria-label="Find a series" placeholder="find a series" value={query} onText={setQuery} />
+          <SwitchField label="include kernel counters" checked={all} onChecked={setAll} />
           <span>
             {found.length} per {scope}
             {found.length > most && `, the first ${most}`}

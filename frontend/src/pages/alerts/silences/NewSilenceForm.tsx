@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Button, Select } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
@@ -9,6 +9,7 @@ import { matchersText, readMatchers, type LabelMatcher } from '../../../lib/aler
 import { Panel } from '../../../ui/layout/Panel'
 import { Prose } from '../../../ui/text/Prose'
 import classes from '../AlertsPage.module.css'
+import { TextField } from '../../../ui/inputs/fields'
 
 const lengths = [
   { value: '1', label: '1 hour' },
@@ -58,27 +59,16 @@ export function NewSilenceForm({ alert }: { alert: Alert | undefined }) {
       testId="new-silence"
     >
       <form className={classes.form} onSubmit={submit} aria-label="New silence">
-        <TextInput
+        <TextField
           className={classes.wide ?? ''}
           label="Matchers"
           placeholder={'alertname="ping-pong-critical", host=~"cache-.*"'}
           value={typed}
           error={wrong ?? undefined}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          onText={setTyped}
         />
-        <Select
-          label="Duration"
-          allowDeselect={false}
-          value={hours}
-          onChange={(value) => setHours(value ?? '4')}
-          data={lengths}
-        />
-        <TextInput
-          label="Reason"
-          maxLength={1000}
-          value={comment}
-          onChange={(event) => setComment(event.currentTarget.value)}
-        />
+        <Select label="Duration" value={hours} onChange={(value) => setHours(value ?? '4')} data={lengths} />
+        <TextField label="Reason" maxLength={1000} value={comment} onText={setComment} />
         <Button type="submit" loading={saving.isPending} disabled={wrong !== null || typed.trim() === ''}>
           Silence
         </Button>

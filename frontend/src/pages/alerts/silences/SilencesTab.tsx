@@ -1,4 +1,3 @@
-import { Switch } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -21,6 +20,7 @@ import { Timestamp } from '../../../ui/text/Timestamp'
 import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from '../AlertsPage.module.css'
 import { NewSilenceForm } from './NewSilenceForm'
+import { SwitchField } from '../../../ui/inputs/fields'
 
 const route = getRouteApi('/alerts')
 
@@ -54,14 +54,7 @@ export function SilencesTab() {
         hint="silenced alerts are still shown"
         flush
         testId="silences-list"
-        actions={
-          <Switch
-            size="xs"
-            label="Show expired"
-            checked={all}
-            onChange={(event) => setAll(event.currentTarget.checked)}
-          />
-        }
+        actions={<SwitchField label="Show expired" checked={all} onChecked={setAll} />}
       >
         {expiring.error !== null && (
           <p className={classes.narrowed} role="alert">

@@ -1,4 +1,4 @@
-import { Skeleton, TextInput, UnstyledButton } from '@mantine/core'
+import { Skeleton, UnstyledButton } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
 import type { CounterNames } from '../../../api/_generated/schema'
@@ -7,6 +7,7 @@ import { Panel } from '../../../ui/layout/Panel'
 import { EmptyState } from '../../../ui/states/EmptyState'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import classes from './CounterPicker.module.css'
+import { TextField } from '../../../ui/inputs/fields'
 
 interface NamedCounter {
   name: string
@@ -84,12 +85,12 @@ export function CounterPicker({ names, load, chosen, onChoose }: CounterPickerPr
       flush
       testId="counter-picker"
     >
-      <TextInput
+      <TextField
         aria-label="Filter counters"
         placeholder="Filter by name or source"
         leftSection={<IconFilter size={14} />}
         value={filter}
-        onChange={(event) => setFilter(event.currentTarget.value)}
+        onText={setFilter}
         px="sm"
         pb={6}
       />

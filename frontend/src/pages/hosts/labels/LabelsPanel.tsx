@@ -1,4 +1,4 @@
-import { Button, Textarea } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { HostLabel, HostLabels } from '../../../api/_generated/schema'
@@ -13,6 +13,7 @@ import { ProblemState } from '../../../ui/states/ProblemState'
 import type { Column } from '../../../ui/tables/column'
 import { DataTable } from '../../../ui/tables/DataTable'
 import { useSession } from '../../shell/access/useSession'
+import { TextAreaField } from '../../../ui/inputs/fields'
 
 const sources = {
   join_token: 'join token',
@@ -87,13 +88,12 @@ function LabelsForm({ labels, onClose }: { labels: HostLabels; onClose: () => vo
   }
   return (
     <FieldGrid label="Labels set here" onSubmit={save}>
-      <Textarea
-        size="xs"
+      <TextAreaField
         label="Labels set here, one key=value per line"
         rows={4}
         value={typed}
         error={wrong}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onText={setTyped}
       />
       <Button type="submit" loading={saving.isPending} disabled={wrong !== undefined}>
         Save labels

@@ -1,4 +1,3 @@
-import { TextInput } from '@mantine/core'
 import { IconFilter } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { HostDetail } from '../../../api/_generated/schema'
@@ -9,6 +8,7 @@ import { Stack } from '../../../ui/layout/Stack'
 import { PurgePanel } from '../../purges/PurgePanel'
 import { LabelsPanel } from '../labels/LabelsPanel'
 import { KnobsTable } from './KnobsTable'
+import { TextField } from '../../../ui/inputs/fields'
 
 /** How the host is set up: its agent, what is collected and why not more, and the kernel's settings. */
 export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | undefined }) {
@@ -38,12 +38,12 @@ export function SetupTab({ hostId, host }: { hostId: string; host: HostDetail | 
         title="Knobs"
         hint="current kernel settings"
         actions={
-          <TextInput
+          <TextField
             aria-label="Filter knobs"
             placeholder="Filter by path"
             leftSection={<IconFilter size={14} />}
             value={filter}
-            onChange={(event) => setFilter(event.currentTarget.value)}
+            onText={setFilter}
           />
         }
         flush

@@ -70,7 +70,6 @@ export function HeatmapControls(props: HeatmapControlsProps) {
             compare: value !== null && compare === writeComparison('host', value) ? undefined : compare,
           })
         }
-        allowDeselect={false}
       />
       {groups.length > 1 && (
         <Select
@@ -79,7 +78,6 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           data={groups}
           value={group ?? null}
           onChange={(value) => onChoose({ ...elsewhere, group: value ?? undefined })}
-          allowDeselect={false}
         />
       )}
       <CompareSelect

@@ -75,7 +75,6 @@ export function RevisitTab({ serviceId, marks, comparison }: RevisitTabProps) {
             value={String(idle)}
             onChange={(value) => set({ idle: Number(value ?? 2) })}
             data={idleChoices.map((count) => ({ value: String(count), label: idleLabel(count, revisit) }))}
-            allowDeselect={false}
           />
         )}
         <p className={classes.words}>{revisit === undefined ? '\u00a0' : `Measured by ${measuredBy(revisit)}`}</p>

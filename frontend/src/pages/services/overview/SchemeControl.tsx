@@ -50,7 +50,6 @@ export function SchemeControl({ scheme, threshold, onChange }: SchemeControlProp
             label: `${value} interval${value === 1 ? '' : 's'}`,
           })),
         ]}
-        allowDeselect={false}
       />
     </Group>
   )

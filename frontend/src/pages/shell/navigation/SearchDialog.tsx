@@ -1,8 +1,9 @@
-import { Modal, TextInput } from '@mantine/core'
+import { Modal } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { useEffect, useState, type KeyboardEvent } from 'react'
 import classes from './SearchDialog.module.css'
 import { useHits, type Hit, type PaletteActions } from './useHits'
+import { TextField } from '../../../ui/inputs/fields'
 
 interface SearchDialogProps {
   opened: boolean
@@ -49,7 +50,7 @@ export function SearchDialog({ opened, onClose, actions }: SearchDialogProps) {
       transitionProps={{ duration: 0 }}
       attributes={{ content: { 'aria-label': 'Search' } }}
     >
-      <TextInput
+      <TextField
         data-autofocus
         autoFocus
         size="md"
@@ -58,8 +59,8 @@ export function SearchDialog({ opened, onClose, actions }: SearchDialogProps) {
         leftSection={<IconSearch size={16} />}
         placeholder="Service, host, rule, page or action"
         value={query}
-        onChange={(event) => {
-          setQuery(event.currentTarget.value)
+        onText={(text) => {
+          setQuery(text)
           setChosen(0)
         }}
         onKeyDown={onKeyDown}

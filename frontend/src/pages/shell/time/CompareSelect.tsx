@@ -65,7 +65,6 @@ export function CompareSelect(props: CompareSelectProps) {
         onChange={(value) => onChoose(value === null || value === none ? undefined : value)}
         onDropdownOpen={onOpen}
         comboboxProps={{ width: 300, position: 'bottom-end' }}
-        allowDeselect={false}
       />
       {compare !== undefined && (
         <Button variant="subtle" onClick={() => onChoose(undefined)}>

@@ -1,4 +1,4 @@
-import { Button, Popover, Switch } from '@mantine/core'
+import { Button, Popover } from '@mantine/core'
 import { IconFlag, IconFlagOff, IconPlus } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -12,6 +12,7 @@ import classes from './EventsControl.module.css'
 import { NoteDelete } from './NoteDelete'
 import { NoteDialog } from './NoteDialog'
 import type { EventMarks } from './useEventMarks'
+import { SwitchField } from '../../../ui/inputs/fields'
 
 interface EventsControlProps {
   events: EventMarks
@@ -45,11 +46,10 @@ export function EventsControl({ events, ownerTeam }: EventsControlProps) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown className={classes.dropdown} aria-label="Events in this time range">
-        <Switch
+        <SwitchField
           label={events.alerted === null ? 'Mark events on charts' : 'Mark events and alerts on charts'}
-          size="xs"
           checked={events.isShown}
-          onChange={(change) => events.show(change.currentTarget.checked)}
+          onChecked={events.show}
         />
         {events.load.problem !== null ? (
           <ProblemState problem={events.load.problem} onRetry={events.load.retry} />

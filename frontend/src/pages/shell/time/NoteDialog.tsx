@@ -1,4 +1,4 @@
-import { Button, Modal, SegmentedControl, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Modal, SegmentedControl, Stack } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { addNote } from '../../../api/queries/events'
@@ -6,6 +6,7 @@ import { problemText } from '../../../api/problem'
 import { toLocalInput, toRfc3339, zoneName } from '../../../lib/units/time'
 import { Fault } from '../../../ui/states/Fault'
 import type { AlertedSubject } from './useEventMarks'
+import { TextAreaField, TextField } from '../../../ui/inputs/fields'
 
 /** What the service stores of a note at most, in characters. */
 const longest = 2000
@@ -49,21 +50,14 @@ export function NoteDialog({ atSeconds, subject, subjectOnly, onClose }: NoteDia
         }}
       >
         <Stack gap="sm">
-          <Textarea
-            label="Note"
-            data-autofocus
-            rows={3}
-            maxLength={longest}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
-          />
-          <TextInput
+          <TextAreaField label="Note" data-autofocus rows={3} maxLength={longest} value={text} onText={setText} />
+          <TextField
             type="datetime-local"
             label={`Time (${zoneName(new Date())})`}
             description="Shift + click on a chart over time sets it"
             value={at}
-            onChange={(event) => {
-              setAt(event.currentTarget.value)
+            onText={(text) => {
+              setAt(text)
               setTimed(true)
             }}
           />

@@ -1,4 +1,4 @@
-import { Button, Group, Popover, SimpleGrid, Stack, Switch, Text, TextInput, Tooltip } from '@mantine/core'
+import { Button, Group, Popover, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core'
 import { IconClock } from '@tabler/icons-react'
 import { useState } from 'react'
 import { formatUtc, formatWindow, relativeLabel, toLocalInput, toRfc3339, zoneName } from '../../../lib/units/time'
@@ -7,6 +7,7 @@ import classes from './TimeRangeControl.module.css'
 import { useConnection } from '../useConnection'
 import { useNow } from './useNow'
 import { useTimeRange } from './useTimeRange'
+import { SwitchField, TextField } from '../../../ui/inputs/fields'
 
 /** The time range of the whole app: relative, absolute, or moving with the clock. */
 export function TimeRangeControl() {
@@ -70,17 +71,12 @@ export function TimeRangeControl() {
             }}
           >
             <Stack gap={6}>
-              <TextInput
-                type="datetime-local"
-                label={`From (${zoneName(now)})`}
-                value={start}
-                onChange={(event) => setStart(event.currentTarget.value)}
-              />
-              <TextInput
+              <TextField type="datetime-local" label={`From (${zoneName(now)})`} value={start} onText={setStart} />
+              <TextField
                 type="datetime-local"
                 label={`To (${zoneName(now)})`}
                 value={end}
-                onChange={(event) => setEnd(event.currentTarget.value)}
+                onText={setEnd}
                 error={start !== '' && end !== '' && !valid ? 'The end must come after the start.' : undefined}
               />
               <Button type="submit" disabled={!valid}>
@@ -92,12 +88,7 @@ export function TimeRangeControl() {
             <Text size="xs" c="dimmed">
               {stale ? 'Live, but nothing new arrives.' : 'Live asks again every 30 s.'}
             </Text>
-            <Switch
-              label="Live"
-              checked={isLive}
-              onChange={(event) => setLive(event.currentTarget.checked)}
-              size="xs"
-            />
+            <SwitchField label="Live" checked={isLive} onChecked={setLive} />
           </Group>
         </Stack>
       </Popover.Dropdown>

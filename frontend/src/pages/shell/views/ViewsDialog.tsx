@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Checkbox, Modal, TextInput } from '@mantine/core'
+import { ActionIcon, Button, Checkbox, Modal } from '@mantine/core'
 import { IconPencil } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
@@ -13,6 +13,7 @@ import { Fault } from '../../../ui/states/Fault'
 import { ProblemState } from '../../../ui/states/ProblemState'
 import { useSession } from '../access/useSession'
 import classes from './ViewsDialog.module.css'
+import { TextField } from '../../../ui/inputs/fields'
 
 /** Saves what is shown under a name, and lists saved views: open, rename, share, delete. */
 export function ViewsDialog({ onClose }: { onClose: () => void }) {
@@ -128,13 +129,13 @@ function ViewForm({ view, session, onDone }: ViewFormProps) {
         save()
       }}
     >
-      <TextInput
+      <TextField
         className={classes.name}
         label={view === null ? 'Name of this view' : 'Name'}
         data-autofocus
         maxLength={100}
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        onText={setName}
       />
       <Button type="submit" loading={saving.isPending} disabled={name.trim() === ''}>
         {view === null ? 'Save view' : 'Save'}
@@ -146,7 +147,6 @@ function ViewForm({ view, session, onDone }: ViewFormProps) {
       )}
       <Checkbox
         className={classes.shared}
-        size="xs"
         label={isNobodys ? 'Shared with everyone: you are logged in without an account' : 'Share with everyone'}
         checked={shared}
         disabled={isNobodys}

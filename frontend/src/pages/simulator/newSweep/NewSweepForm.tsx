@@ -1,4 +1,4 @@
-import { Button, NumberInput, TextInput } from '@mantine/core'
+import { Button, NumberInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
@@ -29,6 +29,7 @@ import {
   sweepName,
   type SweepEntry,
 } from './sweepEntry'
+import { TextField } from '../../../ui/inputs/fields'
 
 /** Starts a sweep: a trace, policies, DRAM shares, and settings or values to search over. */
 export function NewSweepForm({ service }: { service: string | undefined }) {
@@ -74,16 +75,15 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
         <fieldset className={classes.part}>
           <legend>Name and terms</legend>
           <div className={classes.row}>
-            <TextInput
+            <TextField
               label="Name"
               placeholder={named.name}
               maxLength={200}
               w={280}
               value={entry.name}
-              onChange={(event) => set({ name: event.currentTarget.value })}
+              onText={(name) => set({ name })}
             />
             <NumberInput
-              size="xs"
               w={170}
               label="Price of slow memory"
               description={booked === null ? 'of DRAM’s, assumed' : 'of DRAM’s, price book'}
@@ -94,7 +94,6 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
               onChange={(slowPrice) => set({ slowPrice })}
             />
             <NumberInput
-              size="xs"
               w={140}
               label="Price of swap"
               description="per byte, of DRAM’s"
@@ -105,7 +104,6 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
               onChange={(swapPrice) => set({ swapPrice })}
             />
             <NumberInput
-              size="xs"
               w={190}
               label="CPU time over the trace"
               description="optional; makes the loss exact"
@@ -115,7 +113,6 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
               onChange={(cpuSeconds) => set({ cpuSeconds })}
             />
             <NumberInput
-              size="xs"
               w={150}
               label="Seed"
               description="optional: random faults"

@@ -25,7 +25,6 @@ export function PolicyPicker({ policies, chosen, onChange }: PolicyPickerProps) 
               {policies.map((policy) => (
                 <Checkbox
                   key={policy.name}
-                  size="xs"
                   value={policy.name}
                   label={policy.label}
                   description={policy.has_slow_tier ? undefined : 'no slower tier'}

@@ -34,7 +34,6 @@ export function RatioPicker({ chosen, onChange }: RatioPickerProps) {
           ))}
         </Chip.Group>
         <NumberInput
-          size="xs"
           w={120}
           aria-label="Another DRAM share in per cent"
           placeholder="other share"

@@ -1,4 +1,4 @@
-import { Button, Collapse, Table, TextInput } from '@mantine/core'
+import { Button, Collapse, Table } from '@mantine/core'
 import { useState } from 'react'
 import { groundingNames } from '../../../lib/units/figure'
 import { threeDigits, unitLabel } from '../../../lib/units/units'
@@ -6,6 +6,7 @@ import { Prose } from '../../../ui/text/Prose'
 import page from '../SimulatorPage.module.css'
 import classes from './SettingsTable.module.css'
 import { readValues, type OfferedSetting } from './sweepEntry'
+import { TextField } from '../../../ui/inputs/fields'
 
 interface SettingsTableProps {
   settings: OfferedSetting[]
@@ -104,12 +105,12 @@ function SettingRow({ setting, typed, onChange }: SettingRowProps) {
         <Prose text={sourceWords(setting.source)} />
       </Table.Td>
       <Table.Td>
-        <TextInput
+        <TextField
           aria-label={`Value of ${setting.name}`}
           placeholder={number(setting.default)}
           value={typed}
           error={typeof read === 'string' ? read : undefined}
-          onChange={(event) => onChange(event.currentTarget.value)}
+          onText={onChange}
           rightSectionWidth={68}
           rightSection={
             typeof read !== 'string' && read.length > 1 ? (

@@ -1,4 +1,4 @@
-import { SegmentedControl, Select, Skeleton, Switch } from '@mantine/core'
+import { SegmentedControl, Select, Skeleton } from '@mantine/core'
 import type { SimulatorSources } from '../../../api/_generated/schema'
 import type { LoadState } from '../../../lib/loadState'
 import { formatWindow } from '../../../lib/units/time'
@@ -8,6 +8,7 @@ import { ProblemState } from '../../../ui/states/ProblemState'
 import classes from '../SimulatorPage.module.css'
 import type { SourceKind, SweepEntry } from './sweepEntry'
 import { TraceUpload } from './TraceUpload'
+import { SwitchField } from '../../../ui/inputs/fields'
 
 interface SourcePickerProps {
   entry: SweepEntry
@@ -81,6 +82,7 @@ function ServiceSource({ entry, sources, onChange }: SourceProps) {
     <>
       <div className={classes.row}>
         <Select
+          allowDeselect
           label="Service"
           searchable
           w={260}
@@ -92,6 +94,7 @@ function ServiceSource({ entry, sources, onChange }: SourceProps) {
           }))}
         />
         <Select
+          allowDeselect
           label="Host"
           w={260}
           disabled={service === undefined}
@@ -101,11 +104,10 @@ function ServiceSource({ entry, sources, onChange }: SourceProps) {
           onChange={(value) => onChange({ host: value })}
           data={(service?.hosts ?? []).map((found) => ({ value: found.host_id, label: found.name }))}
         />
-        <Switch
-          size="xs"
+        <SwitchField
           label="Only the time range at the top"
           checked={entry.inRange}
-          onChange={(event) => onChange({ inRange: event.currentTarget.checked })}
+          onChecked={(inRange) => onChange({ inRange })}
         />
       </div>
       {service !== undefined && shown !== undefined && (
@@ -124,6 +126,7 @@ function WorkloadSource({ entry, sources, onChange }: SourceProps) {
   return (
     <>
       <Select
+        allowDeselect
         label="Workload"
         searchable
         maw={420}
