@@ -1,7 +1,5 @@
 """What tests and lab share: the servers' fixtures, and a closing list of what could not run here and why."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

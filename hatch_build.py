@@ -3,8 +3,6 @@
 Where the dashboard is not built the wheel is made without it, and the product says at run time what to do.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@
 Each generator is a module beside this one and can be run alone.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ contract/advice/README.md says what the keys mean. A charter that breaks a rule 
 change; one without a must-not list does.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

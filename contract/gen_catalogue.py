@@ -6,8 +6,6 @@ Each file holds `[[metric]]` tables; what they mean stands in docs/metrics.md, w
 breaks a rule ends the run with its file, its name and what to change.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import dataclass

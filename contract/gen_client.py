@@ -6,8 +6,6 @@ One TypedDict for each schema, one method for each operation, one iterator for e
 methods more where a table can be had as a file: one for the file, one for a data frame.
 """
 
-from __future__ import annotations
-
 import json
 import keyword
 import re

@@ -6,8 +6,6 @@ What the keys of an entry mean stands at the top of that file. An entry that bre
 and what to change. The fields of HeatBlock are written between two marks of heat.proto, which gen_proto.py reads.
 """
 
-from __future__ import annotations
-
 import textwrap
 import tomllib
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ The output is committed, so that neither protoc nor prost-build is needed to bui
 tool versions give the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import re

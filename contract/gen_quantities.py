@@ -6,8 +6,6 @@ What the keys of an entry mean stands at the top of that file. An entry that bre
 and what to change.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -3,8 +3,6 @@
 .venv/bin/python contract/gen_terms.py
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ release may add promises. It may drop only what the release before had marked `d
 (docs/operating/releases.md).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ Followed from the package's own dependencies and the extras `parquet`, `objects`
 extra `local` are left out: a container has its database and its queue elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

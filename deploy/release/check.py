@@ -5,8 +5,6 @@
 Prints a line per item with `ok`, `FAILED` or `not run`; the exit status is 1 where one failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

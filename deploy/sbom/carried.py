@@ -6,8 +6,6 @@
 SITE is the directory of Python packages that is packed; OUT takes `third-party-licences.txt` and `sbom.cdx.json`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

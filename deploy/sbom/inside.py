@@ -1,7 +1,5 @@
 """What is inside installed wheels beside their own Python: native libraries, programs, and what their SBOMs state."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 A licence is an SPDX expression. What a package's metadata leaves out stands in STATED, read from its licence file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ What wheels hold beside their own Python is looked up in their files, and judged
 .venv/bin/python deploy/sbom/sbom.py
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -7,8 +7,6 @@ inline script: the service's content policy allows none. Links between pages fol
 not have become plain text.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,8 +9,6 @@ Each file is read by itself and reduced to one row, so that a fleet of any size 
 of the day; how far depends on the day's age.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -6,8 +6,6 @@
 It fails where a cell does, with that cell and its error.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

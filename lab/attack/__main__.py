@@ -1,7 +1,5 @@
 """`make attack`: every attack on an instance of its own, watched all the time; 1 where one went through."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

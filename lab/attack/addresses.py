@@ -1,7 +1,5 @@
 """Paths, ids, cursors and queries that nobody means: no fault, no file of the machine, nothing of others."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A hostile server against the real agent: it lives, stays small, and sends its credential nowhere else."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What the application says of itself: its description, and its table of permissions."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

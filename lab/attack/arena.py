@@ -1,7 +1,5 @@
 """What is attacked: PostgreSQL, queue, API and worker as real processes, with something of everything in them."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One attack while it is played: it asks, everything is counted, and what should not have been is written down."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

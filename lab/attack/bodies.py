@@ -1,7 +1,5 @@
 """Bodies of agents, of Prometheus and of OpenTelemetry that are small on the wire and large once they are read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

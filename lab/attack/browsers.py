@@ -1,7 +1,5 @@
 """What a page elsewhere makes a browser send: writes with a session's cookie, and cookies that are not one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from attack.assault import Assault

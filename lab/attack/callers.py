@@ -1,7 +1,5 @@
 """Every operation by every kind of caller: nobody gets an answer beyond what the application's own table says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

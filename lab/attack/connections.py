@@ -1,7 +1,5 @@
 """Hundreds of clients that are slow in all ways, while others are answered."""
 
-from __future__ import annotations
-
 import contextlib
 import resource
 import selectors

@@ -1,7 +1,5 @@
 """JSON, forms, YAML, CSV and Parquet that are too large, too deep, or not what they say."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator, Mapping

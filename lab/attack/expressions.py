@@ -1,7 +1,5 @@
 """Expressions that explode in engines that go back, wherever somebody may write one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

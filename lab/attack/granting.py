@@ -1,7 +1,5 @@
 """Handing out more than one has, and having again what was taken."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

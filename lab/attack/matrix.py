@@ -1,7 +1,5 @@
 """All attacks, in the order in which they are played and reported."""
 
-from __future__ import annotations
-
 from attack import (
     addresses,
     agents,

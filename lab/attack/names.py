@@ -1,7 +1,5 @@
 """Names that deceive: at enrolment, in labels, and in batches, where what came with them is kept."""
 
-from __future__ import annotations
-
 from attack.assault import Assault
 from factories import batches
 from factories.services import batch_headers

@@ -1,7 +1,5 @@
 """Making the service call what only it can reach: no receiver and no report leads to an internal address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 

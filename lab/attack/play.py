@@ -1,7 +1,5 @@
 """Plays one attack and judges what it left behind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Questions that are drawn from all that may be asked, bred for what they cost, and asked by many viewers at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

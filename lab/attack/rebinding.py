@@ -1,7 +1,5 @@
 """A page reaches the service through a name of its own: no answer under foreign names, whatever else a request says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from attack import wires

@@ -1,7 +1,5 @@
 """The table of a run, on the terminal and in docs/operating/security.md."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attack.matrix import ATTACKS

@@ -1,7 +1,5 @@
 """Requests that two readers understand in two ways: none that is hidden in another is ever answered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from attack import wires

@@ -1,7 +1,5 @@
 """Rows that no release can read, put into the database by SQL: API and worker go on with all others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

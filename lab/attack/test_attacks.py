@@ -1,7 +1,5 @@
 """Attacks in a small form, all on one instance; `make attack` is the long one, with all attacks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

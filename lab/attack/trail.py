@@ -1,7 +1,5 @@
 """What a program has written into its log since somebody looked last."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

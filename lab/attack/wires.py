@@ -1,7 +1,5 @@
 """Bytes on a connection as no client library would send them, and what comes back."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -1,7 +1,5 @@
 """Wakes the worker, and sees whether what it did went well."""
 
-from __future__ import annotations
-
 from sqlalchemy import text
 
 from attack.arena import Arena

@@ -1,7 +1,5 @@
 """Verdicts on the corpus: never fine where many accesses are slow, and right where they are measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is not measured passes no check: a verdict without some of its inputs is never worse, nor surer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache

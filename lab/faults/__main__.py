@@ -1,7 +1,5 @@
 """`make faults`: every fault in several rounds, the outage beside vmagent, and the record of both in docs/faults.md."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import subprocess

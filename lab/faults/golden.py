@@ -1,7 +1,5 @@
 """The run that nothing disturbs: the same batches once, in order, into another database; rollups are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import timedelta

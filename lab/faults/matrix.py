@@ -1,7 +1,5 @@
 """All rows, and one pass over them on one service."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

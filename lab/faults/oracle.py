@@ -1,7 +1,5 @@
 """What has to be in the store, judged from what went over the wire: each acknowledged batch once, with its values."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Sequence

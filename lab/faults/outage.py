@@ -4,8 +4,6 @@ An hour at one sample a minute becomes a minute at one sample a second. In the m
 killed with SIGKILL and started again, but for one case. Both queue on disk, within a limit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import random

@@ -1,7 +1,5 @@
 """Ten times the load that the service takes, from many hosts that do not wait for each other's answers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

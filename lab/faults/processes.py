@@ -1,7 +1,5 @@
 """The real programs of a fault test: agent, API, worker. Each can be killed and started again as often as wanted."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Which agents there are on this machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

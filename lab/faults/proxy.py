@@ -1,7 +1,5 @@
 """A TCP proxy on loopback that behaves as badly as it is told to, and taps what it passes on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """A receiver of Prometheus remote write 1.0 that counts how often each value of one series arrives."""
 
-from __future__ import annotations
-
 import struct
 import threading
 from collections import Counter

@@ -3,8 +3,6 @@
 Matrix and outage have marks of their own, so that a run of one leaves the other as it is.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Hosts that send more than an agent at one collection a second can: prepared batches, each until it is taken."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import threading

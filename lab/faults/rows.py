@@ -1,7 +1,5 @@
 """The faults of processes and of the network."""
 
-from __future__ import annotations
-
 from factories.waiting import until
 from faults.proxy import Weather
 from faults.scene import Row, Scene

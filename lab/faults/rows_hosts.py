@@ -1,7 +1,5 @@
 """The faults of disks, clocks and load."""
 
-from __future__ import annotations
-
 import dataclasses
 import secrets
 from collections.abc import Callable, Iterator

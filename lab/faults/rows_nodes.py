@@ -1,7 +1,5 @@
 """The faults of a fleet on two servers: the node, its schema, and the coordinator."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 

@@ -1,7 +1,5 @@
 """One row of the matrix: agents and reporters at work, a fault in the middle, recovery, judgement."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

@@ -1,7 +1,5 @@
 """Hosts that send what they have to several API processes, and go on with another where one does not answer."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence

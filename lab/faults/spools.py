@@ -4,8 +4,6 @@ Written from the format's description, not from the agent's code: a record is `T
 length, number and payload, the number, the payload; little-endian.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

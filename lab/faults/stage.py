@@ -1,7 +1,5 @@
 """The service of a fault test: PostgreSQL, Redis, API and worker as real processes, behind a proxy, on a small disk."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

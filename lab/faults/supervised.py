@@ -3,8 +3,6 @@
 The rows share one instance, whose data is on a small disk and whose clock can be set.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

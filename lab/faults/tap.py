@@ -4,8 +4,6 @@ Both sides of an HTTP/1.1 connection are cut into messages. An answer counts as 
 the client, so that `Tap.acknowledged` is never more than what clients may rely on.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter

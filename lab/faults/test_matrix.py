@@ -4,8 +4,6 @@ All tests share one running service: what a row needs beyond it, it starts itsel
 the same in every run; `FAULTS_SEED` sets another.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `tierscope up` survives; `make faults` plays it and records how long it took, `--elsewhere` here too."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

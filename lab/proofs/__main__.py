@@ -1,7 +1,5 @@
 """`make dist-proof` proves what `make dist` made, `make bare-proof` a clone; 1 where something did not hold."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

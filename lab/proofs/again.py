@@ -1,7 +1,5 @@
 """A commit gives the same bytes again. What is compiled is taken from the first time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from proofs.artefacts import DIST, ROOT, NotProvenError, Proven, find_one, run

@@ -1,7 +1,5 @@
 """What `make dist` made, and running programs on it."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A clone on a bare Debian: `make up` without root, with Python, git and make alone, brings the rest itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -3,8 +3,6 @@
 podman starts what is asked for alone, and no health check by itself: the order that the file asks for is kept here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Containers by podman, in a store, a network and mounts of their own: whatever runs ends with its namespace."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

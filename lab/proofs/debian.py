@@ -1,7 +1,5 @@
 """The .deb packages on a bare Debian: installed, their settings checked, run, removed without a trace."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The images: loaded from their archives, composed, sent to, broken, upgraded, on a network and mounts of their own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

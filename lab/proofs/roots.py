@@ -1,7 +1,5 @@
 """Bare Debian roots made by mmdebstrap, and running commands in them."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -3,8 +3,6 @@
 No Enterprise Linux is reached from here: the scripts run in a bare Debian, without the dependencies.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

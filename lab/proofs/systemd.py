@@ -1,7 +1,5 @@
 """The .deb packages under systemd as process 1: enabled, run, killed, stopped, as their units say."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

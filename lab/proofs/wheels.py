@@ -1,7 +1,5 @@
 """An empty virtual environment, without compiler and Node, becomes a running service from the wheels alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

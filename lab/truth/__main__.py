@@ -1,7 +1,5 @@
 """`make truth`: fleets whose truth is known go over the wire, and what is answered is judged; 1 where a row fails."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -1,7 +1,5 @@
 """What hosts of a fleet cost, by accounts of the judge's own; and the same question as the service is asked it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 DRAM_RATIOS = (0.8, 2 / 3, 0.5)

@@ -1,7 +1,5 @@
 """Advised settings as incidents of the twin: what would have been with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a user would ask of a fleet, over the HTTP API, kept as it was answered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal

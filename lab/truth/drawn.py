@@ -1,7 +1,5 @@
 """Laws of fleets that nobody tuned to: drawn by a seed from wide ranges, which stand in `ranges.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path

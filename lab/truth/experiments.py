@@ -1,7 +1,5 @@
 """Experiments that a fleet's owners would enter: those of the laws, and some in which nothing was changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Laws of fleets: chosen hosts of those that come with the twin, with all that concerns them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """Fleets with their truth and their answers, kept in a directory: what is there is not run again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, replace

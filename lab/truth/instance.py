@@ -1,7 +1,5 @@
 """The instance that is judged: PostgreSQL, queue, API and worker as real processes, which answer over HTTP."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Daily memory of services by the twin's own laws: months in steps of an hour, with what happens drawn by the seed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The programs of the twin: the fleet that sends its hosts, and the one that tells what would have been."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence

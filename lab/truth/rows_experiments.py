@@ -1,7 +1,5 @@
 """What experiments say of a change, against the same hosts without it; and of changes that were none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hot, warm and cold memory by kind, and in the wrong place: by service and host, over the whole window."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

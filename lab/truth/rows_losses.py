@@ -5,8 +5,6 @@ cycles that wait for memory, bytes at memory controllers) and the very share of 
 takes seconds, and what is judged is the slowdown alone: how devices, loads and exposures decide a loss.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

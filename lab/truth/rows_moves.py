@@ -1,7 +1,5 @@
 """Ping-pong of hosts by the hour, and alerts on what hosts do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

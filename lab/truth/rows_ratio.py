@@ -4,8 +4,6 @@ A ratio is one of the memory that the service needs, and an answer says how many
 twin is asked what hosts of that much DRAM lose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

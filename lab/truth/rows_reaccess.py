@@ -1,7 +1,5 @@
 """How soon memory is accessed again, and what DRAM of each size serves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What memory tiers would save, against accounts with what the twin really loses."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from truth.accounts import saving

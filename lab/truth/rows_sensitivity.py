@@ -1,7 +1,5 @@
 """Which kind of memory a service suffers more from off DRAM, and how much."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

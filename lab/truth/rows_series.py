@@ -4,8 +4,6 @@ The product's arithmetic is asked directly, with what its workers would hand it.
 forecast, of one day ahead that is drawn, so that observations are independent.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 

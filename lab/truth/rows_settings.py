@@ -1,7 +1,5 @@
 """What advised settings do: each host again with the first change that is advised for it."""
 
-from __future__ import annotations
-
 from truth.fleets import JudgedFleet
 from truth.scoring import Goal, Observed
 

@@ -1,7 +1,5 @@
 """What the kernel does with a service's memory: a word for each service, host and ten minutes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

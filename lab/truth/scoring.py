@@ -1,7 +1,5 @@
 """Scores: what single answers are worth, and when a row of the table is not met."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The generator shares no code with the product. All noise follows itself, many series have a week, some are skewed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

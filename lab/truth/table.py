@@ -1,7 +1,5 @@
 """The table: all rows with their goals, judged over all fleets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Judging over many series: the generator makes what it says, and wrong answers are noticed."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any

@@ -1,7 +1,5 @@
 """A small fleet whose truth is known, judged on its heat; and that the judge can say no."""
 
-from __future__ import annotations
-
 import copy
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """What is read of recorded kernels before their load is replayed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shutil import copyfile
 

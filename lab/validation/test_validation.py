@@ -1,7 +1,5 @@
 """The simulator against papers and recorded kernels, and that the document says what comes out."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")

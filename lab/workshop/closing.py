@@ -5,8 +5,6 @@ python lab/workshop/closing.py LOGS   reads what `make test` and `make test-long
 A test that passes alone has failed by chance. That is a fault too: the seeds of the run are printed with it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

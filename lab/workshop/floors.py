@@ -5,8 +5,6 @@ python lab/workshop/floors.py LOGS --record  raises the floors to what the logs 
 python lab/workshop/floors.py LOGS --long  fails when `make test-long` did not run each case that `make test` left to it
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -8,8 +8,6 @@ Clocks that stand still for a module stand within seconds of an edge: the round'
 The exit status is 1 where a round has failed; its log is in .build/logs/soak.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The closing summary names what failed in each language, and tells a constant fault from one by chance."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

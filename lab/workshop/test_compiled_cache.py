@@ -1,7 +1,5 @@
 """Runs of continuous integration share what is compiled of the same files, and compile again what differs."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

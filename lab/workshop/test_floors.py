@@ -1,7 +1,5 @@
 """The guard that keeps tests from vanishing reads the logs of all three suites."""
 
-from __future__ import annotations
-
 from workshop.floors import compare, count_python, count_rust, count_web, not_run, rust_skips, times, too_many_elsewhere
 
 

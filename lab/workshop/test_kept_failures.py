@@ -1,7 +1,5 @@
 """What a failed test leaves behind: a line for the closing summary, the logs of its servers, its smallest case."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Cases that are left to another verb: each is run by exactly one, and by hand without more ado."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest_plugins = ["pytester"]

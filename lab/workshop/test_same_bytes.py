@@ -1,7 +1,5 @@
 """The wheel `tierscope` and the chart are the same bytes, whenever and wherever the same files are packed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

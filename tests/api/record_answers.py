@@ -3,8 +3,6 @@
 Times are shifted to the moment of all other answers; the service's id becomes `{id}`, those of hosts `h-1` and so on.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import closing

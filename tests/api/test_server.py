@@ -1,7 +1,5 @@
 """The server's own loop: idle until a signal."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

@@ -7,8 +7,6 @@ A line counts unless it is blank. Counted are tracked files of Python, Rust and 
 wrote, in folders named `_generated`. Files of other kinds, such as JSON, lock files and recorded data, do not count.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -5,8 +5,6 @@ make no arrow of their own: a parent that only declares and re-exports its child
 end of a file and files that are compiled for tests alone are left out, because nothing but tests uses them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The agent's packages: what they hold, what they may do, and that they grant no more than the agent needs."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Each answer is declared once: what a use case returns is what the API documents."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect

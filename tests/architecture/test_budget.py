@@ -1,7 +1,5 @@
 """The house does not grow unseen: lines by language, kind and district are within a budget that gives its reasons."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

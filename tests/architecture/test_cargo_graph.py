@@ -1,7 +1,5 @@
 """Which crate of the agent may use which: the arrows of ARCHITECTURE.md, read from cargo itself."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

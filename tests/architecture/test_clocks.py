@@ -1,7 +1,5 @@
 """Tests wait for events and read one clock: `sleep` and clocks of other origin stand in a short list, with reasons."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The dashboard's sources: no folder too full to be taken in at once, and no imports in a loop."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The files of deployment agree with the product: commands, settings, copied paths exist."""
 
-from __future__ import annotations
-
 import configparser
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The districts of the service: the same names in every layer, and no folder that one cannot take in at a glance."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

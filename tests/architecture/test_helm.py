@@ -1,7 +1,5 @@
 """The Helm chart makes the manifests of deploy/kubernetes, and what Kubernetes takes with other values."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The manifests are what Kubernetes takes, and every container of them is bounded, probed and without rights."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The policy of licences that `make sbom` applies: what it lets through, and what it must not."""
 
-from __future__ import annotations
-
 import pytest
 
 from architecture.tree import ROOT, load_script

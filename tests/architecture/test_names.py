@@ -1,7 +1,5 @@
 """Words: modules say what they hold, a tier move is never a migration, nothing is put off in a comment."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

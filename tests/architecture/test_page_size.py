@@ -4,8 +4,6 @@ A number is taken for a page size where it is multiplied, divided or shifted by,
 a page, and where it stands in for one that is missing. `page_sizes.toml` lists what else looks alike, with the reason.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

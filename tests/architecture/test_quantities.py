@@ -1,7 +1,5 @@
 """Every definition of a figure stands in contract/quantities.toml, and is made in one place of the code."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

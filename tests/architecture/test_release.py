@@ -1,7 +1,5 @@
 """The checklist of a release finds what would make a bad one."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No two files of a Rust crate use each other, directly or through others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

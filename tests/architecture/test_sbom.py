@@ -1,7 +1,5 @@
 """SBOMs look inside wheels: what is known to be there is found, and what may not be shipped is named."""
 
-from __future__ import annotations
-
 import json
 import sysconfig
 from importlib.metadata import Distribution

@@ -1,7 +1,5 @@
 """The compiled core builds and loads."""
 
-from __future__ import annotations
-
 import pytest
 
 import tierscope

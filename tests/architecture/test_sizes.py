@@ -1,7 +1,5 @@
 """Files, functions and folders of Rust stay small enough to be read at once. Generated code is exempt."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The files of the repository."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

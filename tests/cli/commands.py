@@ -1,7 +1,5 @@
 """Running the `tierscope` command on a data directory of a test's own."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

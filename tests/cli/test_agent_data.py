@@ -3,8 +3,6 @@
 Data comes from the agent, from recordings made elsewhere, and from a simulated load.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

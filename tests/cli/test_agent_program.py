@@ -1,7 +1,5 @@
 """Which agent `tierscope` uses: the one that its wheel installed, wherever scripts go, and of the same release."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

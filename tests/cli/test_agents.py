@@ -1,7 +1,5 @@
 """The kill switch and imports from the command line, on a database of the test's own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`tierscope analyze`: verdicts of recordings, documents, exit statuses, errors with a next step."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """`tierscope assess`: the agent's answer, its statuses and errors, on a recorded kernel."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

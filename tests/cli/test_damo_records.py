@@ -1,7 +1,5 @@
 """Records of damo: `tierscope analyze` and `tierscope export-damo`, with damo itself as the judge."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Experiments from the command line, on a database of the test's own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`tierscope export`: a fleet as a folder of Parquet, complete days kept, the rest written anew."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

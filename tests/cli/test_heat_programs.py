@@ -1,7 +1,5 @@
 """Programs that `up --heat` names: what is kept, what is said, and what the agent is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """How an instance judges its parts."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

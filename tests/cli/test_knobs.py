@@ -1,7 +1,5 @@
 """`tierscope knobs`: the same advice as `tierscope analyze`, files alone, exit statuses, bad usage."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command in shells and in the manual: help by job, completion, manual pages, progress at a terminal."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

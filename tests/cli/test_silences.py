@@ -1,7 +1,5 @@
 """Silences from the command line, on a database of the test's own."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

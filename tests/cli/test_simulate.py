@@ -1,7 +1,5 @@
 """`tierscope simulate`: the document, its errors, and that threads change nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """`tierscope swap-device`: the table, the document, and its errors."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

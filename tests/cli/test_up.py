@@ -1,7 +1,5 @@
 """`up`, `status`, `down` on the real servers: coming up, crashes, stale state, nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Users, teams and the link of the first start from the command line, on a database of the test's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

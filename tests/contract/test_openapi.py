@@ -1,7 +1,5 @@
 """The description of the API: examples are answers as they are described, tags have a text, conditions are declared."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """What programs rely on is still there: against the last release, and each kind of break is found."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The answers that specs of the dashboard are written against are answers of the service, as it describes them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

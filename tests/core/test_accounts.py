@@ -1,7 +1,5 @@
 """Who owns what of an instance: an account of its own, whatever the umask, and nobody else."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Finding PostgreSQL: its version, and how far that is behind."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

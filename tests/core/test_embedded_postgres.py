@@ -1,7 +1,5 @@
 """The embedded PostgreSQL on a real cluster: creation, privacy, crashes, versions."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

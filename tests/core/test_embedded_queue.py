@@ -1,7 +1,5 @@
 """The embedded queue, with a server and without."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 

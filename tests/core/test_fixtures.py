@@ -1,7 +1,5 @@
 """The test databases themselves: right mode, fresh for each test."""
 
-from __future__ import annotations
-
 import psycopg
 import redis
 

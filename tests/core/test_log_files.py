@@ -1,7 +1,5 @@
 """Logs of parts: bounded while they run, every line kept, a full disk survived."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Processes and their supervisor: recognised for good, started again, stopped to the last one."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

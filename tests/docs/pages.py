@@ -6,8 +6,6 @@ What is said of a block is an HTML comment right before it, which no reader sees
 - `<!-- file: NAME -->`: the block is the file that later blocks of the page use by that name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

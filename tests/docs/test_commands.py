@@ -4,8 +4,6 @@ The blocks of a page are run in order in one shell, as a reader would, in a fold
 (`<!-- file: NAME -->`) and those of `FILES`. What readers replace is replaced: addresses, tokens, ids in capitals.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

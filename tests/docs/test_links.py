@@ -1,7 +1,5 @@
 """Links within the documentation lead somewhere: to a file that is kept, and to a heading that it has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote
 

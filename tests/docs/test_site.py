@@ -1,7 +1,5 @@
 """The documentation site: what `make docs` builds is whole, and the service serves it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is claimed of a replay: quantiles of kept residuals, the regime that a replay is of, and reasons for nothing."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

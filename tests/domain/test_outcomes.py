@@ -1,7 +1,5 @@
 """Verdicts where the share of slow accesses was measured, and what measures it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Presets of the papers' workloads: the registry, YCSB's definitions, and the model of threads."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

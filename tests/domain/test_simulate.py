@@ -1,7 +1,5 @@
 """The simulator through its Python face: worked examples, settings, machines, traces, costs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What holds for every trace, policy and machine, through the Python face of the simulator."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

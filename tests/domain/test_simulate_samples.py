@@ -1,7 +1,5 @@
 """Replays of a sample of pages, or of events, against replays of the whole trace: real traces, real policies."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import cache

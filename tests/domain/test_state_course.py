@@ -1,7 +1,5 @@
 """States over a window: shares of time, stretches, the verdict of it all, and of several hosts together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

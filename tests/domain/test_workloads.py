@@ -1,7 +1,5 @@
 """Synthetic traces: one seed gives one trace, mixes have the rates that were asked for, patterns do what they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

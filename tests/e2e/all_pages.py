@@ -1,7 +1,5 @@
 """The addresses of every page of the dashboard, with each of its tabs."""
 
-from __future__ import annotations
-
 import json
 from urllib.parse import quote
 

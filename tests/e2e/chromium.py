@@ -1,7 +1,5 @@
 """The headless Chromium of the machine."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

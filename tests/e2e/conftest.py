@@ -3,8 +3,6 @@
 Both end with this package: Playwright holds an event loop while it runs, beside which other tests could start none.
 """
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The demonstration cannot measure everything that a chart can draw: it sends no throughput, and no host of it is missing.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Looks at a page as it is served, with its content security policy in force: what it drew, refused and logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ With names it takes those alone. A demonstration that has just started is still 
 take minutes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The analytics tabs show what the demonstration measured, say what it did not, and mark events."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The three pages show the demonstration's data, say that it is simulated, and keep their state in the address."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import BrowserContext, Page, expect

@@ -1,7 +1,5 @@
 """What is chosen by dragging: hosts over the tiles of the fleet, addresses and times over the heatmap."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Locator, Page, expect

@@ -5,8 +5,6 @@ The demonstration's pages are opened as they are. Types of charts that it measur
 answers that component specs use, under the same policy: the document still comes from the service.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

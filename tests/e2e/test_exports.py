@@ -1,7 +1,5 @@
 """A chart is handed out as PNG, CSV and Parquet, a table as CSV and Parquet, each with what its reader must know."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

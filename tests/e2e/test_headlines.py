@@ -1,7 +1,5 @@
 """No figure of the demonstration is missing without a reason that is known here: it has data for every question."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The ten jobs that people open the dashboard for, each within so many clicks, on the demonstration."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages of a demonstration on several database servers: all of them there, and with one away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """The simulator's pages start a sweep and show its grid; the alert pages try a rule on history and keep it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The pages of cost and capacity answer on the real service, and a link gives the same view again."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

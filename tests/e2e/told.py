@@ -4,8 +4,6 @@ So has the verdict on a host or a service, and the value of a setting. What is a
 between two pages: a page is held against another only where each said its own twice, before and after.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Watches the API under load: how soon `/healthz` answers, and how much memory its process ever had."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time

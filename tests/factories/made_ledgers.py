@@ -1,7 +1,5 @@
 """Ledgers of a host whose flows are written down, column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

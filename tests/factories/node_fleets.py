@@ -1,7 +1,5 @@
 """Fleets on several servers, and the same rows put together on one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 

@@ -1,7 +1,5 @@
 """A server that speaks S3, as a process of its own, and how a service reaches it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

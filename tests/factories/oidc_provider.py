@@ -1,7 +1,5 @@
 """An OpenID provider for tests that checks what clients must send, and can be told to lie about everything it signs."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

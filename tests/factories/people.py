@@ -1,7 +1,5 @@
 """Users, their sessions, and a service that a team owns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import text

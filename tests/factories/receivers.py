@@ -1,7 +1,5 @@
 """Receivers on loopback that remember what they got: an HTTP server and a small mail server."""
 
-from __future__ import annotations
-
 import json
 import socketserver
 import ssl

@@ -1,7 +1,5 @@
 """Requests of Prometheus' remote read, written byte by byte."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from factories.protobuf_bytes import field, in_snappy, number

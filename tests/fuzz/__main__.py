@@ -4,8 +4,6 @@ Bodies that a reader takes, and some that it refuses in a new way, join those th
 status is 1 where a reader raised what it may not, or where the process took more memory than a body may cost.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import resource

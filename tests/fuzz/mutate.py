@@ -1,7 +1,5 @@
 """New bodies from old ones: flipped, cut, repeated and joined, with bytes that parsers stumble over."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

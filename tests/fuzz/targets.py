@@ -3,8 +3,6 @@
 A target reads a body and may raise only what it names; anything else that comes out of it is a crash.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Each reader takes what it begins from, and breaks on none of some changed bodies; `make fuzz` goes on for long."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Ask of every machine and write docs/method/machines.md; ends with status 1 where an answer is not right."""
 
-from __future__ import annotations
-
 import sys
 
 from machines.asking import ask, mistakes

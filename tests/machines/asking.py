@@ -1,7 +1,5 @@
 """What the agent's program answers of a machine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """docs/method/machines.md: machine kinds, what is read, what is answered, what is not known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Machines with one kind of memory: architectures, node counts, vendors' kernels, nodes that are not whole."""
 
-from __future__ import annotations
-
 from machines.right import Kind, Right, dram_on, ids
 from machines.trees import Machine, Node, Settings
 

@@ -1,7 +1,5 @@
 """What is right to say of a machine, written down from documentation before the product is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Machines with HBM or GPU memory, views of containers, and copies that lack what tells."""
 
-from __future__ import annotations
-
 from machines.plain import no_tiers, sockets
 from machines.right import Kind, Right, dram_on, ids
 from machines.trees import CXL, HMEM, NODES, TIERS, Dax, Machine, Node, Settings, cxl_region, memory_module

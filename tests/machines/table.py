@@ -1,7 +1,5 @@
 """All machines, in the order of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from machines import plain, special, tiered

@@ -1,7 +1,5 @@
 """Every machine of the table gets the answer that its documents make right, and the page shows those answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Machines with CXL or persistent memory, and their kernels from 4.18 to 7.2."""
 
-from __future__ import annotations
-
 from machines.plain import sockets
 from machines.right import Kind, Right, ids
 from machines.trees import CXL, E820, NVDIMM, Dax, Machine, Node, Settings, cedt, cxl_region, memory_blocks

@@ -1,7 +1,5 @@
 """A machine as the files that its kernel shows, by the kernel's own formats."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A node that is away: the rest answers and says so, its hosts' batches wait, and nothing is lost or stored twice."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Hosts that Prometheus feeds on several servers: samples stay on the coordinator, rows go where the host is."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Objects of hosts on several servers in one bucket: they go with their hosts, and what any server lists stays."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing

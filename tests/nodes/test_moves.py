@@ -1,7 +1,5 @@
 """Hosts move with their history: every row is there once, whenever a move is cut off, and agents only wait."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

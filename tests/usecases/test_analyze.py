@@ -1,7 +1,5 @@
 """Analysis of recordings: equal to counting page by page, and true as often as its intervals say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Recorded hosts whose lists were cut off, masked or overwritten: what is missing is not the kernel's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

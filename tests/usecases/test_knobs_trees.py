@@ -1,7 +1,5 @@
 """Knob advice on recorded hosts: the right first piece on each, and exactly one rule on hosts with one thing wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

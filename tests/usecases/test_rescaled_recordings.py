@@ -1,7 +1,5 @@
 """Recorded hosts as kernels with pages of 16 and 64 KiB would have counted them: the same words, bytes and advice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

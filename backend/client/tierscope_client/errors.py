@@ -1,7 +1,5 @@
 """What can go wrong with a call: the service answers with a problem (RFC 9457), or it does not answer."""
 
-from __future__ import annotations
-
 import httpx
 
 

@@ -1,7 +1,5 @@
 """How requests are sent: the token, retries where the service asks to wait, problems as exceptions, pages."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType

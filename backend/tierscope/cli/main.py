@@ -1,7 +1,5 @@
 """Assembles the `tierscope` command."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tables as files: CSV that no spreadsheet program runs as formulas; Parquet and Arrow where pyarrow is installed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

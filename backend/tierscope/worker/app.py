@@ -1,7 +1,5 @@
 """The Celery application. The queue wakes workers; what there is to do stands in the database."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urlsplit
 

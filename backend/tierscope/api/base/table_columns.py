@@ -4,8 +4,6 @@ Parts of an item are columns of their own, joined by dots. A figure is its value
 it. A list of plain values is a list; other lists, and maps, are JSON as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Files of tables: which one a request asks for, what it says beside its rows, and how the API is described."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Never, TypeVar

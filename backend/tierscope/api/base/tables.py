@@ -12,8 +12,6 @@ the data comes from, is in the schema's metadata, under the names of the dashboa
 Decision: docs/decisions/0022-answers-as-tables.md.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The one-time admin link of the first start, and the address that links begin with."""
 
-from __future__ import annotations
-
 from tierscope.cli.base.instance import find_instance
 from tierscope.core.embedded.state import load
 from tierscope.core.errors import TierscopeError

@@ -1,7 +1,5 @@
 """What is said at the first start about reading without a login."""
 
-from __future__ import annotations
-
 from tierscope.core.database import Database
 
 

@@ -1,7 +1,5 @@
 """Exit statuses, the same for all commands (docs/cli.md), and how answers are printed."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """An instance by its data directory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Manual pages, made of what `--help` prints: one for the command and one for each of its commands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

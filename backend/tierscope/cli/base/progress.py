@@ -4,8 +4,6 @@ It is one line on stderr that goes away before anything else is printed. Where s
 JSON, there is none.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ Compiling takes minutes, so the service never waits for it: it is done beside, a
 it is done. `deploy/dev/compile.sh` makes the simulator core in the same run; `make up` calls it before.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What commands that judge swap refuse of the options that they share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tierscope.cli.base.exits import BAD_USAGE, fail

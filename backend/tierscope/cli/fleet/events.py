@@ -1,7 +1,5 @@
 """`tierscope event`: mark a deploy or another change on the charts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """`tierscope import`: send recordings through the agent, over the real wire."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The agent of an instance: enrolled with a join token, measuring its own processes and the programs named."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

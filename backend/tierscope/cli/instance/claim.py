@@ -1,7 +1,5 @@
 """Claiming what an instance needs for itself: its data directory and a port."""
 
-from __future__ import annotations
-
 import fcntl
 import socket
 from typing import IO

@@ -1,7 +1,5 @@
 """`tierscope down`: stop what `tierscope up` started."""
 
-from __future__ import annotations
-
 import signal
 from typing import Annotated
 

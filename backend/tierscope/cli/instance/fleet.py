@@ -1,7 +1,5 @@
 """The demo's fleet: the hosts of the twin, whose truth is known; history at once and then live."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

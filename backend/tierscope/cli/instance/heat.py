@@ -1,7 +1,5 @@
 """Programs whose pages the agent of an instance samples: what `up --heat` names, and which source samples them here."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

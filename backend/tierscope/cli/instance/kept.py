@@ -1,7 +1,5 @@
 """Lists of words that an instance keeps in a file of its own, for this start and the ones after it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `tierscope up` was asked for: apart from what it starts, which takes a second of a core to load."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """`tierscope serve`, `worker`, `beat`: one process each, for compose files and orchestrators."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -1,7 +1,5 @@
 """Whether the account that the service runs as can read the files that its settings name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bringing an instance up and keeping it up: what runs inside the process that `tierscope up` becomes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

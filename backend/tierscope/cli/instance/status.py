@@ -1,7 +1,5 @@
 """`tierscope status`: what runs here and whether it is well."""
 
-from __future__ import annotations
-
 import time
 from contextlib import closing
 from typing import Annotated, Any

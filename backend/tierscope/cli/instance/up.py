@@ -1,7 +1,5 @@
 """`tierscope up`: the whole product on this machine from one command."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

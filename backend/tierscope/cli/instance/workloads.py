@@ -1,7 +1,5 @@
 """Workloads of papers that the demo's fleet has beside its own services: what `up --demo --workload` names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

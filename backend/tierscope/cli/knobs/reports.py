@@ -1,7 +1,5 @@
 """What `tierscope knobs` prints, and the advice in `tierscope analyze`: documents (docs/analyze-json.md) and text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import datetime

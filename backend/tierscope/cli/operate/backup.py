@@ -1,7 +1,5 @@
 """`tierscope backup`, `restore`: the whole database as one file, by PostgreSQL's own tools."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

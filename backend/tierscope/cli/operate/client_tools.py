@@ -1,7 +1,5 @@
 """PostgreSQL's own tools on one database: the password travels in the environment, not on the command line."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`tierscope config`: the settings in force, without secrets."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`tierscope migrate`: bring the database's schema to this release."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import typer

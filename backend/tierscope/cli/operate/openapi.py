@@ -1,7 +1,5 @@
 """`tierscope openapi`: the API's description."""
 
-from __future__ import annotations
-
 import typer
 
 from tierscope.cli.base.exits import print_json

@@ -1,7 +1,5 @@
 """`tierscope completion` and `tierscope man`: the command in shells and in the manual."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """What `tierscope analyze` prints of a record of damo (docs/analyze-json.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What `tierscope analyze` prints: documents in the shape of docs/analyze-json.md, and tables for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path

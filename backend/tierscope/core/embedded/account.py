@@ -5,8 +5,6 @@ where it does not exist. An account that others use too, such as `nobody`, is re
 the data. Started by anyone but root, everything runs as that user.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

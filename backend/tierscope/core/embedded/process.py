@@ -4,8 +4,6 @@ A pid alone is reused by the kernel; a pid together with the start time of the p
 state files keep and what every signal is checked against.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -6,8 +6,6 @@ hard links, which take no room. A copy is named after where it came from and wha
 gets a new one; old ones go when no supervisor uses them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

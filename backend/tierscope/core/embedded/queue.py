@@ -5,8 +5,6 @@ command line. The queue only wakes workers; the work to do is kept in the databa
 Where no server binary fits this machine, Celery's filesystem transport takes its place.
 """
 
-from __future__ import annotations
-
 import secrets
 import socket
 import subprocess

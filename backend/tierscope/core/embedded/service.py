@@ -1,7 +1,5 @@
 """A component that is one command: started, probed and stopped like the embedded servers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence

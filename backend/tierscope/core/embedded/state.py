@@ -1,7 +1,5 @@
 """The state file: what an instance runs, so that `status` and `down` work from anywhere, after a crash too."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime

@@ -5,8 +5,6 @@ sleeps until a child ends, a signal comes or something is due; time is the monot
 looks after may fail in any way: that is said, and tried again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select
