@@ -66,6 +66,23 @@ def test_the_fleet_weighs_by_memory_and_the_median_does_not(reading: Callable[[l
         assert fleet.classes(rule).value[0] / fleet.resident() == pytest.approx(0.275, abs=2e-5)
 
 
+def test_the_median_of_many_hosts_knows_no_more_than_each_of_them(
+    reading: Callable[[list[HeatSeries]], HeatSource],
+) -> None:
+    """Each host saw 10 of 100 GB hot, and may have missed 60 more: so may their median."""
+    row = dataclasses.replace(interval(10 * GB, 90 * GB), active_hi_bytes=np.full(4, 70 * GB, np.int64))
+    rule = make_rule("recency")
+    for n_hosts in (2, 9):
+        source = reading([hour(host, row) for host in range(1, n_hosts + 1)])
+        for found in (source.share(rule, 0), JoinedSources([source]).host_median(rule, 0)):
+            assert found is not None
+            assert found.estimate.value == pytest.approx(0.1, abs=2e-5)
+            assert (found.estimate.lo, found.estimate.hi) == pytest.approx((0.1, 0.7), abs=2e-5)
+        cold = source.share(rule, 2)
+        assert cold is not None
+        assert (cold.estimate.lo, cold.estimate.hi) == pytest.approx((0.3, 0.9), abs=2e-5)
+
+
 def test_a_host_with_two_services_counts_once_in_the_median(
     reading: Callable[[list[HeatSeries]], HeatSource],
 ) -> None:

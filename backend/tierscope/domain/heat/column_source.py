@@ -45,6 +45,8 @@ class _HostColumns:
     lo: Floats
     hi: Floats
     sampled: npt.NDArray[np.bool_]
+    least: Floats
+    most: Floats
 
 
 @dataclass(slots=True)
@@ -136,7 +138,9 @@ class ColumnSource:
 
     def _share(self, rule: Rule, place: int) -> ServiceShare | None:
         found = self._host_columns(rule, place)
-        return share_of_columns(found.value, found.lo, found.hi, sampled=bool(found.sampled.any()))
+        return share_of_columns(
+            found.value, found.lo, found.hi, found.least, found.most, sampled=bool(found.sampled.any())
+        )
 
     def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
         """By host."""
@@ -144,9 +148,9 @@ class ColumnSource:
 
     def _host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
         found = self._host_columns(rule, place)
-        columns = (found.host_ids, found.value, found.lo, found.hi, found.sampled)
+        columns = (found.value, found.lo, found.hi, found.sampled, found.least, found.most)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {host: HostShares(value, lo, hi, sampled=sampled) for host, value, lo, hi, sampled in rows}
+        return {host: HostShares(*row) for host, row in zip(found.host_ids.tolist(), rows, strict=True)}
 
     def _host_columns(self, rule: Rule, place: int) -> "_HostColumns":
         return self._keep(("hosts", rule, place), lambda: self._find_host_columns(rule, place))
@@ -162,10 +166,19 @@ class ColumnSource:
         below = np.sqrt(margins.below[..., place].sum(axis=0)) / mean
         above = np.sqrt(margins.above[..., place].sum(axis=0)) / mean
         sampled = np.asarray(((margins.below > 0) | (margins.above > 0)).any(axis=(0, 2)))
-        lo = np.where(sampled, np.maximum(np.minimum(low, value) - below, 0.0), np.minimum(low, value))
-        hi = np.minimum(np.maximum(high, value) + np.where(sampled, above, 0.0), 1.0)
+        least, most = np.minimum(low, value), np.minimum(np.maximum(high, value), 1.0)
+        lo = np.where(sampled, np.maximum(least - below, 0.0), least)
+        hi = np.minimum(most + np.where(sampled, above, 0.0), 1.0)
         there = np.isfinite(value)
-        return _HostColumns(self.columns.host_ids[there], value[there], lo[there], hi[there], sampled[there])
+        return _HostColumns(
+            self.columns.host_ids[there],
+            value[there],
+            lo[there],
+            hi[there],
+            sampled[there],
+            least[there],
+            most[there],
+        )
 
     def host_resident(self) -> dict[int, float]:
         """By host."""
@@ -183,10 +196,10 @@ class ColumnSource:
         split = self._means().parts(rule, summed=True).split()
         return ClassBytes(*(part.sum(axis=0) for part in (split.value, split.lo, split.hi)))
 
-    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, tuple[float, float, float]]:
         """By host."""
-        found = self._means().parts(rule, summed=True).value(place)
-        return dict(zip(self.host_ids, found.tolist(), strict=True))
+        found = self._means().parts(rule, summed=True).of(place)
+        return dict(zip(self.host_ids, zip(*(part.tolist() for part in found), strict=True), strict=True))
 
     def resident(self) -> float:
         """Over hosts."""

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from tierscope.domain.heat.aggregate import estimate_median
 from tierscope.domain.heat.classes import ClassBytes, Rule
 from tierscope.domain.heat.panel import join_margins
 from tierscope.domain.heat.placement import Misplaced, find_misplaced
 from tierscope.domain.heat.source import HeatSource, Observed
-from tierscope.domain.heat.summary import MeanClasses, ServiceShare, join_classes, widen_classes
+from tierscope.domain.heat.summary import MeanClasses, ServiceShare, join_classes, share_of_columns, widen_classes
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +49,19 @@ class JoinedSources:
             join_classes([part.classes for part in placed]), tiers, join_margins([part.margins for part in placed])
         )
 
-    def host_ratios(self, rule: Rule, place: int) -> dict[int, float]:
-        """The share of a class in all memory of each host with any, by host."""
-        parts: dict[int, float] = {}
+    def host_ratios(self, rule: Rule, place: int) -> dict[int, tuple[float, float, float]]:
+        """The share of a class in all memory of each host with any, by host, with hard bounds: (value, lo, hi)."""
+        parts: dict[int, Floats] = {}
         wholes: dict[int, float] = {}
         for source in self.sources:
-            for host, value in source.host_bytes(rule, place).items():
-                parts[host] = parts.get(host, 0.0) + value
+            for host, found in source.host_bytes(rule, place).items():
+                parts[host] = parts.get(host, np.zeros(3)) + found
             for host, value in source.host_resident().items():
                 wholes[host] = wholes.get(host, 0.0) + value
-        return {host: parts.get(host, 0.0) / whole for host, whole in wholes.items() if whole > 0}
+        ratios = {host: parts.get(host, np.zeros(3)) / whole for host, whole in wholes.items() if whole > 0}
+        return {host: (float(share[0]), float(share[1]), float(share[2])) for host, share in ratios.items()}
 
     def host_median(self, rule: Rule, place: int) -> ServiceShare | None:
         """The median over hosts of the share of a class in all memory of a host; None without memory."""
-        shares = list(self.host_ratios(rule, place).values())
-        if not shares:
-            return None
-        middle = estimate_median(shares)
-        return ServiceShare(middle, middle.value, middle.value, len(shares))
+        value, lo, hi = np.array(list(self.host_ratios(rule, place).values())).reshape(-1, 3).T
+        return share_of_columns(value, lo, hi, lo, hi, sampled=False)

@@ -130,8 +130,8 @@ class HeatSource(Measured, Protocol):
     def huge_pages(self) -> HugePages | None:
         """Hot bytes of huge pages; None where their sub-pages are not told apart."""
 
-    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
-        """Mean bytes of a class on each host."""
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, tuple[float, float, float]]:
+        """Mean bytes of a class on each host, with hard bounds: (value, lo, hi)."""
 
     def hard_classes(self, rule: Rule) -> ClassBytes:
         """Mean bytes of the classes [4], summed over hosts, with hard bounds alone."""
@@ -235,9 +235,13 @@ class SeriesSource:
         """Over hosts."""
         return mean_sampled_pages(self.series)
 
-    def host_bytes(self, rule: Rule, place: int) -> dict[int, float]:
+    def host_bytes(self, rule: Rule, place: int) -> dict[int, tuple[float, float, float]]:
         """By host."""
-        return {part.host_id: float(sum_classes([part], rule).value[place]) for part in self.series}
+        found = ((part.host_id, sum_classes([part], rule)) for part in self.series)
+        return {
+            host: (float(classes.value[place]), float(classes.lo[place]), float(classes.hi[place]))
+            for host, classes in found
+        }
 
     def hard_classes(self, rule: Rule) -> ClassBytes:
         """Over hosts."""

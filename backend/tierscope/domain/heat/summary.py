@@ -1,13 +1,19 @@
 """Heat of a window: what single hosts show, and what that says of the service that runs on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.axis import Grid
-from tierscope.domain.heat.aggregate import Estimate, capacity_weighted, estimate_median, host_value
+from tierscope.domain.heat.aggregate import (
+    Estimate,
+    capacity_weighted,
+    estimate_median,
+    host_value,
+    order_statistic_interval,
+)
 from tierscope.domain.heat.beside import BESIDE_COLUMNS
 from tierscope.domain.heat.classes import CLASSES, ClassBytes, Folded, Rule, classify
 from tierscope.domain.heat.panel import Margins, find_margins, join_margins, widen
@@ -16,18 +22,24 @@ from tierscope.domain.heat.rows import HeatSeries
 
 Floats = npt.NDArray[np.float64]
 
+_ONE = 1e-3
+"""Shares that differ by less are one: columns keep them in 65,535ths."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostShares:
     """Shares of resident bytes of one host: medians over its intervals, with hard bounds. None without memory.
 
-    `sampled`: the bounds hold the error of a random sample of pages, with its confidence.
+    `sampled`: the bounds hold the error of a random sample of pages, with its confidence. `least` and `most` are the
+    bounds without it.
     """
 
     value: float
     lo: float
     hi: float
     sampled: bool
+    least: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +100,14 @@ def host_shares(series: HeatSeries, rule: Rule, place: int) -> HostShares | None
     value, lo, hi = found
     if value is None or lo is None or hi is None:
         return None
+    least, most = min(lo, value), min(max(hi, value), 1.0)
     margins = host_margins(series, rule)
     if not margins.sampled:
-        return HostShares(value, min(lo, value), min(max(hi, value), 1.0), sampled=False)
+        return HostShares(value, least, most, sampled=False, least=least, most=most)
     mean = max(float(mean_resident([series])), 1.0)
     below = float(np.sqrt(margins.below[:, place].sum())) / mean
     above = float(np.sqrt(margins.above[:, place].sum())) / mean
-    return HostShares(value, max(min(lo, value) - below, 0.0), min(max(hi, value) + above, 1.0), sampled=True)
+    return HostShares(value, max(least - below, 0.0), min(most + above, 1.0), sampled=True, least=least, most=most)
 
 
 def host_margins(series: HeatSeries, rule: Rule) -> Margins:
@@ -114,17 +127,32 @@ def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> Servic
 
 def share_over_hosts(shares: Sequence[HostShares]) -> ServiceShare | None:
     """The median over hosts with its interval, and the medians of their bounds; None without hosts."""
-    value, lo, hi = (np.array([getattr(share, name) for share in shares]) for name in ("value", "lo", "hi"))
-    return share_of_columns(value, lo, hi, sampled=any(share.sampled for share in shares))
+    names = ("value", "lo", "hi", "least", "most")
+    columns = (np.array([getattr(share, name) for share in shares]) for name in names)
+    return share_of_columns(*columns, sampled=any(share.sampled for share in shares))
 
 
-def share_of_columns(value: Floats, lo: Floats, hi: Floats, *, sampled: bool) -> ServiceShare | None:
-    """The same of the shares [h] and their bounds; `sampled` where any of them rests on a sample."""
+def share_of_columns(
+    value: Floats, lo: Floats, hi: Floats, least: Floats, most: Floats, *, sampled: bool
+) -> ServiceShare | None:
+    """The same of the shares [h] and their bounds, as in `HostShares`; `sampled` where any of them rests on a sample.
+
+    What no host could tell is no less unknown for many hosts: the interval begins with that of what each has at least,
+    and ends with that of what each has at most. The error of a sample is in the spread of the hosts already.
+    """
     if not len(value):
         return None
-    return ServiceShare(
-        estimate_median(value.tolist()), float(np.median(lo)), float(np.median(hi)), len(value), sampled
-    )
+    found = estimate_median(value.tolist())
+    ends = (found.lo, found.hi)
+    if ends[0] is not None and ends[1] is not None:
+        rank, _ = order_statistic_interval(len(value))
+        below, above = float(np.sort(least)[rank - 1]), float(np.sort(most)[-rank])
+        found = replace(
+            found,
+            lo=min(ends[0], below) if np.max(value - least) > _ONE else ends[0],
+            hi=max(ends[1], above) if np.max(most - value) > _ONE else ends[1],
+        )
+    return ServiceShare(found, float(np.median(lo)), float(np.median(hi)), len(value), sampled)
 
 
 def weighted_share(classes: MeanClasses, place: int, resident: float) -> ServiceShare | None:

@@ -117,7 +117,7 @@ def _cold_ratios(joined: JoinedSources) -> dict[int, float]:
     """Cold shares by host, without hosts of whose memory too little has a class, as after a restart of the agent."""
     unknown = joined.host_ratios(RULE, CLASSES.index("unknown"))
     shares = joined.host_ratios(RULE, CLASSES.index("cold"))
-    return {host: share for host, share in shares.items() if unknown[host] <= MOST_UNKNOWN}
+    return {host: value for host, (value, _, _) in shares.items() if unknown[host][0] <= MOST_UNKNOWN}
 
 
 def _host(row: GridRow, largest: int | None, cold: float | None) -> GridHost:

@@ -18,7 +18,10 @@ _VMA_NOTE = (
     "Mappings are observed as a whole: within one, the same pages are taken to be active each time; bounds show how "
     "far that can be off."
 )
-_SAMPLED_NOTE = "Samples miss pages with few accesses: hot bytes are a lower bound."
+_SAMPLED_NOTE = (
+    "Samples miss pages with few accesses: what is said to be hot was seen, and the interval reaches to what may have "
+    "been missed."
+)
 _PANEL_NOTE = (
     "Scaled up from a random sample of {pages} pages: the intervals hold its error (Wilson, by page kind and tier)."
 )

@@ -120,7 +120,7 @@ pub struct HeatRow {
     pub active_count_bytes: [i64; ACTIVE_COUNTS],
     /// Bytes active in the windows of [`WINDOWS`], lower bound.
     pub active_lo_bytes: [i64; WINDOWS.len()],
-    /// Upper bound; equal to the lower one where pages are told apart.
+    /// Upper bound; equal to the lower one where pages are told apart and none is missed.
     pub active_hi_bytes: [i64; WINDOWS.len()],
     /// `None` for backends that do not count.
     pub samples: Option<Samples>,

@@ -17,6 +17,7 @@ mod rows;
 mod sampler;
 mod space;
 mod tiles;
+mod unseen;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use process::{KINDS, Process, Visit};
 use sampler::{SampleContext, Sampler};
 use space::Space;
 use tiles::{PageTiles, TileContext};
+use unseen::Newest;
 
 /// Most bits per interval of a [`PageGroup`]: the history is then 8 intervals.
 pub const MAX_BITS_PER_INTERVAL: u8 = 8;
@@ -87,6 +89,8 @@ pub struct PageGroup {
     /// End of the newest interval; nominal where it was missed.
     last_wall_ns: Option<i64>,
     interval: Interval,
+    /// With which probability a sampler took an event, interval by interval; 0 where it did not say.
+    chances: Newest<f64>,
     /// By kind: resident bytes that one byte of the sample stands for.
     scales: [f64; KINDS],
     sampler: Option<Sampler>,
@@ -118,6 +122,7 @@ impl PageGroup {
             intervals_in_block: 0,
             last_wall_ns: None,
             interval: Interval::default(),
+            chances: Newest::of(1.0),
             scales: [1.0; KINDS],
             sampler,
             tiles,
@@ -256,8 +261,8 @@ impl PageGroup {
         self.spaces.iter().map(|keyed| keyed.space.memory_bytes()).sum()
     }
 
-    /// Whether addresses are those of samples, so that sub-pages of huge pages are told apart.
-    fn sees_subpages(&self) -> bool {
+    /// Whether the back end samples events at addresses: sub-pages of huge pages are told apart, and pages are missed.
+    fn samples_events(&self) -> bool {
         self.counts && self.measured.backend != Backend::Trace
     }
 

@@ -42,7 +42,8 @@ pub(crate) struct PageTally {
     age: [i64; AGE_BUCKETS],
     never: [i64; AGE_BUCKETS],
     active_count: [i64; ACTIVE_COUNTS],
-    f1: [i64; WINDOWS.len()],
+    /// Pages with exactly one load sample in the windows.
+    pub(crate) f1: [i64; WINDOWS.len()],
     f2: [i64; WINDOWS.len()],
     overlap: [(i64, i64); OVERLAP_LAGS.len()],
     /// Pages with load samples in the windows.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::listed::{PageSize, TierIndex};
+use super::unseen::Newest;
 use crate::fold::PageClass;
 use crate::gap_tally::GapTally;
 use crate::gaps::GapEnd;
@@ -46,6 +47,8 @@ pub(super) struct Class {
     pub(super) open: [i64; GAP_BINS],
     /// 4 KiB sub-pages of huge pages that were seen active in the newest 2 intervals.
     pub(super) subpages: i64,
+    /// Sampled stores.
+    pub(super) stores: Newest<u64>,
 }
 
 /// The counts of all classes that there are, by class number.
@@ -93,6 +96,7 @@ impl Class {
             gaps: GapTally::default(),
             open: [0; GAP_BINS],
             subpages: 0,
+            stores: Newest::of(0),
         }
     }
 }

@@ -177,8 +177,10 @@ impl PageGroup {
                 true
             });
         }
+        self.chances.push(1.0);
         for class in classes.iter_mut() {
             class.tally = crate::page_tally::PageTally::default();
+            class.stores.push(0);
         }
     }
 

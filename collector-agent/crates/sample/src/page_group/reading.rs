@@ -159,7 +159,7 @@ impl PageGroup {
     /// Notes the activity of a page that was seen active.
     #[inline]
     fn note_activity(&mut self, active: Active, page: &PageState) {
-        let sees_subpages = self.sees_subpages();
+        let sees_subpages = self.samples_events();
         let keyed = &mut self.spaces[active.space];
         if active.sampled
             && let Some(sampler) = &mut self.sampler

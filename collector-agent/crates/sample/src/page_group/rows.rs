@@ -1,10 +1,12 @@
 //! The rows of an interval, and their fit to the resident bytes where a back end does not list every page.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::PageGroup;
 use super::listed::{Census, PageSize};
 use super::process::KINDS;
+use super::unseen::most_unseen_pages;
 use crate::fold::{IntervalEnd, PageClass};
 use crate::heat::{AGE_BUCKET_STARTS, AGE_BUCKETS, HeatRow, OVERLAP_LAGS, PageKind, WINDOWS};
 use crate::history::{age_bucket, mask};
@@ -22,6 +24,7 @@ impl PageGroup {
     pub(super) fn rows(&mut self, end: IntervalEnd) -> Vec<HeatRow> {
         let lags = self.known_lags();
         let validity = self.validity;
+        let unseen = self.samples_events().then(|| self.most_unseen_bytes());
         let taken: Vec<_> = self
             .classes
             .iter_mut()
@@ -39,7 +42,7 @@ impl PageGroup {
             let mut row = self.describe(row, tally.pages);
             let huge = page.page_size_bytes == PageSize::Huge2M.bytes();
             row.beside.subpage_active_bytes =
-                (huge && self.sees_subpages()).then_some(subpages * SUBPAGE_BYTES);
+                (huge && self.samples_events()).then_some(subpages * SUBPAGE_BYTES);
             row
         };
         let mut rows: Vec<_> = taken.iter().map(row_of).collect();
@@ -49,8 +52,44 @@ impl PageGroup {
                 Census::Seen => self.add_unseen(&mut rows, kind, end),
                 Census::Sample => self.scale_up(&mut rows, kind, end),
             }
+            if let Some(unseen) = unseen {
+                let unseen = unseen[kind as usize].map(|bytes| bytes * self.scales[kind as usize]);
+                raise_active(&mut rows, kind, unseen);
+            }
         }
         rows
+    }
+
+    /// Most bytes of each kind that were active in the windows without a sample. Of a sampler that did not say with
+    /// which probability it samples, that is all.
+    fn most_unseen_bytes(&mut self) -> [[f64; WINDOWS.len()]; KINDS] {
+        let (period, duty) = (self.interval.period.value(), self.interval.duty.value());
+        let chance = period.map_or(0.0, |period| duty.unwrap_or(1.0) / period);
+        // What an interval that nobody observed hides is unknown as a whole.
+        self.chances
+            .push(if self.validity & 1 == 1 { chance } else { 1.0 });
+        let chances = self.chances.windows(f64::min);
+        // Where no sample hit a page of a larger size, unseen pages are taken to be small.
+        let small = |kind: PageKind| ((kind as usize, UNSEEN_PAGE_BYTES), [0.0; WINDOWS.len()]);
+        let mut counts = BTreeMap::from(ALL_KINDS.map(small));
+        for class in self.classes.iter_mut() {
+            class.stores.push(class.tally.samples.stores);
+            if class.tally.pages > 0 {
+                let key = (class.page.kind as usize, class.page.page_size_bytes);
+                let stores = class.stores.windows(|sum, more| sum + more);
+                let of_size = counts.entry(key).or_default();
+                for (window, count) in of_size.iter_mut().enumerate() {
+                    *count += class.tally.f1[window] as f64 + stores[window] as f64;
+                }
+            }
+        }
+        let mut bytes = [[0.0; WINDOWS.len()]; KINDS];
+        for ((kind, page_bytes), counts) in counts {
+            for (window, count) in counts.into_iter().enumerate() {
+                bytes[kind][window] += most_unseen_pages(count, chances[window]) * f64::from(page_bytes);
+            }
+        }
+        bytes
     }
 
     /// The lags of the hot-set overlap at which both windows were observed.
@@ -154,6 +193,15 @@ impl PageGroup {
         self.scales[kind as usize] = resident as f64 / sum;
         for (row, target) in of_kind.into_iter().zip(apportion_all(&tracked, resident)) {
             scale(row, target);
+        }
+    }
+}
+
+/// Raises the upper bounds of the rows of a kind by what no sample showed.
+fn raise_active(rows: &mut [HeatRow], kind: PageKind, unseen: [f64; WINDOWS.len()]) {
+    for row in rows.iter_mut().filter(|row| row.kind == kind) {
+        for (bytes, more) in row.active_hi_bytes.iter_mut().zip(unseen) {
+            *bytes = bytes.saturating_add(more as i64).min(row.resident_bytes);
         }
     }
 }
