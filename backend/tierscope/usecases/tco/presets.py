@@ -30,7 +30,7 @@ from tierscope.usecases.tco.scenario_documents import (
     ServiceLoss,
     ServiceNeed,
 )
-from tierscope.usecases.tco.scenarios import starting_point
+from tierscope.usecases.tco.scenarios import starting_scenario
 
 MOST_ADVISED = 4
 """Services of a fleet whose advice is read: those with the most hosts. Advice of a large service takes seconds."""
@@ -262,7 +262,7 @@ def _preset(
     """One scenario: hosts of today as the baseline, and the same memory in other tiers as its option."""
     if key != "today" and advised.dram_ratio is None:
         return ScenarioPreset(key, label, None, advised.says)
-    start = starting_point().spec
+    start = starting_scenario()
     share = 1.0 if key == "today" or advised.dram_ratio is None else advised.dram_ratio
     total = _whole(hosts.total_gb)
     dram, dram_today = _whole(share * total), min(_whole(hosts.dram_gb), total)

@@ -187,8 +187,14 @@ class Scenarios:
 
 
 def starting_point() -> ScenarioDefaults:
-    """A complete scenario: half the DRAM of a 1 TB host behind CXL, new and reused; all but DRAM's price."""
-    spec = ScenarioDocument(
+    """A complete scenario, with its file."""
+    spec = starting_scenario()
+    return ScenarioDefaults(spec, write_scenario(spec), SLIDERS, preset_views("dram"))
+
+
+def starting_scenario() -> ScenarioDocument:
+    """Half the DRAM of a 1 TB host behind CXL, new and reused; all but DRAM's price."""
+    return ScenarioDocument(
         name="Half of the DRAM behind CXL",
         description="Change what differs on your hosts, and confirm a price of DRAM.",
         skus=[SkuDocument(name="two sockets", price=10_000.0, watts=400.0)],
@@ -215,7 +221,6 @@ def starting_point() -> ScenarioDefaults:
         finance=FinanceDocument(),
         fleet=FleetDocument(hosts=1000, growth_per_year=0.1, years=5),
     )
-    return ScenarioDefaults(spec, write_scenario(spec), SLIDERS, preset_views("dram"))
 
 
 def _priced(preset: Preset) -> PriceDocument:
