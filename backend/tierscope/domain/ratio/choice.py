@@ -191,7 +191,11 @@ def judge(
 
 def choose(shares: Sequence[tuple[str, float]], placement: Placement, belief: Slowdown, demand: Demand) -> Choice:
     """The smallest DRAM shares whose upper, median and lower loss keep the target."""
-    candidates = judge(shares, placement, belief, demand)
+    return choose_among(judge(shares, placement, belief, demand), demand)
+
+
+def choose_among(candidates: tuple[Candidate, ...], demand: Demand) -> Choice:
+    """The same of candidates that are judged already."""
     safe = [candidate for candidate in candidates if not candidate.faults(demand)]
     place = candidates.index(safe[-1]) + 1 if safe else 0
     after = candidates[place] if place < len(candidates) else None

@@ -49,7 +49,15 @@ from tierscope.storage.tables.plain import (
 )
 from tierscope.storage.tables.samples import SAMPLE_TABLES, sample_series, sample_targets, samples_live, samples_packed
 from tierscope.storage.tables.scenarios import SCENARIOS, prices, scenarios
-from tierscope.storage.tables.sweeps import SWEEPS, replayed_placements, sweep_runs, sweep_tasks, sweeps, trace_uploads
+from tierscope.storage.tables.sweeps import (
+    SWEEPS,
+    ratio_inputs,
+    replayed_placements,
+    sweep_runs,
+    sweep_tasks,
+    sweeps,
+    trace_uploads,
+)
 from tierscope.storage.tables.telemetry import TELEMETRY, rebuilt_buckets, task_runs
 from tierscope.storage.tables.time import (
     FLAG_CLOCK_CORRECTED,
@@ -161,6 +169,7 @@ __all__ = [
     "prices",
     "purges",
     "quality_1h",
+    "ratio_inputs",
     "rebuilt_buckets",
     "replayed_placements",
     "report_runs",

@@ -97,4 +97,14 @@ replayed_placements = Table(
     Column("body", JSONB, nullable=False),
 )
 
-SWEEPS: tuple[Table, ...] = (trace_uploads, sweeps, sweep_tasks, sweep_runs, replayed_placements)
+ratio_inputs = Table(
+    # What a service's ratio advice rests on, read ahead of the question; `state` tells what it was read from.
+    "ratio_inputs",
+    metadata,
+    Column("service_id", BigInteger, ForeignKey("services.id", ondelete="CASCADE"), primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("window_end", Instant, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+SWEEPS: tuple[Table, ...] = (trace_uploads, sweeps, sweep_tasks, sweep_runs, replayed_placements, ratio_inputs)

@@ -20,6 +20,7 @@ from tierscope.domain.fleet.gain import ServiceGain
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import NewAdvice, Round, StoredAdvice, Subject
+from tierscope.storage.ratio.inputs import outdated_inputs
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.knobs.advice_cards import RATIO_KEY, Made, is_material, make_knob_cards, make_ratio_card
 from tierscope.usecases.knobs.reads import advise_host
@@ -65,7 +66,8 @@ class RefreshAdvice:
 
         A round goes through services and hosts in the order of their numbers, so that new ones are not left out; the
         next one begins an hour later, or once a price is confirmed. Until then hosts that enrolled within the hour are
-        judged again at each look, as many as time allows: their heat and counters have only begun to come.
+        judged again at each look, as many as time allows: their heat and counters have only begun to come. So are
+        services whose hosts, inventories or replays have changed.
         """
         deadline = self._clock() + at_most
         done = Refreshed()
@@ -79,7 +81,7 @@ class RefreshAdvice:
                 if self._clock() >= deadline:
                     break
                 self._guarded(done, refresh_service, number, public_id)
-                now = replace(now, after_service=number)
+                now = replace(now, after_service=max(now.after_service, number))
             for number in hosts:
                 if self._clock() >= deadline:
                     break
@@ -99,7 +101,8 @@ class RefreshAdvice:
             priced = stored.is_priced_since(session, present.began_at)
             hosts = stored.hosts_to_judge(session, since=now - HOST_SEEN)
             young = set() if present.ended_at is None else stored.enrolled_since(session, hosts, now - EVERY)
-        new_services = [(number, public_id) for number, public_id in services if number > present.after_service]
+            outdated = outdated_inputs(session, [number for number, _ in services])
+        new_services = [one for one in services if one[0] > present.after_service or one[0] in outdated]
         new_hosts = [number for number in hosts if number > present.after_host or number in young]
         if (new_services or new_hosts) and not priced:
             return new_services, new_hosts, replace(present, ended_at=None)
@@ -138,9 +141,7 @@ class RefreshAdvice:
 
     def _refresh_service(self, costs: ServiceCosts, done: Refreshed, number: int, public_id: str) -> None:
         self._replay(number)
-        view = RatioReads(self._context).service(
-            public_id, loss_target=LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
-        )
+        view = RatioReads(self._context).read_ahead(public_id, loss_target=LOSS_TARGET)
         made = make_ratio_card(view, self._cost(costs, view))
         self.store_cards(done, Subject(number, is_host=False), [made] if made else [], {RATIO_KEY}, [public_id])
 

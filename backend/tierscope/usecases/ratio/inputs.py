@@ -1,9 +1,23 @@
 """What an answer about a ratio is made from, and what is asked of it."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tierscope.domain.base.figures import Figure, Origin, Window
-from tierscope.domain.ratio import HEADROOM, RATIOS, SWEEP, Choice, Demand, Placement, choose
+from tierscope.domain.ratio import (
+    HEADROOM,
+    RATIOS,
+    SWEEP,
+    Candidate,
+    Choice,
+    Demand,
+    Placement,
+    choose_among,
+    judge,
+    total_sd,
+    unseen_sd,
+)
 from tierscope.domain.ratio.memory import HostKind
 from tierscope.domain.slowdown import EXPONENTS, Belief, Device, LoadedBelief, Point, bandwidth_loss, believe
 from tierscope.storage.slowdown.points import SlowdownPointItem
@@ -17,7 +31,10 @@ _GIGA = 1e9
 
 @dataclass(frozen=True, slots=True)
 class RatioInputs:
-    """What is known of a service on its `n_hosts` hosts of one kind."""
+    """What is known of a service on its `n_hosts` hosts of one kind.
+
+    `judged`: candidates by what they were judged under, filled as they are: losses are the same whatever the target is.
+    """
 
     service_id: str
     origin: Origin
@@ -30,6 +47,7 @@ class RatioInputs:
     placement: PlacementFacts | NoCurve
     points: tuple[SlowdownPointItem, ...]
     latency: Figure
+    judged: dict[str, tuple[Candidate, ...]] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +122,21 @@ class Case:
 
     def choose(self) -> Choice:
         """The choice among ratios."""
-        return choose(RATIOS, self.at, self.slowdown, self.demand)
+        return self._choose("ratios", RATIOS)
 
     def choose_share(self) -> Choice:
         """The choice among all DRAM shares of the sweep."""
-        return choose([(f"{share:.2f}", share) for share in SWEEP], self.at, self.slowdown, self.demand)
+        return self._choose("sweep", [(f"{share:.2f}", share) for share in SWEEP])
+
+    def _choose(self, name: str, shares: Sequence[tuple[str, float]]) -> Choice:
+        placement, asked = self.placement, self.asked
+        under: tuple[Any, ...] = (name, placement.source, placement.are_bounds, total_sd(unseen_sd(placement.seen)))
+        under += (asked.growth, asked.device, self.points, self.predicted, self.rho, self.rho_measured, self.exponents)
+        key, demand = repr(under), self.demand
+        found = self.known.judged.get(key)
+        if found is None:
+            found = self.known.judged[key] = judge(shares, self.at, self.slowdown, demand)
+        return choose_among(found, demand)
 
     def grown(self, growth: float) -> "Case":
         """The same with another growth."""

@@ -32,6 +32,21 @@ GRID = np.arange(0, 101) / 100.0
 
 
 @dataclass(frozen=True, slots=True)
+class Interpolated:
+    """Shares on slow memory at `parts` of memory in DRAM, the smallest first, and between them."""
+
+    parts: tuple[float, ...]
+    value: tuple[float, ...]
+    lo: tuple[float, ...]
+    hi: tuple[float, ...]
+
+    def __call__(self, dram_ratio: float) -> ShareOnSlow:
+        """The share at a part of memory in DRAM."""
+        value, lo, hi = (float(np.interp(dram_ratio, self.parts, of)) for of in (self.value, self.lo, self.hi))
+        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
+
+
+@dataclass(frozen=True, slots=True)
 class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
@@ -44,7 +59,7 @@ class PlacementFacts:
     source: str
     why: str
     grounding: str
-    at: Placement
+    at: Interpolated
     seen: Seen
     n_hosts: int
     n_samples: int
@@ -116,12 +131,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
     shares = share_on_slow(list(pages.hosts.values()), GRID)
     if shares is None:
         return NoCurve("not_enough_data", "No accesses in every other interval: a longer window is needed.")
-    columns = {name: [getattr(share, name) for share in shares] for name in ("value", "lo", "hi")}
-
-    def at(dram_ratio: float) -> ShareOnSlow:
-        value, lo, hi = (float(np.interp(dram_ratio, GRID, columns[name])) for name in ("value", "lo", "hi"))
-        return ShareOnSlow(value, lo, hi, LEVEL)
-
+    columns = (tuple(getattr(share, name) for share in shares) for name in ("value", "lo", "hi"))
     assumptions = [
         RatioAssumption(
             "placement",
@@ -146,7 +156,7 @@ def place_by_density(pages: PagesOfHosts) -> PlacementFacts | NoCurve:
         source=BEST_STATIC,
         why="the densest pages of each host stay in DRAM",
         grounding="A the densest pages stay in DRAM",
-        at=at,
+        at=Interpolated(tuple(GRID.tolist()), *columns),
         seen=_seen(pages),
         n_hosts=len(pages.hosts),
         n_samples=pages.n_samples,
@@ -237,24 +247,17 @@ def place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: P
     )
 
 
-def interpolate_shares(shares: Sequence[tuple[float, ShareOnSlow]]) -> Placement:
+def interpolate_shares(shares: Sequence[tuple[float, ShareOnSlow]]) -> Interpolated:
     """Replayed shares between parts of memory in DRAM, the smallest first; less DRAM never serves more.
 
     Nothing is away where DRAM holds everything.
     """
-    parts = np.array([0.0, *(share for share, _ in shares), 1.0])
 
     def column(name: str) -> tuple[float, ...]:
         values = [1.0, *(float(getattr(away, name)) for _, away in shares)]
         return tuple(np.maximum.accumulate([*values, values[-1] if name == "hi" else 0.0][::-1])[::-1].tolist())
 
-    columns = {name: column(name) for name in ("value", "lo", "hi")}
-
-    def at(dram_ratio: float) -> ShareOnSlow:
-        value, lo, hi = (float(np.interp(dram_ratio, parts, columns[name])) for name in ("value", "lo", "hi"))
-        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
-
-    return at
+    return Interpolated((0.0, *(share for share, _ in shares), 1.0), column("value"), column("lo"), column("hi"))
 
 
 def assume_replay(label: str, warm_up_intervals: int) -> tuple[RatioAssumption, ...]:
