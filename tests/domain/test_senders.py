@@ -62,6 +62,11 @@ def test_what_comes_beside_the_others_of_its_kind_and_is_absent_is_the_kernels()
     assert reason(sent, MOVES) is None
     assert reason(sent, "host|vmstat|numa_hint_faults") is None
     assert find_lack([sent], WITH_FLAGS) is None
+    # Its zoneinfo prints some lines of each node, and none of moves.
+    by_node = find_offers(
+        "node_exporter", [*WITH_FLAGS, "zone:1/Normal|zoneinfo|min", "node:1|vmstat|nr_free_pages"], {}
+    )
+    assert "node_exporter sends no such series" in (reason(by_node, "node:1|vmstat|pgdemote_kswapd") or "")
     # A pattern for some counters alone, which says nothing of others.
     some = find_offers("node_exporter", [*DEFAULTS, "host|vmstat|pgscan_kswapd"], {})
     assert reason(some, MOVES) is not None
