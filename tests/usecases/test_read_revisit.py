@@ -138,13 +138,17 @@ def test_samplers_tell_lags_that_they_do_not_stretch_much(database: Database, se
     block.backend, block.granularity = heat_pb2.HEAT_BACKEND_PEBS, heat_pb2.GRANULARITY_PAGE
     of_ten = stats.binom.pmf(np.arange(11), 10, seen) * 2**40
     block.active_count_bytes = of_ten.astype("<i8").tobytes()
+    block.active_lo_bytes, block.active_hi_bytes = (np.full(4, edge, "<i8").tobytes() for edge in (2**38, 2**39))
     assert store(database, host, [batch])
     curve = read(database, now).curves[0]
     assert [share is None for share in curve.share[:12]] == [True] * (first - 1) + [False] * (13 - first)
     assert curve.share[5] == pytest.approx(0.8)
+    assert (curve.lo[5], curve.hi[5]) == (pytest.approx(0.4), 1.0), "half of the active memory may have been missed"
     assert curve.figures[0].status == ("ok" if first == 1 else "not_supported")
     cold = read(database, now, clock="turned_cold")
     assert (cold.missing is None) == (first == 1), "whether a page turned cold is not told by few samples"
+    send(database, enrol(database, name="n2"), now, [({1: 1}, {}, {})])
+    assert read(database, now).backend == "abit_walk", "one host of many that misses nothing tells more"
 
 
 def test_what_is_missing_is_said(database: Database) -> None:

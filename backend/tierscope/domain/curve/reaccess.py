@@ -174,3 +174,14 @@ def sampled_band(curve: Curve, pages: float | None, band: Band) -> Band:
     lo, hi = wilson_bounds(np.where(known, curve.share, 0.0), np.full(LENGTHS, pages), band.level)
     lo, hi = (np.where(known, np.clip(side, 0.0, 1.0), np.nan) for side in (lo, hi))
     return Band(np.fmin(band.lo, lo), np.fmax(band.hi, hi), band.level)
+
+
+def open_band(curve: Curve, seen_ratio: float, band: Band) -> Band:
+    """`band` of what a sampler saw, opened to what it missed.
+
+    Of the bytes that were accessed in an interval, at least `seen_ratio` had a sample. These came back no later than
+    their next sample says; how soon the others did, nobody saw.
+    """
+    least = np.where(np.isfinite(band.lo), band.lo, curve.share)
+    known = np.isfinite(least)
+    return Band(seen_ratio * least, np.where(known, 1.0, np.nan), band.level)

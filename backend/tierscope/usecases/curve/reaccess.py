@@ -40,6 +40,9 @@ STRETCHED = (
     "Samples of misses see only part of the accesses, so that gaps between them look longer than they are. "
     "Measure with accessed bits (abit_walk, idle_page or damon_pages) for revisit times."
 )
+OF_SEEN = (
+    "Of the memory accessed in an interval, samples show {ratio:.0%} or more: bands reach to what the rest may do."
+)
 FROM_LAG = (
     "Samples see an active page in {chance:.0%} of the intervals or more: lags below {lag} intervals, within which "
     "such a page is seen with less than {limit:.0%}, are not shown. Gaps are those of pages with samples."
@@ -109,43 +112,53 @@ class RevisitReads:
             ids = [found.id for found in hosts]
             blocks = read_gaps(session, service.id, window.start, window.end, ids)
             chosen = choose_gaps(blocks, method)
-            chance: float | None = 1.0
-            pages: Mapping[str, float] = {}
+            seen = _Seen(1.0, None, {})
             if chosen is not None:
-                chance, pages = self._read_seen(session, service.id, spread_hosts(ids), chosen, window)
+                seen = self._read_seen(session, service.id, spread_hosts(ids), chosen, window)
         some = [block for block in blocks if block.method == chosen]
-        shown = _Shown(clock, idle_intervals, by_kind, chance, pages)
+        shown = _Shown(clock, idle_intervals, by_kind, seen)
         return _view(service, some, chosen, window, shown, name_others(blocks, chosen))
 
     def _read_seen(
         self, session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, window: Window
-    ) -> tuple[float | None, Mapping[str, float]]:
-        """The chance that an active page is seen in an interval (None: not known), and sampled pages by kind."""
+    ) -> "_Seen":
         now = self._context.clock()
         if not method.is_sampler and plan_intervals(session, service_id, host_ids, window, now=now).enough:
             # Of single intervals all other columns are many times as much.
             found = read_sampled_pages(session, service_id, host_ids, method, window.start, window.end)
-            return 1.0, count_pages(found.values())
+            return _Seen(1.0, None, count_pages(found.values()))
         heat = read_heat(session, service_id, host_ids, window, now=now).get(method, {})
-        chance = _detection(heat.values()) if method.is_sampler else 1.0
-        return chance, count_pages(map(SampledPages.of_series, heat.values()))
+        pages = count_pages(map(SampledPages.of_series, heat.values()))
+        if not method.is_sampler:
+            return _Seen(1.0, None, pages)
+        return _Seen(_detection(heat.values()), _seen_ratio(heat.values()), pages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a method sees: the chance that an active page is seen in an interval (None: not known), and sampled pages.
+
+    `ratio`: of the bytes active in an interval at least this part is seen; None where all of them are. `pages` by kind.
+    """
+
+    chance: float | None
+    ratio: float | None
+    pages: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The clock asked for, the chance that an active page is seen in an interval, and sampled pages by kind."""
+    """The clock and the kinds asked for, and what the method sees."""
 
     clock: Clock
     idle_intervals: int
     by_kind: bool
-    chance: float | None
-    """None where it is not known."""
-    pages: Mapping[str, float]
+    seen: _Seen
 
     @property
     def first_lag(self) -> int | None:
         """The shortest lag that may be shown; None for none."""
-        first = None if self.chance is None else reaccess.publishable_from(self.chance)
+        first = None if self.seen.chance is None else reaccess.publishable_from(self.seen.chance)
         if first is not None and self.clock == "turned_cold" and first > self.idle_intervals:
             return None
         return first
@@ -155,6 +168,13 @@ def _detection(heat: Iterable[HeatSeries]) -> float | None:
     """The chance that a sampler sees an active page in one interval, from how often pages were seen of late."""
     counts = [series.folded.count.sum(axis=(0, 1)).astype(np.float64) for series in heat]
     return reaccess.detection(sum(counts[1:], counts[0])) if counts else None
+
+
+def _seen_ratio(heat: Iterable[HeatSeries]) -> float:
+    """The least part of the bytes active in one interval that had samples: lower over upper bounds, of all hosts."""
+    found = list(heat)
+    lo, hi = (sum(float(getattr(series.folded, side)[..., 0].sum()) for series in found) for side in ("lo", "hi"))
+    return lo / hi if hi > 0 else 0.0
 
 
 def _view(
@@ -191,8 +211,10 @@ def _view(
 
 def _notes(shown: _Shown) -> tuple[str, ...]:
     notes = ["Beyond the last lag with memory left to watch nothing is known: it is not drawn."]
-    if shown.first_lag is not None and shown.first_lag > 1 and shown.chance is not None:
-        notes.append(FROM_LAG.format(chance=shown.chance, lag=shown.first_lag, limit=reaccess.DETECTION_LIMIT))
+    if shown.first_lag is not None and shown.first_lag > 1 and shown.seen.chance is not None:
+        notes.append(FROM_LAG.format(chance=shown.seen.chance, lag=shown.first_lag, limit=reaccess.DETECTION_LIMIT))
+    if shown.first_lag is not None and shown.seen.ratio is not None:
+        notes.append(OF_SEEN.format(ratio=shown.seen.ratio))
     return tuple(notes)
 
 
@@ -228,7 +250,9 @@ def _gather(blocks: Sequence[GapBlock], method: Method, window: Window) -> Evide
 def _curve(blocks: Sequence[GapBlock], kind: Kind, shown: _Shown, evidence: Evidence) -> RevisitCurve:
     hosts = list(gaps_by_host(blocks, kind).values())
     shift = shown.idle_intervals if shown.clock == "turned_cold" else None
-    curve, band = curve_of_hosts(hosts, shift, shown.pages.get(kind))
+    curve, band = curve_of_hosts(hosts, shift, shown.seen.pages.get(kind))
+    if shown.seen.ratio is not None:
+        band = reaccess.open_band(curve, shown.seen.ratio, band)
     first = shown.first_lag or 1
     if first > 1:
         hidden = np.arange(1, LENGTHS + 1) < first

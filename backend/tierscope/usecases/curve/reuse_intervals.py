@@ -11,12 +11,12 @@ from tierscope.storage.curve.reuse_intervals import GapBlock
 
 
 def choose_gaps(blocks: Sequence[GapBlock], wanted: str | None) -> Method | None:
-    """The method asked for (a family or a back end), else the one with most intervals."""
+    """The method asked for (a family or a back end), else one that misses no access, then the one of most intervals."""
     weights: dict[Method, int] = {}
     for block in blocks:
         if wanted in (None, block.method.family, BACKENDS[block.method.backend]):
             weights[block.method] = weights.get(block.method, 0) + block.intervals
-    return max(weights, key=lambda method: (weights[method], -method.backend), default=None)
+    return max(weights, key=lambda method: (not method.is_sampler, weights[method], -method.backend), default=None)
 
 
 def name_others(blocks: Sequence[GapBlock], chosen: Method | None) -> tuple[str, ...]:
