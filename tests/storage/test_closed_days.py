@@ -122,8 +122,8 @@ def answers(session: ReadSession, start: datetime, end: datetime) -> dict[str, o
         flows = partial(sum_flows, session, KEYS, start, end, host_ids=HOSTS, service_id=service)
         found |= {
             f"ledger {service}": read_ledger(session, HOSTS, service, start, end),
-            f"newest {service}": read_newest(session, HOSTS, rows=3, since=start, service_id=service),
-            f"one {service}": read_newest(session, HOSTS, rows=1, since=start, service_id=service),
+            f"newest {service}": read_newest(session, [(host, service) for host in HOSTS], rows=3, since=start),
+            f"one {service}": read_newest(session, [(host, service) for host in HOSTS], rows=1, since=start),
             f"flows {service}": flows(),
             f"hours {service}": flows(width_us=HOUR_US, by_host=False),
             f"buckets {service}": bucket_ledgers(

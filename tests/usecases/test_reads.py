@@ -1,14 +1,14 @@
 """What the dashboard reads of hosts, services, counters, the fleet and the installation."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from sqlalchemy import text
@@ -17,15 +17,17 @@ from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
+from tierscope.core.database import Database, ReadSession
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import identify
 from tierscope.core.embedded.state import ComponentState, InstanceState
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects, Settings
 from tierscope.domain._generated.catalogue import METRICS
+from tierscope.storage.ledger.rows import read_newest
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
+from tierscope.usecases.fleet import service_moves
 from tierscope.usecases.fleet.grid import GridReads
 from tierscope.usecases.fleet.hosts import HostPage, HostReads
 from tierscope.usecases.fleet.overview import FleetReads
@@ -259,6 +261,34 @@ def test_a_service_has_what_its_own_cgroups_moved(context: ReadContext, *, summe
     assert columns["psi_some_us"].rate.value == pytest.approx((0.01 + 0.03) / 2 * 1e6)
     shown = [value for value in lines["psi_some_us"].values if value is not None]
     assert shown == [pytest.approx(20_000)] * len(shown)
+
+
+def test_rows_of_all_services_without_a_summed_hour_are_read_in_one_statement(
+    context: ReadContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each gets its own: the moves of one service are not those of another on the same host."""
+    grown = {"demo/a": 60, "demo/b": 120}
+    host = enrol(context.database, name="a")
+    batch = batches.make_batch(host_id=host.id)
+    keys = tuple(sorted((*KEYS, *(f"service:{name}|memory.stat|pgpromote_success" for name in grown))))
+    steps = [dict(zip(KEYS, row(minute), strict=True)) for minute in range(MINUTES)]
+    for minute, held in enumerate(steps):
+        held.update({f"service:{name}|memory.stat|pgpromote_success": by * minute for name, by in grown.items()})
+    batches.add_counters(batch, [[held[key] for key in keys] for held in steps], keys=keys)
+    batches.add_inventory(batch, services=("a", "b"), hostname="a")
+    assert not isinstance(store(context.database, host, [batch])[0], Exception)
+    drain(context.database, utc_now())
+    asked: list[int] = []
+
+    def counted(session: ReadSession, subjects: Sequence[tuple[int, int]], **rest: Any) -> Any:  # noqa: ANN401 - as it is
+        asked.append(len({service for _, service in subjects}))
+        return read_newest(session, subjects, **rest)
+
+    monkeypatch.setattr(service_moves, "read_newest", counted)
+    items = ServiceReads(context).list(limit=100, cursor=None, origin=None, host=None).items
+    found = {f"{line.namespace}/{line.name}": line.promotion_pages_per_s.value for line in items}
+    assert asked == [len(items)]
+    assert {name: found[name] for name in grown} == pytest.approx({"demo/a": 1.0, "demo/b": 2.0})
 
 
 def test_a_service_without_heat_says_why(context: ReadContext) -> None:

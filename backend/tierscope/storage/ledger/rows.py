@@ -147,31 +147,49 @@ def read_ledger(
 
 
 def read_newest(
-    session: ReadSession, host_ids: Sequence[int], *, rows: int, since: datetime, service_id: int = 0
+    session: ReadSession, subjects: Sequence[tuple[int, int]], *, rows: int, since: datetime
 ) -> list[StoredLedger]:
-    """The newest `rows` rows of each host, or of a service's own cgroups on it, after `since`, in order of time."""
-    ids = ", ".join(f"({int(host)}::bigint)" for host in host_ids)
-    if not ids:
+    """The newest `rows` rows after `since` of each host and service, in order of time.
+
+    `subjects`: host and service, whose own cgroups on it are meant; 0 for the whole host.
+    """
+    pairs = ", ".join(f"({int(host)}::bigint, {int(service)}::bigint)" for host, service in subjects)
+    if not pairs:
         return []
     query = (
-        f"SELECT t.* FROM (VALUES {ids}) AS h (id) CROSS JOIN LATERAL (SELECT {select_moves()} FROM tier_moves"  # noqa: S608
-        f" WHERE host_id = h.id AND service_id = {int(service_id)} AND ts > '{since.isoformat()}'"
-        f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 3"
+        f"SELECT t.* FROM (VALUES {pairs}) AS s (host, service) CROSS JOIN LATERAL (SELECT {select_moves()}"  # noqa: S608
+        f" FROM tier_moves WHERE host_id = s.host AND service_id = s.service AND ts > '{since.isoformat()}'"
+        f" ORDER BY ts DESC LIMIT {int(rows)}) AS t ORDER BY 1, 2, 3"
     )
-    found = moves_of(copy_columns(session, query))
-    by_host = {part.host_id: part for part in found}
+    found = {(part.host_id, part.service_id): part for part in moves_of(copy_columns(session, query))}
     if may_be_packed(since):
-        young = {part.host_id for part in found if not may_be_packed(from_us(part.times_us[0]))}
-        few = [host for host in host_ids if host not in young or len(by_host[host].times_us) < rows]
-        until = utc_now() + timedelta(days=1)
-        for day, hosts in newest_packed(session, few, service_id, since, rows).items():
-            # Rows may be older than packed days: history that was imported, before it is packed.
-            firsts = [int(by_host[host].times_us[0]) - 1 for host in hosts if host in by_host]
-            start = max(min([day, *map(from_us, firsts)]), since)
-            for part in read_moves(session, hosts, service_id, start, until):
-                by_host[part.host_id] = part.rows(slice(-rows, None))
-        found = [by_host[host] for host in sorted(by_host)]
-    return [_ledger_of(part) for part in found]
+        few: dict[int, list[int]] = {}
+        for host, service in subjects:
+            part = found.get((host, service))
+            if part is None or len(part.times_us) < rows or may_be_packed(from_us(part.times_us[0])):
+                few.setdefault(service, []).append(host)
+        for service, hosts in few.items():
+            _add_packed(session, found, hosts, service, rows=rows, since=since)
+    return [_ledger_of(found[subject]) for subject in sorted(found)]
+
+
+def _add_packed(
+    session: ReadSession,
+    found: dict[tuple[int, int], Moves],
+    host_ids: Sequence[int],
+    service_id: int,
+    *,
+    rows: int,
+    since: datetime,
+) -> None:
+    """The newest rows of a service on hosts once more, with those of packed days."""
+    until = utc_now() + timedelta(days=1)
+    for day, hosts in newest_packed(session, host_ids, service_id, since, rows).items():
+        # Rows may be older than packed days: history that was imported, before it is packed.
+        held = [found[host, service_id] for host in hosts if (host, service_id) in found]
+        start = max(min([day, *(from_us(int(part.times_us[0]) - 1) for part in held)]), since)
+        for part in read_moves(session, hosts, service_id, start, until):
+            found[part.host_id, service_id] = part.rows(slice(-rows, None))
 
 
 def _ledger_of(moves: Moves) -> StoredLedger:

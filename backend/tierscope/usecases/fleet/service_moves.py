@@ -10,6 +10,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_columns import HostColumns, Ints
+from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.columns import COLUMN_INDEX
 from tierscope.domain.ledger.figures import (
     FLOWS,
@@ -61,16 +62,19 @@ def read_service_moves(
     lacking = [row.public_id for row in rows if not columns.summed[places[row.id]].all()]
     others = _hosts_not_summed(session, lacking, now)
     hours = read_newest_hours(session, ids, now - LEDGER_SPAN)
+    few = {one: columns.host_ids[at].tolist() for one, at in places.items() if len(at) <= MOST_UNSUMMED_HOSTS}
+    newest: dict[int, list[Ledger]] = {one: [] for one in few if one not in hours}
+    pairs = [(host, one) for one in newest for host in few[one]]
+    for part in read_newest(session, pairs, rows=RECENT_ROWS, since=now - LEDGER_SPAN):
+        newest[part.service_id].append(part.ledger)
     found = {}
     for row in rows:
         verdict, one_tier = _judge(columns, places[row.id], others.get(row.public_id, ()))
-        hour, hosts = hours.get(row.id), columns.host_ids[places[row.id]].tolist()
-        if hour is None and len(hosts) <= MOST_UNSUMMED_HOSTS:
-            newest = read_newest(session, hosts, rows=RECENT_ROWS, since=now - LEDGER_SPAN, service_id=row.id)
-            moves = figures_of([part.ledger for part in newest], one_tier=one_tier)
+        if row.id in newest:
+            moves = figures_of(newest[row.id], one_tier=one_tier)
         else:
-            moves = MoveFigures(*(_figure(hour, what, one_tier=one_tier) for what in RATES))
-        found[row.id] = ServiceMoves(len(hosts), moves, verdict)
+            moves = MoveFigures(*(_figure(hours.get(row.id), what, one_tier=one_tier) for what in RATES))
+        found[row.id] = ServiceMoves(len(places[row.id]), moves, verdict)
     return found
 
 

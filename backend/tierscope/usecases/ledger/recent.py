@@ -27,7 +27,7 @@ def recent_ledgers(
         return {}
     found = {
         stored.host_id: newest_hour(stored.ledger)
-        for stored in read_newest(session, [row.id for row in rows], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
+        for stored in read_newest(session, [(row.id, 0) for row in rows], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
         if len(stored.ledger.times_s)
     }
     return found | _from_live(session, [row for row in rows if row.id not in found], facts)

@@ -167,7 +167,7 @@ class LedgerHistory:
         found = []
         for one in _wanted(session, matchers):
             ids = [host.id for host, _ in one.hosts]
-            newest = read_newest(session, ids, rows=1, since=span.start, service_id=one.service_id)
+            newest = read_newest(session, [(host, one.service_id) for host in ids], rows=1, since=span.start)
             ledgers = {stored.host_id: stored.ledger for stored in newest}
             found += [
                 _labels(host, one.service, metric)

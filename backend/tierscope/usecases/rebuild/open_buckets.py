@@ -214,7 +214,7 @@ def _read_hosts(transaction: WriteTransaction, made: Mapping[int, Made], *, now:
     since = now - LEAD - timedelta(microseconds=2 * TEN_MINUTES_US)
     rows = {part.host_id: part.ledger for part in read_ledger(transaction, ids, 0, since, now + timedelta(days=1))}
     few = [host_id for host_id in ids if host_id not in rows or len(rows[host_id].times_s) < RECENT_ROWS]
-    for part in read_newest(transaction, few, rows=RECENT_ROWS, since=now - LEDGER_SPAN):
+    for part in read_newest(transaction, [(host, 0) for host in few], rows=RECENT_ROWS, since=now - LEDGER_SPAN):
         rows[part.host_id] = part.ledger
     return {
         host_id: KeptHost(made[host_id].built_at, ledger) for host_id, ledger in rows.items() if len(ledger.times_s)

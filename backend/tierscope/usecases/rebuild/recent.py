@@ -18,7 +18,7 @@ from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_rec
 def rebuild_recent(transaction: WriteTransaction, host_id: int, inventory: Mapping[str, Any] | None) -> None:
     """Store what the host's newest ledger rows and its newest inventory say."""
     now = utc_now()
-    stored = read_newest(transaction, [host_id], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
+    stored = read_newest(transaction, [(host_id, 0)], rows=RECENT_ROWS, since=now - LEDGER_SPAN)
     ledger = next((newest_hour(part.ledger) for part in stored if len(part.ledger.times_s)), None)
     verdict = judge_recent(ledger, read_facts(inventory))
     replace_recent(transaction, [recent_row(host_id, ledger, verdict, inventory, built_at=now)])
