@@ -1,6 +1,5 @@
 """Reading without a login on loopback: as set, else as decided once by who has accounts on the machine."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,12 +25,6 @@ nobody:x:65534:65534::/nonexistent:/bin/sh
 container:x:100000:100000::/:/bin/sh
 not a line
 """
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(("caller", "found"), [(0, ["ann", "bob"]), (1000, ["bob"]), (1001, ["ann"])])

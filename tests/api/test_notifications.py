@@ -1,7 +1,6 @@
 """Silences, acknowledgements, alert routes and the log of notifications over HTTP."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,6 @@ from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SECRET = "https://hooks.example.org/T0/B0/very-secret"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Expressions of users over HTTP: each is answered whatever it says; one that is none is refused with what to do."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,6 @@ EXPLODING = ["(x|x)*b", "(x|x|x|x)*b", "((x+)+)+b", "x?" * 28 + "x" * 28 + "b"]
 LOOKING_AHEAD = "(?=x)x+"
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
 RULE = {"name": "busy", "expression": "promoted_pages > 1000/s", "for_seconds": 120}
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -30,12 +29,6 @@ SHAPES = ["[]", "5", "null", '"x"', "{}", '{"bogus": 1}', "[[]]", '[{"name": 1}]
 @pytest.fixture
 def settings(database_url: str) -> Settings:
     return Settings.model_validate({"database_url": database_url, "outgoing": {"allow": "127.0.0.0/8"}})
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Sweeps over HTTP, as a script with curl drives them."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -21,12 +20,6 @@ pytest.importorskip("tierscope_simcore", reason="the compiled core is not built:
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 TRACE = Path(__file__).parents[1] / "data" / "page-traces" / "sqlite.parquet"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

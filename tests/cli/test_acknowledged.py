@@ -50,12 +50,6 @@ BESIDE_EACH = 12
 """Samples of each sender beside each step: a restore takes a second or two."""
 
 
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
-
-
 @dataclass(frozen=True, slots=True)
 class Sent:
     """A sample that was acknowledged: when it was sent and answered, by the count of all that happened."""

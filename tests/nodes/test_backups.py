@@ -39,6 +39,8 @@ from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.turn import Turn
 from tierscope.usecases.nodes.watch import NodeWatch
 
+SERVERS = ("n1", "n2")
+
 KILLED = (
     ("storage.base.restore", "rename", 1, "old"),
     ("storage.base.restore", "rename", 2, "old"),
@@ -88,12 +90,6 @@ DIES = """
 """A restore that fills all servers, then for each line that it reads has a process killed that goes on; and itself."""
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1", "n2") as database:
-        yield database
 
 
 @pytest.fixture

@@ -1,27 +1,18 @@
 """Adding servers: what cannot be one is refused with its cause, and changes nothing."""
 
 import os
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
 from cli.commands import call
 from factories.installations import enrol
-from factories.node_fleets import several_servers
-from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, Unprocessable
 from tierscope.usecases.nodes.changes import NodeChanges, upgrade_all
 from tierscope.usecases.nodes.fleet import Nodes
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1") as database:
-        yield database
 
 
 def test_a_server_that_is_in_use_is_refused(fleet: Database, database_url: str) -> None:

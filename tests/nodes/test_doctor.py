@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from cli.commands import call
-from factories.node_fleets import node_away, several_servers
+from factories.node_fleets import node_away
 from fixtures.elsewhere import long
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
@@ -26,12 +25,6 @@ from tierscope.usecases.operate.node_checks import check_nodes
 from tierscope.usecases.operate.status import StatusReads
 
 pytestmark = [pytest.mark.running_clock, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1") as database:
-        yield database
 
 
 def found(fleet: Database) -> list[tuple[str, str]]:

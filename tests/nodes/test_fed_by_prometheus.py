@@ -1,7 +1,6 @@
 """Hosts that Prometheus feeds on several servers: samples stay on the coordinator, rows go where the host is."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from factories import batches
 from factories.derived import drain
 from factories.installations import enrol, store
-from factories.node_fleets import node_away, several_servers
+from factories.node_fleets import node_away
 from factories.remote_writes import Series, named, write_body
 from fixtures.elsewhere import long
 from fixtures.servers import Template
@@ -22,15 +21,11 @@ from tierscope.usecases.nodes import moves as moves_module
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 
+SERVERS = ("n1", "n2")
+
 pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 PROMOTED = "host|vmstat|pgpromote_success"
 LATER = timedelta(minutes=2)
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1", "n2") as database:
-        yield database
 
 
 def scrape(i: int, instance: str = "db:9100") -> list[Series]:

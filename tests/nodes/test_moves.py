@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from subprocess import PIPE
@@ -19,11 +19,10 @@ from cli.commands import call
 from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
-from factories.node_fleets import dumped, several_servers
+from factories.node_fleets import dumped
 from factories.populated import populate
 from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.elsewhere import long
-from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, HostMoving, NotFound, Unavailable, Unprocessable
@@ -39,6 +38,8 @@ from tierscope.usecases.nodes.turn import Turn
 from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 from tierscope.usecases.rebuild.by_node import DrainNodes
+
+SERVERS = ("n1", "n2")
 
 PROMOTED = "host|vmstat|pgpromote_success"
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -86,12 +87,6 @@ FULL_DISK = (
     "CREATE TRIGGER refuse BEFORE INSERT ON inventory FOR EACH ROW EXECUTE FUNCTION refuse()",
 )
 """A table that cannot grow, as the server says it of a full disk."""
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1", "n2") as database:
-        yield database
 
 
 def hosts_of(database: Database) -> list[int | None]:

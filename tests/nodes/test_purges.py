@@ -1,15 +1,12 @@
 """A purge removes what is on any server."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
-from factories.node_fleets import several_servers
 from factories.populated import populate
 from fixtures.elsewhere import long
-from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.storage.nodes.placement import KEYS
@@ -18,12 +15,6 @@ from tierscope.usecases.operate.purge_work import PurgeWork
 from tierscope.usecases.operate.purges import Purges
 
 pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1") as database:
-        yield database
 
 
 def rows_of(database: Database, column: str, subject: int) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from cli.commands import call
 from factories import batches
 from factories.derived import drain
 from factories.installations import enrol, store
-from factories.node_fleets import dumped, node_away, several_servers
+from factories.node_fleets import dumped, node_away
 from factories.populated import populate
 from fixtures.elsewhere import long
 from fixtures.servers import Template
@@ -39,13 +38,9 @@ from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.purges import Purges
 from tierscope.usecases.tco.reclaimable import ReclaimableReads
 
+SERVERS = ("n1", "n2")
+
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1", "n2") as database:
-        yield database
 
 
 def names(database: Database) -> list[str]:

@@ -1,13 +1,9 @@
 """Hosts are moved where they fit: their size, what is free, and what is said where there is no room."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from factories.node_fleets import several_servers
 from factories.populated import populate
 from fixtures.elsewhere import long_with_timescaledb
-from fixtures.servers import Template
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict
 from tierscope.storage.base.server_disk import data_place
@@ -15,12 +11,6 @@ from tierscope.storage.nodes.room import host_bytes
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
 from tierscope.usecases.nodes.room import Room, require_fits, spread
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1") as database:
-        yield database
 
 
 @long_with_timescaledb

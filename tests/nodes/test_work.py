@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +17,7 @@ from cli.commands import call
 from factories import batches
 from factories.derived import day_before, drain, marks, send_counters, to_ns
 from factories.installations import enrol, store
-from factories.node_fleets import gathered, node_away, several_servers
+from factories.node_fleets import gathered, node_away
 from factories.populated import populate
 from factories.services import running
 from factories.watched import Watched, recording
@@ -43,18 +42,14 @@ from tierscope.usecases.rebuild.by_node import AWAITED
 from tierscope.usecases.rebuild.drain import DrainMarks
 from tierscope.usecases.statistics.update import UpdateFleetStatistics
 
+SERVERS = ("n1", "n2")
+
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 N_HOSTS = 6
 MADE = ("alerts", "capacity_days", "fleet_sketches", "service_features")
 """Tables that workers fill from the whole fleet, compared without what differs from run to run."""
 PLAN = {"skus": [{"name": "2s", "dram_slots": 16, "dimm_bytes": [64 << 30]}], "horizon_quarters": 1}
 OWN_OF_A_RUN = {"id", "public_id", "made_at", "created_at", "refreshed_at", "recorded_at", "found_at", "group_id"}
-
-
-@pytest.fixture
-def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
-    with several_servers(template, storage_mode, "n1", "n2") as database:
-        yield database
 
 
 def made(database: Database, tables: tuple[str, ...] = MADE) -> dict[str, list[str]]:

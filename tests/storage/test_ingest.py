@@ -1,7 +1,5 @@
 """Storing batches: once each, with all their data, on native partitions and on TimescaleDB."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -19,12 +17,6 @@ from tierscope.storage.ingest import Stored, StoreLimits
 
 SECOND_NS = batches.SECOND_NS
 DATA_TABLES = ("counters_live", "heat_live", "gaps", "tile_epochs", "tile_columns", "traces", "self_reports", "marks")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The schema that the revisions make is the one that the tables describe, in both storage modes."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -22,12 +21,6 @@ from tierscope.storage.base.partitions import (
 )
 from tierscope.storage.base.schema import schema_state, upgrade
 from tierscope.storage.tables.views import SCHEMA
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def _ours(_: object, name: str | None, kind: str, *__: object) -> bool:

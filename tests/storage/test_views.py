@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,12 +22,6 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.operate.status import ComponentStatus, StatusReads
 
 Rows = list[tuple[object, ...]]
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def written(begin: str) -> list[str]:

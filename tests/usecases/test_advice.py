@@ -1,7 +1,6 @@
 """Advice cards: refreshed in place, gone when they no longer hold, decisions kept until what they are about changes."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -28,12 +27,6 @@ from tierscope.usecases.tco.reclaimable import ReclaimableReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 class Fleet:

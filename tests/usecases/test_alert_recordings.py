@@ -1,8 +1,5 @@
 """Recordings of real kernels under the shipped rules: ping-pong is alerted on once, the others are never critical."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 
 from factories.watched import Change, Watched, recording
@@ -12,12 +9,6 @@ from tierscope.core.database import Database
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 LULL = 4
 QUIET = 45
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def watch(database: Database, name: str, *, lull_at: int | None = None, quiet: int = 0) -> Watched:

@@ -68,12 +68,6 @@ class Alertmanager:
 
 
 @pytest.fixture
-def web() -> Iterator[WebReceiver]:
-    with web_receiver() as running:
-        yield running
-
-
-@pytest.fixture
 def manager(tmp_path: Path, web: WebReceiver) -> Iterator[Alertmanager]:
     program = shutil.which("prometheus-alertmanager")
     if program is None:

@@ -2,8 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
@@ -31,12 +29,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
 BUSY, QUIET = 2000 * 60, 10 * 60
 RULE = Rule("busy", "promoted_pages > 1000/s", for_seconds=180, keep_firing_for_seconds=120, summary="{{ value }}")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def counting(per_minute: list[int], start: int = 10**6) -> list[Cells]:

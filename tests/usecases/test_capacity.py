@@ -2,8 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 
 import numpy as np
@@ -29,12 +27,6 @@ from tierscope.usecases.rebuild.drain import DrainMarks
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SKU = Sku("2s", 16, (32 * GIB,), 8, 8, 4, 128 * GIB, None, None)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def update(fleet: CapacityFleet) -> None:

@@ -1,7 +1,6 @@
 """The change plan: identical changes of many hosts as one, canaries among them, and drift of settings."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -27,12 +26,6 @@ from tierscope.usecases.knobs.plan_answers import ChangePlan
 from tierscope.usecases.knobs.reads import KnobReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 class Fleet:

@@ -9,18 +9,12 @@ import pytest
 
 from factories.loopback import LOOPBACK
 from factories.notifying import Notifying, receiver, route
-from factories.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
+from factories.receivers import MailReceiver, WebReceiver, mail_receiver
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 HOSTILE = "<b>x</b> <!channel> & =cmd()"
-
-
-@pytest.fixture
-def web() -> Iterator[WebReceiver]:
-    with web_receiver() as running:
-        yield running
 
 
 @pytest.fixture

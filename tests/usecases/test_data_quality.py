@@ -1,7 +1,5 @@
 """Data quality: what arrived by the minute, gaps with their reasons, and what was sent again or left out."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -26,12 +24,6 @@ from tierscope.usecases.operate.data_quality import DataQuality, DataQualityRead
 MINUTE = timedelta(minutes=1)
 HOUR = datetime(2026, 5, 1, 10, tzinfo=UTC)
 NOTHING = HostFacts(boots=(), streams=(), drops=(), missing_batches=0, paused_since=None)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def begin_at(database: Database, at: datetime) -> None:

@@ -1,8 +1,6 @@
 """What owners of the demonstration's fleet would have entered: once, when it is over and its data is worked up."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -24,12 +22,6 @@ from tierscope.usecases.tco.scenarios import Scenarios
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 HOURS = 36
 AFTER = timedelta(hours=12)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def tried(fleet: Fleet, name: str, *, end_later: timedelta = timedelta(0)) -> tuple[TriedExperiment, ...]:

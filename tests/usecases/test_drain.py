@@ -1,8 +1,6 @@
 """Working off marks: any number of workers, failures, and races lose nothing and do nothing twice."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,12 +21,6 @@ MINUTES = range(1, 61)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = START + timedelta(days=1)
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @native

@@ -1,7 +1,5 @@
 """What limits and protections would do to two services of one host, of which a busy one pushes the other out."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
@@ -25,12 +23,6 @@ RATIO = 0.001
 TPP = {NUMA_BALANCING: "2", DEMOTION: "true", DEMOTE_SCALE: "200"}
 TRACE = heat_pb2.HEAT_BACKEND_TRACE
 BYTES = {"demo/batch": 2 * GIB, "demo/cache": 5 * GIB}
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def places(_minute: int) -> dict[str, tuple[int, int]]:

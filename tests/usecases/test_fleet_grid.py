@@ -1,9 +1,6 @@
 """Every host in a short row: now, at a moment of the past, and how far each is from its peers."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +11,7 @@ from factories.derived import drain
 from factories.experiments import make_fleet
 from factories.installations import enrol, store
 from tierscope.core.clock import clock_set, utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest
-from tierscope.core.settings import Settings
 from tierscope.storage.fleet.hosts import HostCounts
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.grid import GridHost, GridReads
@@ -28,12 +23,6 @@ from tierscope.usecases.statistics.update import DRIFTS_KEPT, UpdateFleetStatist
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 SWAPPED, PSI = "host|vmstat|pswpout", "host|pressure.memory|some_total_us"
 MINUTES = 60
-
-
-@pytest.fixture
-def context(database_url: str, tmp_path: Path) -> Iterator[ReadContext]:
-    with closing(Database(database_url)) as database:
-        yield ReadContext(database, utc_now, Settings(data_dir=tmp_path))
 
 
 def feed(context: ReadContext, name: str) -> None:

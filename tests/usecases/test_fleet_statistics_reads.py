@@ -1,8 +1,7 @@
 """Fleet statistics from samples to answer: groups of peer hosts, outliers, changes beside events, look-alikes."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -25,12 +24,6 @@ from tierscope.usecases.statistics.update import UpdateFleetStatistics, merge_ho
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MADE = ("fleet_sketches", "fleet_changes")
 ASKED: Mapping[str, str | None] = {"service": None, "metric": None, "from_": "-24h", "to": None}
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def update(database: Database, fleet: Fleet) -> None:

@@ -1,7 +1,5 @@
 """The ledger of a service from summed hours is the ledger from its rows, late data and reboots included."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -19,12 +17,6 @@ from tierscope.usecases.ledger.reads import LedgerReads
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 START = day_before()
 FIRST, LAST = 22 * 60, 27 * 60
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def read(database: Database, *, max_points: int = 500) -> Ledger:

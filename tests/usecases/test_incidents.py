@@ -1,8 +1,5 @@
 """The incident around an alert: lines as on the host's own pages, what is absent with its reason, onset and cause."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 from sqlalchemy import text
 
@@ -34,12 +31,6 @@ SERVICE_KEYS = ("service:demo/cache|memory.pressure|some_total_us", "service:dem
 QUIET, BUSY = 10, 2000
 RULE = Rule("busy", "promoted_pages > 1000/s", for_seconds=180, summary="{{ value }}")
 MINUTES = 40
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def watch(database: Database, rule: Rule) -> Watched:

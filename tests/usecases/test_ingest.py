@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ from tierscope.usecases.ingest.batches import Acknowledged, Ingest
 from tierscope.wire.decode import Decoded, DecodeLimits, decode_body
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def run(database: Database, limits: Limits, work: Callable[[Ingest], Coroutine[Any, Any, None]]) -> None:

@@ -1,8 +1,5 @@
 """Labels of hosts: where each comes from, which one counts, and files that set many."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 from sqlalchemy import text
 
@@ -16,12 +13,6 @@ from tierscope.usecases.fleet.labels import Labels, LabelUpload
 from tierscope.wire._generated import inventory_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Live rows that have left: what is made of packs and of late rows is what would be made of live rows alone."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -85,12 +83,6 @@ BY_HOST = {
 }
 METHOD = Method(1, 1, batches.MINUTE_NS)
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @dataclass(frozen=True)

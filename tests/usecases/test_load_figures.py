@@ -1,7 +1,5 @@
 """What a load costs: lag of roll-ups, and bytes by table."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -14,12 +12,6 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.operate.load_figures import LoadFigures, judge, per_host_day, size_fleets
 from tierscope.usecases.rebuild.trial_packing import TrialPacking
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @long_with_timescaledb

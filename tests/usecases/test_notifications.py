@@ -38,12 +38,6 @@ def notifying(database: Database) -> Notifying:
     return Notifying(database)
 
 
-@pytest.fixture
-def web() -> Iterator[WebReceiver]:
-    with web_receiver() as running:
-        yield running
-
-
 def hook(web: WebReceiver, name: str = "hook") -> dict[str, Any]:
     return receiver(name, "webhook", url=web.url)
 

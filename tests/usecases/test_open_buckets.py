@@ -1,7 +1,6 @@
 """Open buckets are extended by new samples: row by row the same as if each had been rebuilt whole."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -44,12 +43,6 @@ TABLES = {
     "host_recent": "1",
 }
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def values(keys: tuple[str, ...], minute: int, *, hole: bool, back: bool) -> list[int | None]:

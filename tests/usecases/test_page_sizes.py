@@ -1,7 +1,6 @@
 """Hosts that Prometheus reports and that differ in nothing but their pages: the same bytes and the same words."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MIB, GIB = 1 << 20, 1 << 30
 SIZES = {"small": 4096, "medium": 16384, "large": 65536}
 MINUTES = 20
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def physics(minute: int) -> tuple[dict[str, int], dict[str, int]]:

@@ -3,8 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -28,12 +26,6 @@ STEP_S = 60
 MINUTES = 150
 DAYS_AGO = 12
 CONFIGURATION = "global: {external_labels: {cluster: east}}\n"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def backfill(folder: Path, start: datetime) -> dict[str, list[float]]:

@@ -1,8 +1,6 @@
 """Removing a host or a service: nothing of it is left anywhere, nothing of others is touched, and a job goes on."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 
 import httpx
@@ -51,12 +49,6 @@ LEFT_ALONE_OF = {
         "self_reports.services_dropped": "a count",
     },
 }
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def texts(database: Database, word: str) -> dict[str, int]:

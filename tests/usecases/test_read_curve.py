@@ -1,7 +1,6 @@
 """Served accesses as read: stored page samples against the truth of simulated hosts, and what is refused."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,12 +31,6 @@ from tierscope.wire._generated import heat_pb2
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 ABIT, PEBS, TRACE = heat_pb2.HEAT_BACKEND_ABIT_WALK, heat_pb2.HEAT_BACKEND_PEBS, heat_pb2.HEAT_BACKEND_TRACE
 ANON, FILE = heat_pb2.PAGE_KIND_ANON, heat_pb2.PAGE_KIND_FILE
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def this_hour() -> int:

@@ -1,7 +1,5 @@
 """Fairness as read: a host on which one service grows and another is demoted for it, with heat and limits."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,12 +20,6 @@ from tierscope.usecases.fairness.incidents import TakenReads
 from tierscope.usecases.fairness.reads import FairnessReads
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def reads(database: Database) -> FairnessReads:

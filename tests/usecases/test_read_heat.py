@@ -1,7 +1,6 @@
 """Heat as read: classes and bounds from stored rows, grades by hosts, methods that are never joined."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,12 +22,6 @@ MINUTE = batches.MINUTE_NS
 MIB = 1 << 20
 ALL = (1 << 64) - 1
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def add_interval(

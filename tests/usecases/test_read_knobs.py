@@ -1,7 +1,5 @@
 """Knob advice as read from the store: the same as on the recording, with heat, files, and the settings of the group."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
@@ -21,12 +19,6 @@ from tierscope.wire._generated import batch_pb2, heat_pb2
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MIB = 1 << 20
 KNOBS = {NUMA_BALANCING: "2", DEMOTION: "true", RATE_LIMIT: "65536", SWAPPINESS: "60", ZONE_RECLAIM: "0"}
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send(database: Database, name: str, host: Enrolled, **changed: str) -> int:

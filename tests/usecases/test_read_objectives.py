@@ -1,7 +1,6 @@
 """Service levels as read: promotions from gaps over the working set from heat, slow tiers from heat and samples."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,12 +26,6 @@ from tierscope.wire._generated import heat_pb2
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MINUTE = batches.MINUTE_NS
 PEBS = heat_pb2.HEAT_BACKEND_PEBS
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send(database: Database, host: Enrolled, *, closed: Mapping[int, float], **heat: object) -> int:

@@ -1,7 +1,6 @@
 """Ping-pong as read: recordings of real kernels through the store, TPP by its own counters, costs, advice to stop."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,12 +28,6 @@ TPP_KEYS = (
     "host|vmstat|pgpromote_candidate_demoted",
     "host|vmstat|pgpromote_file",
 )
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def replay(

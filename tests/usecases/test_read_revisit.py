@@ -1,7 +1,6 @@
 """Revisit as read: gaps of all blocks, open ones of the newest, by one method, with what is missing."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,12 +21,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MINUTE = batches.MINUTE_NS
 ANON, FILE = heat_pb2.PAGE_KIND_ANON, heat_pb2.PAGE_KIND_FILE
 Lengths = Mapping[int, int]
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def packed(bytes_at: Lengths) -> bytes:

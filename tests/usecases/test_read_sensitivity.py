@@ -1,7 +1,6 @@
 """Sensitivity as read: a simulated service through the store, where its bytes come from, and every kind of nothing."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -29,12 +28,6 @@ BY_NODE = tuple(
     for name in ("anon[N0]", "anon[N1]", "file[N0]", "file[N1]", "shmem[N0]", "shmem[N1]")
 )
 METRICS = (f"{SCOPE}|metrics|load_milli", f"{SCOPE}|metrics|throughput_milli_per_s")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def simulate(minutes: int, seed: int, *, file_sd: float = 0.03) -> np.ndarray:

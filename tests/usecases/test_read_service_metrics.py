@@ -1,7 +1,5 @@
 """Service metrics as read: the counters of a service's own scope on all its hosts, or why there are none."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,12 +20,6 @@ KEYS = (
     "service:demo/cache|metrics|throughput_total_milli",
     "service:demo/other|metrics|throughput_total_milli",
 )
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send(database: Database, name: str, minutes: range, *, start: datetime, keys: tuple[str, ...] = KEYS) -> None:

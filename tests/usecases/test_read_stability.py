@@ -1,7 +1,6 @@
 """Stability as read: shares from control groups and from heat, warm-up, overlaps of hot sets as stored and packed."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -24,12 +23,6 @@ MINUTE = batches.MINUTE_NS
 MIB = 1 << 20
 ALL = (1 << 64) - 1
 KEYS = tuple(f"service:demo/cache|memory.stat|{name}" for name in ("anon", "file", "shmem"))
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send(database: Database, rows: Sequence[Sequence[int]], *, end_ns: int, name: str = "node-1") -> None:

@@ -1,7 +1,6 @@
 """The ledger as read: totals from raw counters, resets, gaps, and services that have no counters of their own."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,12 +32,6 @@ WHOLE_KEYS = tuple(
 """With counters that every kernel prints: what is absent beside them is the kernel's."""
 MINUTE = batches.MINUTE_NS
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def sample(i: int) -> list[int | None]:

@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -32,12 +31,6 @@ from tierscope.wire._generated import heat_pb2
 MINUTE = batches.MINUTE_NS
 HOUR = 60 * MINUTE
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send(

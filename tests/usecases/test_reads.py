@@ -1,13 +1,11 @@
 """What the dashboard reads of hosts, services, counters, the fleet and the installation."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -17,12 +15,12 @@ from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database, ReadSession
+from tierscope.core.database import ReadSession
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import identify
 from tierscope.core.embedded.state import ComponentState, InstanceState
 from tierscope.core.errors import BadRequest, NotFound
-from tierscope.core.settings import Objects, Settings
+from tierscope.core.settings import Objects
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.storage.ledger.rows import read_newest
 from tierscope.usecases.base.context import ReadContext
@@ -43,12 +41,6 @@ PSI, FREE = "host|pressure.memory|some_total_us", "node:0|meminfo|MemFree"
 NODE, LOW = "node:0|vmstat|pgpromote_success", "zone:0/Normal|zoneinfo|low"
 KEYS = tuple(sorted((PROMOTED, DEMOTED, PSI, FREE, NODE, LOW)))
 MINUTES = 10
-
-
-@pytest.fixture
-def context(database_url: str, tmp_path: Path) -> Iterator[ReadContext]:
-    with closing(Database(database_url)) as database:
-        yield ReadContext(database, utc_now, Settings(data_dir=tmp_path))
 
 
 def row(minute: int) -> list[int]:

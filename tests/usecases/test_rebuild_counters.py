@@ -1,7 +1,5 @@
 """The ledger, the rollups and the packed hours: nothing that raw counters say is lost or counted twice."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -28,12 +26,6 @@ pytestmark = long_with_timescaledb
 HOURS = 3
 MINUTES = range(1, 60 * HOURS + 1)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def ledger(database: Database, host: Enrolled, start: datetime) -> Ledger:

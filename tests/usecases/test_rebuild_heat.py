@@ -1,8 +1,7 @@
 """Heat and tiles: packs are exact, sums per hour and day are the sums of their intervals, levels are merges."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -29,12 +28,6 @@ pytestmark = long_with_timescaledb
 DAY = timedelta(days=1)
 EPOCH_ID = 7
 ROWS = 3
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def send_heat(database: Database, host: Enrolled, start: datetime, minutes: Sequence[int], *, seq: int = 0) -> None:

@@ -6,8 +6,6 @@ import lzma
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,12 +31,6 @@ NATIVE = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 DAY = timedelta(days=1)
 TEN_MINUTES = timedelta(minutes=10)
 SADC = Path("/usr/lib/sysstat/sadc")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def run_import(database_url: str, folder: Path, *words: str | Path) -> Ended:

@@ -1,8 +1,6 @@
 """Reports: what they hold, that names stay text, and that everyone gets each one at least once, and only once."""
 
 import base64
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 from email.message import EmailMessage
 from typing import Any
@@ -25,12 +23,6 @@ from tierscope.usecases.reports.schedules import NewReport, Reports
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 HOSTILE = "prod/<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 class Clock:

@@ -1,7 +1,5 @@
 """Retention: what is older than a table keeps goes, what is younger stays, and there is room for the days ahead."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 
 import pytest
@@ -19,12 +17,6 @@ _METRICS = "(host_id, ts, keys_layout_id, first, last, min, max, sum, n) VALUES 
 _BLOCK = "(host_id, service_id, ts, layout_id, n, offsets, body) VALUES (1, 0, :at, 1, 0, '{}', '')"
 VALUES = {"metrics_10m": _METRICS, "metrics_10m_days": _BLOCK, "metrics_1h_days": _BLOCK}
 CUT = tuple(entry for entry in TIME_TABLES if entry.table.name in VALUES)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def insert(database: Database, table: str, at: datetime) -> None:

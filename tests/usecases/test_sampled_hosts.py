@@ -1,7 +1,6 @@
 """Hosts that Prometheus reports: made once, not beside an agent, with boots apart, whatever comes again or late."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -25,12 +24,6 @@ from tierscope.usecases.capacity.update import UpdateCapacity
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]
 DERIVED = ("hosts", "boots", "inventory", "counters_live", "tier_moves", "metrics_10m")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

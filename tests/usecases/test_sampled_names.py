@@ -1,7 +1,6 @@
 """Hosts that Prometheus reports, by their names: no two become one, and of two machines nothing adds up."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -17,12 +16,6 @@ from tierscope.core.settings import RemoteWriteSettings
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Send = Callable[..., int]
 OPEN = "SELECT count(*) FROM findings WHERE finding_id = 'several-machines' AND until IS NULL"
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Hosts that other programs report: what these leave out is not collected, and never the kernel's answer."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
@@ -57,12 +56,6 @@ def page(printed: str, at_ms: int, **labels: str) -> list[Series]:
         for family in text_string_to_metric_families(printed)
         for sample in family.samples
     ]
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

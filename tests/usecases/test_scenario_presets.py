@@ -1,7 +1,5 @@
 """Scenarios filled in from hosts that report: their number, their memory, and what ratio advice expects of them."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -28,12 +26,6 @@ from tierscope.usecases.tco.scenario_documents import NumberLoss, ServiceLoss
 from tierscope.usecases.tco.service_gain import DRAWS, ServiceCosts
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def context_of(database: Database) -> ReadContext:

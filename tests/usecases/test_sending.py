@@ -1,7 +1,5 @@
 """How often hosts send: by the size of the fleet, by who looks at them, and by the rules that watch them."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -33,12 +31,6 @@ MINUTE = timedelta(minutes=1)
 LARGE = Sending(minutes=5, small_fleet_hosts=0)
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
 BUSY, QUIET = 2000 * 60, 10 * 60
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def place(database: Database, name: str, service: str) -> Enrolled:

@@ -1,7 +1,5 @@
 """A simulated service that stands for a workload: what its paper measured, beside what comes out."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
@@ -18,12 +16,6 @@ from tierscope.wire._generated import heat_pb2
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 GIB = 1 << 30
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def packed(rows: object) -> bytes:

@@ -1,7 +1,5 @@
 """Owners' measurements: stored once per key, checked with the cause, removed with a trace in the audit trail."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -15,12 +13,6 @@ from tierscope.usecases.slowdown.points import MAX_POINTS, SlowdownPointRequest,
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 POINT = SlowdownPointRequest(0.25, 0.015, 0.004, "ab_test", None, "canary of five hosts")
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 @pytest.fixture

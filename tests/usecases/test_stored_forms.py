@@ -2,8 +2,7 @@
 
 import json
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -46,12 +45,6 @@ WIDTHS = {
     "dirty_bytes": 1,
 }
 """The columns of heat, as the page lists them."""
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def unshuffle(raw: bytes) -> list[int]:

@@ -3,8 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,12 +37,6 @@ MINUTE = batches.MINUTE_NS
 GIB = 1 << 30
 WALK, PAGE = heat_pb2.HEAT_BACKEND_ABIT_WALK, heat_pb2.GRANULARITY_PAGE
 ANON = heat_pb2.PAGE_KIND_ANON
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def packed(rows: object) -> bytes:

@@ -3,8 +3,6 @@
 import io
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -33,12 +31,6 @@ from tierscope.usecases.simulate.writes import MAX_OPEN, SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def of_service(database: Database, **options: Any) -> dict[str, Any]:  # noqa: ANN401

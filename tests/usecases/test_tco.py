@@ -1,8 +1,6 @@
 """What-if of cost with an installation: prices of the book, losses of advice and of runs, memory as measured."""
 
 import math
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -47,12 +45,6 @@ PRICED = START.model_copy(
         )
     }
 )
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def reads_of(database: Database, clock: datetime | None = None) -> TcoReads:

@@ -1,17 +1,10 @@
 """What moves between DRAM, slower tiers and swap over all hosts, in bytes per second."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from factories import batches
 from factories.derived import drain
 from factories.installations import enrol, store
-from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope.domain.ledger.figures import TierFlow
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.overview import FleetReads
@@ -19,12 +12,6 @@ from tierscope.usecases.fleet.overview import FleetReads
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 MOVES = {"pgpromote_success": 600, "pgdemote_kswapd": 1200}
 SWAP = {"pswpin": 60, "pswpout": 120, "zswpout": 60}
-
-
-@pytest.fixture
-def context(database_url: str, tmp_path: Path) -> Iterator[ReadContext]:
-    with closing(Database(database_url)) as database:
-        yield ReadContext(database, utc_now, Settings(data_dir=tmp_path))
 
 
 def feed(context: ReadContext, name: str, per_minute: dict[str, int], *, page_bytes: int = 4096) -> None:

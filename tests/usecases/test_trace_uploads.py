@@ -1,8 +1,6 @@
 """Traces that people upload: kept, replayed and removed, and refused by the row that is wrong."""
 
 import io
-from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 
@@ -19,12 +17,6 @@ from tierscope.usecases.simulate.writes import SweepWrites
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
 
 
 def test_an_uploaded_trace_is_kept_replayed_and_removed(database: Database) -> None:

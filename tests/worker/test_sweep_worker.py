@@ -1,9 +1,5 @@
 """Sweeps on a real worker with its scheduler and queue: killed at its work, it loses no run and repeats none."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
@@ -22,19 +18,6 @@ pytest.importorskip("tierscope_simcore", reason="the compiled core is not built:
 pytestmark = [long, pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 THRESHOLDS = tuple(float(100 * step) for step in range(1, 13))
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker]:
-    made = Worker(database_url, redis_url, tmp_path)
-    yield made
-    made.kill()
 
 
 def let_lease_run_out(database: Database) -> None:

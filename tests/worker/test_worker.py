@@ -1,9 +1,5 @@
 """A real worker with its scheduler, a real queue, a real database: killing any of the first two loses no work."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
@@ -17,19 +13,6 @@ from tierscope.core.embedded.queue import QueueServer
 HOSTS = 4
 MINUTES = range(1, 121)
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def worker(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Worker]:
-    made = Worker(database_url, redis_url, tmp_path)
-    yield made
-    made.kill()
 
 
 def fill(database: Database, *, first: int = 0) -> None:
