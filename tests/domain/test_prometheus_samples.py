@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tierscope.domain.counters.senders import read_senders, why_unsent
 from tierscope.domain.ingest.prometheus.containers import workload_of_pod
 from tierscope.domain.ingest.prometheus.counters import map_series
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
@@ -181,3 +182,18 @@ def test_selectors_are_read() -> None:
 def test_other_texts_are_no_selectors(text: str) -> None:
     with pytest.raises(ValueError, match=r"selector|condition|braces"):
         parse_selector(text)
+
+
+@pytest.mark.parametrize(
+    ("info", "name"),
+    [([], "node_series"), ([({"__name__": "node_exporter_build_info", "version": "1.12.1"}, 1.0)], "node_exporter")],
+)
+def test_who_does_not_name_itself_is_not_told_flags_of_node_exporter(
+    info: list[tuple[dict[str, str], float]], name: str
+) -> None:
+    keys = ["host|vmstat|pgfault", "host|vmstat|pgpgin"]
+    (sent,) = read_senders(make_inventory("db1", dict.fromkeys(keys, 1), info, {"node_exporter": keys}))
+    assert sent.sender == name
+    told = why_unsent([sent], ["host|vmstat|pgpromote_success"])
+    assert told is not None
+    assert ("Fluent Bit has a fixed list" in told.reason) is (name == "node_series")

@@ -113,6 +113,12 @@ _NODE_EXPORTER = Sender(
     ),
     between=" ",
 )
+_NODE_SERIES = replace(
+    _NODE_EXPORTER,
+    name="node_series",
+    title="A sender of series node_* (Fluent Bit, or a node_exporter without node_exporter_build_info)",
+    verb="Fluent Bit has a fixed list; start node_exporter with",
+)
 _TELEGRAF = Sender(
     "telegraf",
     "Telegraf",
@@ -188,7 +194,7 @@ _SYSSTAT_RATES = replace(
 _CADVISOR = Sender("cadvisor", "cAdvisor", "", (), "Scrape node_exporter on the same machine, or run our agent there.")
 SENDERS: Mapping[str, Sender] = {
     sender.name: sender
-    for sender in (_NODE_EXPORTER, _TELEGRAF, _PCP, _HOSTMETRICS, _SYSSTAT, _SYSSTAT_RATES, _CADVISOR)
+    for sender in (_NODE_EXPORTER, _NODE_SERIES, _TELEGRAF, _PCP, _HOSTMETRICS, _SYSSTAT, _SYSSTAT_RATES, _CADVISOR)
 }
 
 

@@ -74,7 +74,12 @@ def make_inventory(
         body |= {"page_size_bytes": page.bytes, "page_size_evidence": page.evidence}
     if counters.get(MEMORY_KEY, 0) > 0:
         body["memory_bytes"] = counters[MEMORY_KEY]
-    sent = [find_offers(name, keys, parts, version=versions.get(name, "")) for name, keys in sorted(senders.items())]
+    # What names itself nowhere prints series of the same names, with other settings: plugins of Fluent Bit and Fluentd.
+    names = {} if parts or "node_exporter" in versions else {"node_exporter": "node_series"}
+    sent = [
+        find_offers(names.get(name, name), keys, parts, version=versions.get(name, ""))
+        for name, keys in sorted(senders.items())
+    ]
     body["senders"] = [write_sender(one) for one in sent]
     body["knobs"] = [{"path": path, "value": value} for path, value in sorted(knobs.items())]
     nodes = [
