@@ -189,6 +189,11 @@ def test_what_is_something_else_is_refused_with_what_takes_it(database_url: str,
     other.write_text("time,pages\n1,2\n")
     refused = run_import(database_url, tmp_path, "sysstat", other)
     assert "neither a data file of sysstat (sa) nor output of `sadf -j`" in refused.stderr
+    text_of_sar = tmp_path / "sar.txt"
+    text_of_sar.write_text("Linux 6.12.9 (db1)\t11/29/26\t_x86_64_\t(2 CPU)\n\n08:22:49  pgpgin/s\n")
+    for words in (("sysstat",), ("pcp", "--host", "db1")):
+        refused = run_import(database_url, tmp_path, *words, text_of_sar)
+        assert "It is text of sysstat (sar, mpstat, iostat or pidstat): it has rates alone" in refused.stderr
     refused = run_import(database_url, tmp_path, "pcp", other, "--host", "db1")
     assert "no table of pmrep" in refused.stderr
     table = tmp_path / "p.csv"

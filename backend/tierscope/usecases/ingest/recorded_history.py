@@ -109,8 +109,15 @@ def _read_json(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
 
 def _refuse(path: Path, error: Exception) -> NoReturn:
     raise Unprocessable(
-        f"{path} is neither a data file of sysstat (sa) nor output of `sadf -j`", next_step=f"Give {_JSON}."
+        f"{path} is neither a data file of sysstat (sa) nor output of `sadf -j`",
+        next_step=_what(path) or f"Give {_JSON}.",
     ) from error
+
+
+def _what(path: Path) -> str:
+    """What a file is, and what takes it; empty where nothing tells."""
+    told = load_core().recognise_file(path)
+    return "" if told is None else f"It is {told[0]}: {told[1]}."
 
 
 def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Recorded]:
@@ -152,6 +159,7 @@ def _read_table(lines: Iterable[str], host: str, zone: ZoneInfo | None, path: Pa
         return pcp.read_csv(lines, host, zone)
     except ValueError as error:
         step = "Add --timezone, such as Europe/Berlin." if "zone" in str(error) else f"Give `{pcp.COMMAND}`."
+        step = _what(path) or step if "no table" in str(error) else step
         raise Unprocessable(f"{path}: {error}", next_step=step) from error
 
 

@@ -44,8 +44,10 @@ pub(crate) fn words(path: &Path) -> String {
 const ANALYZE: &str = "`tierscope analyze FILE` takes it";
 const PERF_DATA: &str = "`tierscope import perf-data FILE --service S --host H` takes it";
 const PERF_SCRIPT: &str = "`tierscope import perf-script FILE --service S --host H` takes it";
-const IMPORT_SYSSTAT: &str = "`tierscope import sysstat FILE` takes it";
-const IMPORT_PCP: &str = "`tierscope import pcp FILE` takes it";
+const IMPORT_SYSSTAT: &str =
+    "`tierscope import sysstat FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
+const IMPORT_PCP: &str =
+    "`tierscope import pcp FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
 const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 
 const PARQUET: &[u8] = b"PAR1";
@@ -89,6 +91,54 @@ const MAGIC: [(usize, &[u8], &str, &str); 10] = [
     ),
 ];
 
+const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
+const NO_MOVES: &str = "it counts no tier moves, and no command takes it; `tierscope assess` on the host says what the host itself tells";
+const NODES: &str =
+    "`tierscope assess` on the host, or over a copy of its /sys, reads the same nodes and devices";
+const TREE: &str =
+    "`tierscope assess DIR` takes it as DIR/proc/NAME, best with DIR/sys/devices/system beside it";
+
+/// Texts whose first line tells: what it begins with, what else stands in it, what that is, and what to do.
+const TEXTS: [(&str, &str, &str, &str); 17] = [
+    (
+        "Linux ",
+        " CPU)",
+        "text of sysstat (sar, mpstat, iostat or pidstat)",
+        SAR,
+    ),
+    ("# hostname;interval;", "", "a table of `sadf -d`", SAR),
+    ("AAA,progname,nmon", "", "a recording of nmon", NO_MOVES),
+    ("\"dool ", "CSV output", "a table of dool", NO_MOVES),
+    ("\"Dstat ", "CSV output", "a table of dstat", NO_MOVES),
+    ("ATOP - ", "", "text of atop", NO_MOVES),
+    ("RESET", "", "text of `atop -P`", NO_MOVES),
+    ("procs ----", "memory", "text of vmstat", NO_MOVES),
+    ("Per-node system memory usage", "", "text of `numastat -m`", NODES),
+    ("Token ", " not in hash table", "text of `numastat -m`", NODES),
+    ("node0", "", "text of numastat", NODES),
+    ("available: ", " nodes (", "text of `numactl -H`", NODES),
+    ("nr_free_pages ", "", "a copy of /proc/vmstat", TREE),
+    ("MemTotal:", " kB", "a copy of /proc/meminfo", TREE),
+    (
+        "Node 0, zone ",
+        "",
+        "a copy of /proc/zoneinfo or /proc/buddyinfo",
+        TREE,
+    ),
+    (
+        "# HELP ",
+        "",
+        "a page of metrics as Prometheus scrapes it",
+        "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it",
+    ),
+    (
+        "# To display the perf.data header info",
+        "",
+        "text of `perf report` or `perf mem report`",
+        "give its perf.data: `tierscope import perf-data FILE --service S --host H` takes it",
+    ),
+];
+
 fn recognise_head(head: &[u8]) -> Option<Recognised> {
     if form_of(head).is_some() {
         let next_step = "`tierscope assess FILE` and `tierscope analyze FILE` take it";
@@ -119,6 +169,13 @@ fn recognise_head(head: &[u8]) -> Option<Recognised> {
 fn recognise_text(start: &str) -> Option<Recognised> {
     if start.starts_with(['{', '[']) {
         return recognise_json(start);
+    }
+    let first = start.lines().next().unwrap_or_default();
+    let told = TEXTS
+        .iter()
+        .find(|(begin, inside, ..)| first.starts_with(begin) && first.contains(inside));
+    if let Some((.., what, next_step)) = told {
+        return Some(other(what, next_step));
     }
     let mut lines = start
         .lines()
@@ -162,6 +219,20 @@ fn recognise_json(start: &str) -> Option<Recognised> {
         .collect();
     if compact.starts_with("{\"sysstat\":") {
         return Some(other("output of `sadf -j`", IMPORT_SYSSTAT));
+    }
+    if [
+        "\"memdev\":\"mem",
+        "\"chardev\":\"dax",
+        "\"dev\":\"namespace",
+        "\"dev\":\"region",
+    ]
+    .iter()
+    .any(|key| compact.contains(key))
+    {
+        return Some(other(
+            "output of `cxl list`, `daxctl list` or `ndctl list`",
+            NODES,
+        ));
     }
     compact.contains("\"schema\":\"tierscope.once/").then(|| {
         other(
@@ -239,6 +310,46 @@ mod tests {
                 .as_ref()
                 .map(|one| (one.what.contains(what), one.next_step.contains(next_step)));
             assert_eq!(told, Some((true, true)), "{what}");
+        }
+        for (text, what) in [
+            (
+                "Linux 6.18.44 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n08:22:49 pgpgin/s\n",
+                "sysstat",
+            ),
+            (
+                "# hostname;interval;timestamp;pgpgin/s\nvm;1;2026-11-29 08:22:50 UTC;4.00\n",
+                "sadf -d",
+            ),
+            ("AAA,progname,nmon\nAAA,command,nmon -f\n", "nmon"),
+            ("\"dool 1.3.8 CSV output\"\n\"Author:\",\"Scott Baker\"\n", "dool"),
+            (
+                "RESET\nPAG vm 1795940574 2026/11/29 08:22:54 43849 4096\n",
+                "atop -P",
+            ),
+            ("\nPer-node system memory usage (in MBs):\n", "numastat -m"),
+            ("Token SwapCached not in hash table.\n", "numastat -m"),
+            (
+                "                           node0\nnuma_hit   829624053\n",
+                "numastat",
+            ),
+            ("available: 1 nodes (0)\nnode 0 cpus: 0 1\n", "numactl -H"),
+            (
+                "procs -----------memory---------- ---swap--\n r  b   swpd\n",
+                "vmstat",
+            ),
+            ("nr_free_pages 1\nnr_free_pages_blocks 1\n", "/proc/vmstat"),
+            ("# HELP node_vmstat_pgfault /proc/vmstat\n", "metrics"),
+            ("[\n  {\n    \"memdev\":\"mem0\",\n", "cxl list"),
+            (
+                "# To display the perf.data header info, please use --header\n#\n",
+                "perf report",
+            ),
+        ] {
+            let told = recognise_head(text.as_bytes());
+            assert!(
+                told.as_ref().is_some_and(|one| one.what.contains(what)),
+                "{what}: {told:?}"
+            );
         }
         for head in [&b""[..], b"hello", b"{\"a\": 1}", &[0; 64]] {
             assert_eq!(recognise_head(head), None, "{head:?}");
