@@ -184,7 +184,7 @@ def test_zswap_below_its_kernel_and_a_very_large_tier_are_told_beside_advice() -
 
 def test_zram_named_as_a_partition_has_no_cut_off() -> None:
     full = Facts(
-        Host({}, has_slow_tier=False, swap_drives=(SwapDrive("/dev/zram0", "partition", 0.65),)),
+        Host({}, has_slow_tier=False, swap_drives=(SwapDrive("/dev/block/zram0", "partition", 0.65),)),
         Flows(swap_used_ratio=0.65),
     )
     assert advise(full).advice == ()

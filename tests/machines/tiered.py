@@ -2,7 +2,7 @@
 
 from machines.plain import sockets
 from machines.right import Kind, Right, ids
-from machines.trees import CXL, E820, NVDIMM, Dax, Machine, Node, Settings, cedt, cxl_region, memory_blocks
+from machines.trees import CXL, E820, NVDIMM, Dax, Machine, Node, Settings, cedt, cxl_device, cxl_region, memory_blocks
 
 _ON = Settings("true", "2")
 _OFF = Settings("false", "1")
@@ -85,6 +85,43 @@ KINDS = (
             slower=128,
             certain=ids("cpuless-node-in-top-tier"),
         ),
+    ),
+    Kind(
+        "two CXL devices that firmware brought online without regions, in the tier of DRAM, Linux 6.6",
+        "skhynix/hmsdk issue 2; pmem/ndctl issue 279: CXL Type 3 Legacy",
+        Machine(
+            "6.6.0-hmsdk2.0+",
+            sockets(2, 64) | {2: Node(96), 3: Node(96)},
+            {4: "0-3"},
+            settings=_ON,
+            files=cxl_device("mem0", 96)
+            | cxl_device("mem1", 96)
+            | memory_blocks(2, ((128, 96),))
+            | memory_blocks(3, ((224, 96),)),
+            bytes_files={"sys/firmware/acpi/tables/CEDT": cedt(128, 192)},
+        ),
+        Right(
+            {0: "dram", 1: "dram", 2: "cxl", 3: "cxl"},
+            128,
+            "not possible",
+            "misplaced",
+            ids("cpuless-node-in-top-tier", "one-tier"),
+            slower=192,
+            certain=ids("cpuless-node-in-top-tier"),
+        ),
+    ),
+    Kind(
+        "one of two CXL devices in no region, Linux 6.12",
+        "skhynix/hmsdk issue 5",
+        Machine(
+            "6.12.0",
+            sockets(2, 64) | {2: Node(96)},
+            {4: "0-1", 35: "2"},
+            settings=_ON,
+            dax=(Dax(CXL, 2, 96),),
+            files=cxl_region("region0", 128, 96, 1) | cxl_device("mem0", 96) | cxl_device("mem1", 96),
+        ),
+        Right({0: "dram", 1: "dram", 2: "cxl"}, 128, "on", "ready", ids("device-memory-idle"), slower=96),
     ),
     Kind(
         "half of a CXL device online, Linux 6.12",

@@ -96,6 +96,12 @@ def cxl_region(name: str, start_gib: int, gib: int, ways: int) -> dict[str, str]
     }
 
 
+def cxl_device(name: str, gib: int) -> dict[str, str]:
+    """Files of a CXL memory device with volatile capacity."""
+    at = f"sys/bus/cxl/devices/{name}"
+    return {f"{at}/ram/size": f"{gib * GIB:#x}\n", f"{at}/pmem/size": "0x0\n"}
+
+
 def memory_blocks(node: int, spans_gib: tuple[tuple[int, int], ...], block_gib: int = 2) -> dict[str, str]:
     """Blocks of a node, by the spans (start, length) of its physical memory."""
     files = {"sys/devices/system/memory/block_size_bytes": f"{block_gib * GIB:x}\n"}

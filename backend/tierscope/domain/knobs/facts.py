@@ -79,7 +79,7 @@ class SwapDrive:
     @property
     def is_zram(self) -> bool:
         """Whether it is compressed memory: by its kind, or by its name where the kernel calls it a partition."""
-        return self.kind == "zram" or self.name.removeprefix("/dev/").startswith("zram")
+        return self.kind == "zram" or self.name.removeprefix("/dev/").removeprefix("block/").startswith("zram")
 
     @property
     def is_block_flash(self) -> bool:

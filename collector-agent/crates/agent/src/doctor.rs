@@ -14,7 +14,7 @@ pub(crate) use command::Examined;
 pub use command::{DoctorArgs, run};
 pub(crate) use facts::Facts;
 pub(crate) use file_problems::file_problems;
-pub(crate) use hazards::heeds_cpusets;
+pub(crate) use hazards::{heeds_cpusets, zram_name};
 pub(crate) use link_errors::LinkErrors;
 pub(crate) use tiering::{Moves, Tiering, judge};
 

@@ -149,7 +149,7 @@ fn read_swaps(reader: &mut Reader) -> Vec<SwapDevice> {
     let describe = |swap: swaps::Swap| {
         let device = devices::block_device(reader, &swap.name);
         SwapDevice {
-            kind: if swap.name.starts_with("/dev/zram") {
+            kind: if doctor::zram_name(&swap.name) {
                 "zram".to_owned()
             } else {
                 swap.kind

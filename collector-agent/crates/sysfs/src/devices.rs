@@ -75,7 +75,11 @@ pub struct BlockDevice {
 /// Describes the block device of a swap partition, such as `/dev/vda2`; nothing is known of other names. A partition has
 /// the queue of its disk.
 pub fn block_device(reader: &mut Reader, device: &str) -> BlockDevice {
-    let Some(name) = device.strip_prefix("/dev/").filter(|name| !name.contains('/')) else {
+    // Android has its block devices in a directory of their own.
+    let name = device
+        .strip_prefix("/dev/")
+        .map(|name| name.trim_start_matches("block/"));
+    let Some(name) = name.filter(|name| !name.contains('/')) else {
         return BlockDevice::default();
     };
     let mut value = |file: &str| {

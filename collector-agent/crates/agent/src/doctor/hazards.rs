@@ -72,9 +72,15 @@ pub(crate) fn multi_generational(inventory: &Inventory) -> Option<bool> {
     Some(u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok()? & 1 == 1)
 }
 
+/// Whether a swap area is named as one of zram: `/dev/zram0`, on Android `/dev/block/zram0`.
+pub(crate) fn zram_name(name: &str) -> bool {
+    let device = name.trim_start_matches("/dev/").trim_start_matches("block/");
+    device.starts_with("zram")
+}
+
 /// Whether an area is compressed memory: by its kind, or by its name where the kernel calls it a partition.
 pub(crate) fn is_zram(swap: &SwapDevice) -> bool {
-    swap.kind == "zram" || swap.name.trim_start_matches("/dev/").starts_with("zram")
+    swap.kind == "zram" || zram_name(&swap.name)
 }
 
 /// Whether swap takes more; `None` where a tree does not hold its swap areas, or not all of them.

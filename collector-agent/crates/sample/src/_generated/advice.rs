@@ -320,7 +320,7 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "damon-promotes",
-        says: "DAMON moves hot pages up here (migrate_hot): NUMA balancing by tier beside it moves them a second way, and the two work against each other.",
+        says: "DAMON moves hot pages up here (migrate_hot): NUMA balancing by tier beside it moves them a second way, by hint faults, and each spends time on pages that the other one has looked at.",
         from_kernel: "",
         before_kernel: "",
         unsure_kernel: "",

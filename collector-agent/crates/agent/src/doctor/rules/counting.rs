@@ -68,10 +68,11 @@ pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
             says("damon-promotes")
         );
         let fix = format!(
-            "Choose one. To leave it to DAMON: `sysctl kernel.numa_balancing={}`; demotion_enabled may stay on for cold pages.",
+            "Nothing, if both are meant: they do not exclude each other. To leave it to DAMON: `sysctl \
+             kernel.numa_balancing={}`; demotion_enabled may stay on for cold pages.",
             mode & !TIERING_BIT
         );
-        finding("two-promoters", "warning", LIKELY, cause, &fix)
+        finding("two-promoters", "info", LIKELY, cause, &fix)
     })
 }
 

@@ -154,13 +154,6 @@ pub(super) fn hotness_unit(facts: &Facts<'_>) -> Option<Finding> {
 pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     let devices = &facts.devices;
     let mut idle = Vec::new();
-    for region in devices
-        .regions
-        .iter()
-        .filter(|region| region.committed == Some(false))
-    {
-        idle.push(format!("{} is not committed", region.name));
-    }
     for dax in devices.dax.iter().filter(|dax| dax.device_path.is_some()) {
         match dax.driver.as_deref() {
             Some("kmem") => {}
@@ -171,18 +164,51 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
             None => idle.push(format!("{} has no driver", dax.name)),
         }
     }
-    let capacity_bytes: i64 = devices.cxl.iter().filter_map(|device| device.ram_bytes).sum();
-    if capacity_bytes > 0 && devices.regions.is_empty() {
-        idle.push(format!(
-            "{} MiB of CXL memory are in no region",
-            capacity_bytes >> 20
-        ));
+    let mapped = idle.len();
+    for region in devices
+        .regions
+        .iter()
+        .filter(|region| region.committed == Some(false))
+    {
+        idle.push(format!("{} is not committed", region.name));
+    }
+    if let Some(bytes) = unmapped_bytes(facts) {
+        idle.push(format!("{} MiB of CXL memory are in no region", bytes >> 20));
     }
     (!idle.is_empty()).then(|| {
         let cause = format!("memory of devices is not used as memory: {}", idle.join("; "));
-        let fix = "`cxl create-region`, then `daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it.";
-        finding("device-memory-idle", "warning", LIKELY, cause, fix)
+        let first = if idle.len() > mapped {
+            "`cxl create-region`, then "
+        } else {
+            ""
+        };
+        let fix = format!(
+            "{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it."
+        );
+        finding("device-memory-idle", "warning", LIKELY, cause, &fix)
     })
+}
+
+/// Volatile CXL capacity that no region holds and no node can be, from half a device on: nodes lack what the kernel
+/// keeps of them for itself. Firmware that brings CXL memory online as plain memory makes no region of it.
+fn unmapped_bytes(facts: &Facts<'_>) -> Option<i64> {
+    let devices = &facts.devices;
+    let capacities = devices.cxl.iter().filter_map(|device| device.ram_bytes);
+    let smallest = capacities.clone().filter(|bytes| *bytes > 0).min()?;
+    let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
+    let in_regions: u64 = volatile.filter_map(|region| region.size_bytes).sum();
+    let may_be_cxl = |class: &str| ["cxl", "unknown"].contains(&class);
+    let mut in_nodes = 0;
+    for node in &facts.inventory.nodes {
+        let parts = node.parts.iter().filter(|part| part.tier_class == "cxl");
+        in_nodes += if may_be_cxl(&node.tier_class) {
+            node.memory_bytes.unwrap_or(0)
+        } else {
+            parts.map(|part| part.bytes).sum()
+        };
+    }
+    let used = i64::try_from(in_regions).unwrap_or(i64::MAX).max(in_nodes);
+    Some(capacities.sum::<i64>().saturating_sub(used)).filter(|idle| *idle > smallest / 2)
 }
 
 /// CXL devices whose whole capacity is persistent, which no kernel uses as memory by itself.

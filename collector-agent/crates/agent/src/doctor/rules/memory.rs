@@ -189,6 +189,12 @@ fn describe_mixed(node: &Node) -> Option<String> {
     })
 }
 
+/// What gives memory that firmware brings online a tier of its own. Kernels before 6.10 put all of it in DRAM's, whatever
+/// HMAT says (commit cf93be18fa1b).
+const BY_FIRMWARE: &str = "Linux 6.10 and later take its tier from HMAT where firmware gives one. On any kernel, firmware can \
+                           declare the memory special purpose (EFI_MEMORY_SP): then it is no plain memory at boot, and comes as a dax \
+                           device (`daxctl reconfigure-device --mode=system-ram daxX.Y`).";
+
 /// Nodes without CPUs beside DRAM, which the kernel does not demote to.
 pub(super) fn cpuless_in_top_tier(facts: &Facts<'_>) -> Option<Finding> {
     // A kernel that was told not to start processors shows nodes of theirs without any.
@@ -211,17 +217,12 @@ pub(super) fn cpuless_in_top_tier(facts: &Facts<'_>) -> Option<Finding> {
     let (confidence, fix) = if is_slower {
         (
             certainty(facts, &beside),
-            "The kernel had no ratings for it. Let firmware give HMAT or CDAT data, or hand the memory over as a dax \
-             device (`daxctl reconfigure-device --mode=system-ram`)."
-                .to_owned(),
+            format!("The kernel had no ratings for it. {BY_FIRMWARE}"),
         )
     } else {
         (
             LIKELY,
-            format!(
-                "{MEASURE} Nothing tells what it is. If it is slower than DRAM, let firmware give HMAT or CDAT data, or hand the memory \
-                 over as a dax device (`daxctl reconfigure-device --mode=system-ram`)."
-            ),
+            format!("{MEASURE} Nothing tells what it is. If it is slower than DRAM: {BY_FIRMWARE}"),
         )
     };
     Some(finding(

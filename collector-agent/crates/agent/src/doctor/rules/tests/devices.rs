@@ -136,8 +136,26 @@ fn memory_that_lies_idle_or_offline_is_found() {
     };
     assert_eq!(
         with(&|devices| devices.cxl = vec![unmapped.clone()]),
-        "device-memory-idle"
+        "",
+        "node 1 may be it: firmware makes no region of memory that it brings online"
     );
+    let idle = |regions: &[Region]| {
+        let mut facts = facts(&inventory);
+        facts.devices.cxl = vec![unmapped.clone(), unmapped.clone()];
+        facts.devices.regions = regions.to_vec();
+        let found = all(&facts).into_iter().map(|finding| finding.cause);
+        found.collect::<String>()
+    };
+    let region = |gib: u64| Region {
+        size_bytes: Some(gib << 30),
+        mode: "ram".into(),
+        committed: Some(true),
+        ..Region::default()
+    };
+    let told = "memory of devices is not used as memory: 1024 MiB of CXL memory are in no region";
+    assert_eq!(idle(&[]), told);
+    assert_eq!(idle(&[region(1)]), told, "the second device");
+    assert_eq!(idle(&[region(2)]), "");
 }
 
 #[test]

@@ -130,7 +130,11 @@ fn damon_that_tiers_leads_to_no_circle() {
     };
     let both = ["migrate_hot", "migrate_cold"];
     assert_eq!(with(&both, "false", "0"), "");
-    assert_eq!(with(&both, "false", "2"), "two-promoters");
+    assert_eq!(
+        with(&both, "false", "2"),
+        "",
+        "two promoters do not exclude each other"
+    );
     assert_eq!(with(&["migrate_hot"], "false", "0"), "demotion-off");
     assert_eq!(with(&["migrate_cold"], "false", "0"), "promotion-off");
     assert_eq!(
@@ -153,7 +157,9 @@ fn the_sample_module_of_damon_tiers_as_well() {
     });
     assert_eq!(ids(&inventory), ["damon-in-use"]);
     set(&mut inventory, BALANCING, "3");
-    assert!(of(&inventory, "two-promoters").fix.contains("numa_balancing=1"));
+    let both = of(&inventory, "two-promoters");
+    assert_eq!(both.severity, "info");
+    assert!(both.fix.contains("numa_balancing=1") && both.fix.contains("Nothing"));
 }
 
 #[test]
@@ -241,8 +247,10 @@ fn zram_has_no_cut_off_at_half() {
         used_bytes,
         ..SwapDevice::default()
     };
-    inventory.swaps = vec![area("/dev/zram0", 65)];
-    assert_eq!(ids(&inventory), Vec::<String>::new());
+    for name in ["/dev/zram0", "/dev/block/zram0"] {
+        inventory.swaps = vec![area(name, 65)];
+        assert_eq!(ids(&inventory), Vec::<String>::new());
+    }
     inventory.swaps.push(area("/dev/sda2", 60));
     assert_eq!(ids(&inventory), ["swap-over-half"]);
 }
