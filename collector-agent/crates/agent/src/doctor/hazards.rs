@@ -15,6 +15,9 @@ pub(crate) const DAMON_MTIER: &str = "damon_sample_mtier";
 const SWAP_FULL_PERCENT: i64 = 95;
 /// The first mainline release whose demotion asks which nodes a group of cgroup v2 may use (commit 7d709f49babc).
 const HEEDS_CPUSETS: &str = "6.16";
+/// From which kernel on it does so where several nodes lie below: before, the nearest one alone was asked for, and pages
+/// went to others (commit 1aceed565ff1).
+const HEEDS_CPUSETS_OF_ALL: &str = "7.0";
 
 /// What a hazard is, in whole sentences; "" for a name that no charter has.
 pub(crate) fn says(name: &str) -> &'static str {
@@ -126,15 +129,21 @@ pub(crate) fn hangs(inventory: &Inventory, has_room: Option<bool>) -> Option<boo
 }
 
 /// Whether demotion leaves pages of a service within its cpuset, but for those that another group brought in: with cgroup v2
-/// from 6.16.
+/// from 6.16, and from 7.0 with several nodes below the first tier.
 pub(crate) fn heeds_cpusets(inventory: &Inventory) -> bool {
-    inventory.cgroup_version == "v2"
-        && advice::precedes(&inventory.kernel_release, HEEDS_CPUSETS) == Some(false)
+    let below = inventory.tiers.iter().filter(|tier| tier.rank > 0);
+    let several = below.map(|tier| tier.nodes.len()).sum::<usize>() > 1;
+    let since = if several {
+        HEEDS_CPUSETS_OF_ALL
+    } else {
+        HEEDS_CPUSETS
+    };
+    inventory.cgroup_version == "v2" && advice::precedes(&inventory.kernel_release, since) == Some(false)
 }
 
 #[cfg(test)]
 mod tests {
-    use tierscope_sample::inventory::{Finding, Knob};
+    use tierscope_sample::inventory::{Finding, Knob, Tier};
 
     use super::*;
 
@@ -188,6 +197,18 @@ mod tests {
         assert!(heeds_cpusets(&host("6.16.1", "0")));
         assert!(!heeds_cpusets(&host("6.15.9", "0")));
         assert!(!heeds_cpusets(&host("", "0")));
+        let several = |release: &str| Inventory {
+            tiers: [(0, vec![0, 1]), (1, vec![2, 3])]
+                .map(|(rank, nodes)| Tier {
+                    rank,
+                    nodes,
+                    ..Tier::default()
+                })
+                .to_vec(),
+            ..host(release, "0")
+        };
+        assert!(!heeds_cpusets(&several("6.18.3")));
+        assert!(heeds_cpusets(&several("7.0.0")));
         let mut first = host("6.17.0", "0");
         first.cgroup_version = "hybrid".into();
         assert!(!heeds_cpusets(&first));

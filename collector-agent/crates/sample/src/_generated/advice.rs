@@ -296,11 +296,11 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "strict-cpuset",
-        says: "Demotion moves pages of a cpuset to nodes that it excludes: with cgroup v1 on every kernel, with cgroup v2 before 6.16, and pages that another group brought in (shared libraries and files) on every kernel.",
+        says: "Demotion moves pages of a cpuset to nodes that it excludes: with cgroup v1 on every kernel, with cgroup v2 before 6.16, or before 7.0 where several nodes lie below, and pages that another group brought in (shared libraries and files) on every kernel.",
         from_kernel: "",
         before_kernel: "",
         unsure_kernel: "",
-        sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa: should not be enabled on systems which need strict cpuset location guarantees", "Documentation/driver-api/cxl/allocation/reclaim.rst, cpusets.mems_allowed quirk", "commit 7d709f49babc (6.16) vmscan,cgroup: apply mems_effective to reclaim"],
+        sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa: should not be enabled on systems which need strict cpuset location guarantees", "Documentation/driver-api/cxl/allocation/reclaim.rst, cpusets.mems_allowed quirk", "commit 7d709f49babc (6.16) vmscan,cgroup: apply mems_effective to reclaim", "commit 1aceed565ff1 mm/vmscan: fix demotion targets checks in reclaim/demotion"],
     },
     Hazard {
         name: "membind",
