@@ -12,11 +12,13 @@ from factories.populated import populate
 from factories.services import running
 from tierscope.api.app import ROUTERS
 from tierscope.api.base import limited
+from tierscope.api.base.body_limits import DEFAULT_BYTES
 from tierscope.api.base.kept_answers import WAITING_MAX, WAITING_OF_ONE_MAX, Turns
 from tierscope.core.database import Database
 from tierscope.core.errors import BusyReading
 from tierscope.core.settings import Settings
 from tierscope.domain.base.budget import GROWN_BYTES
+from tierscope.usecases.access.tokens import Access
 
 SHORT = {
     "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/{path:path}", "/{path:path}", "/login", "/login/password",
@@ -67,6 +69,39 @@ def test_any_answer_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch, databa
                 answer = client.get(path)
                 slug = "" if answer.is_success else answer.json()["type"].rpartition("/")[2]
                 assert (answer.status_code, slug) == said, path
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_growth_that_others_share_is_asked_for_again_and_is_no_fault_of_the_question(
+    monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    with closing(Database(database_url)) as database:
+        token = Access(database).create_api_token(role="admin", scopes=None, note="", lifetime=None, actor="t").secret
+    with running(Settings.model_validate({"database_url": database_url})) as (app, client):
+        client.headers["Authorization"] = f"Bearer {token}"
+        turns = app.state.use_cases.turns
+
+        def ask(*, trimmed: int = GROWN_BYTES + 1) -> tuple[int, str, str]:
+            looks = iter([0, GROWN_BYTES + 1])
+            monkeypatch.setattr(limited, "resident_bytes", lambda: next(looks, trimmed))
+            answer = client.get("/v1/fleet")
+            slug = "" if answer.is_success else answer.json()["type"].rpartition("/")[2]
+            return answer.status_code, slug, answer.headers.get("retry-after", "")
+
+        assert ask() == (422, "answer-too-large", "")
+        assert ask(trimmed=GROWN_BYTES) == (200, "", ""), "free pages of the heap are no growth"
+        with turns.working(0) as another:
+            assert ask() == (503, "busy-reading", "5")
+        assert another.beside
+        with turns.uploading():
+            assert ask() == (503, "busy-reading", "5")
+        assert ask() == (422, "answer-too-large", "")
+        for size_bytes, beside in ((DEFAULT_BYTES // 2, False), (DEFAULT_BYTES + 1, True)):
+            with turns.working(0) as own:
+                assert client.post("/v1/scenarios", content=b" " * size_bytes).status_code == 422
+            assert own.beside is beside
+        with turns.working(0) as own:
+            assert not own.beside, "the body is gone"
 
 
 def test_callers_take_turns_each_with_its_oldest_question() -> None:

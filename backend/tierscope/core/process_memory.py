@@ -44,6 +44,13 @@ class FreedMemory:
                 self._lock.release()
 
 
+def trim_heaps() -> None:
+    """Gives free pages back, so that what is resident is in use."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def resident_bytes() -> int:
     """The memory that this process has now; 0 where the kernel does not say."""
     try:

@@ -5,13 +5,17 @@ first byte is taken, and what comes is counted as well, so that no more than the
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tierscope.api.base.kept_answers import Turns
 from tierscope.api.base.problems import problem_response
+from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import TooLarge
 from tierscope.core.process_memory import FreedMemory
 from tierscope.core.settings import Settings
@@ -88,13 +92,14 @@ class BodyLimitMiddleware:
                 self._meters.refused(refusal)
             await problem_response(refusal, scope["path"])(scope, receive, send)
             return
-        counted = _Counted(limit, receive, send)
-        try:
-            await self._app(scope, counted.receive, counted.send)
-        finally:
-            await counted.answer(scope)
-            if self._freed.has_grown(counted.size_bytes):
-                await run_in_threadpool(self._freed.give_back)
+        with ExitStack() as held:
+            counted = _Counted(limit, receive, send, lambda: held.enter_context(_turns(scope).uploading()))
+            try:
+                await self._app(scope, counted.receive, counted.send)
+            finally:
+                await counted.answer(scope)
+                if self._freed.has_grown(counted.size_bytes):
+                    await run_in_threadpool(self._freed.give_back)
 
     def _limit(self, scope: Scope) -> BodyLimit:
         for matches, limit in self._exceptions.get(scope["method"], ()):
@@ -106,8 +111,10 @@ class BodyLimitMiddleware:
 class _Counted:
     """One request: its bytes as they come, and 413 in place of any answer once they are too many."""
 
-    def __init__(self, limit: BodyLimit, receive: Receive, send: Send) -> None:
+    def __init__(self, limit: BodyLimit, receive: Receive, send: Send, grew_large: Callable[[], object]) -> None:
+        """`grew_large` is called once there are more bytes than `DEFAULT_BYTES`."""
         self._limit, self._receive, self._send = limit, receive, send
+        self._grew_large = grew_large
         self.size_bytes = 0
         """Of the body, so far."""
         self._started = False
@@ -121,10 +128,12 @@ class _Counted:
         """
         message = await self._receive()
         if message["type"] == "http.request":
-            self.size_bytes += len(message.get("body", b""))
+            before, self.size_bytes = self.size_bytes, self.size_bytes + len(message.get("body", b""))
             if self.size_bytes > self._limit.size_bytes:
                 self._refusal = self._limit.refusal()
                 raise self._refusal
+            if before <= DEFAULT_BYTES < self.size_bytes:
+                self._grew_large()
         return message
 
     async def send(self, message: Message) -> None:
@@ -138,6 +147,10 @@ class _Counted:
         if self._refusal is not None and not self._started:
             self._started = True
             await problem_response(self._refusal, scope["path"])(scope, self._receive, self._send)
+
+
+def _turns(scope: Scope) -> Turns:
+    return use_cases(Request(scope)).turns
 
 
 _Matches = Callable[[str], object]

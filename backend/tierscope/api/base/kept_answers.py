@@ -4,8 +4,8 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -94,6 +94,14 @@ class _Shared(Generic[T]):
     asking: int = 1
 
 
+@dataclass(slots=True, eq=False)
+class Working:
+    """A question that is worked on: what the process had when it began, and whether others were answered beside it."""
+
+    began_bytes: int
+    beside: bool
+
+
 class Turns:
     """Lets a few through at once; callers that wait take turns, each with its oldest question."""
 
@@ -101,12 +109,42 @@ class Turns:
         self._free = at_once
         self._wait_seconds = wait_seconds
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        self.begun: list[int] = []
-        """Bytes that the process had when each of those began that are worked on."""
+        self._working: list[Working] = []
+        self._uploads = 0
 
     def __len__(self) -> int:
         """How many wait."""
         return sum(map(len, self._waiting.values()))
+
+    @property
+    def began_bytes(self) -> int:
+        """What the process had when the oldest of those began that are worked on."""
+        return min((one.began_bytes for one in self._working), default=0)
+
+    @contextmanager
+    def working(self, began_bytes: int) -> Iterator[Working]:
+        """A question from its turn to its answer."""
+        own = Working(began_bytes, bool(self._working or self._uploads))
+        self._mark()
+        self._working.append(own)
+        try:
+            yield own
+        finally:
+            self._working.remove(own)
+
+    @contextmanager
+    def uploading(self) -> Iterator[None]:
+        """A body that takes memory beside questions."""
+        self._mark()
+        self._uploads += 1
+        try:
+            yield
+        finally:
+            self._uploads -= 1
+
+    def _mark(self) -> None:
+        for one in self._working:
+            one.beside = True
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:

@@ -13,13 +13,15 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
+from tierscope.api.base.kept_answers import RETRY_SECONDS, Turns, Working
 from tierscope.api.base.peers import client_address
 from tierscope.api.base.rate_limits import Kind
 from tierscope.api.base.use_cases import use_cases
-from tierscope.core.errors import AnswerTooLarge, SlowQuery, WrongLogin
+from tierscope.core.errors import AnswerTooLarge, BusyReading, SlowQuery, WrongLogin
 from tierscope.core.metering import metered
-from tierscope.core.process_memory import resident_bytes
+from tierscope.core.process_memory import resident_bytes, trim_heaps
 from tierscope.domain.access.permissions import Permission
+from tierscope.domain.base.budget import GROWN_BYTES
 from tierscope.domain.base.budget import Budget as AnyBudget
 from tierscope.domain.promql.budget import Budget
 from tierscope.usecases.access.tokens import Caller
@@ -82,18 +84,35 @@ async def question(request: Request, make: Callable[..., B], *, shared: Callable
     """
     await request.body()  # what comes after it says that the client has gone
     async with use_cases(request).turns.turn(_key(request)):
-        begun, before = use_cases(request).turns.begun, resident_bytes()
-        begun.append(before)
-        budget = make(grown_bytes=lambda: resident_bytes() - min(begun))
-        looking = asyncio.create_task(_cancel_with(request, budget, shared))
-        try:
-            with metered(budget):
-                yield budget
-        finally:
-            begun.remove(before)
-            looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await looking
+        turns = use_cases(request).turns
+        with turns.working(resident_bytes()) as own:
+            budget = make(grown_bytes=lambda: _grown_bytes(turns, own))
+            looking = asyncio.create_task(_cancel_with(request, budget, shared))
+            try:
+                with metered(budget):
+                    yield budget
+            finally:
+                looking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await looking
+
+
+def _grown_bytes(turns: Turns, own: Working) -> int:
+    """By how much the process has grown since the oldest question began that is worked on.
+
+    Raises:
+        BusyReading: by too much, and not for this question alone.
+    """
+    if (grown := resident_bytes() - turns.began_bytes) <= GROWN_BYTES:
+        return grown
+    trim_heaps()
+    grown = resident_bytes() - turns.began_bytes
+    if grown > GROWN_BYTES and own.beside:
+        raise BusyReading(
+            f"this answer and what was worked on beside it need more than {GROWN_BYTES >> 20} MiB of memory",
+            retry_after_seconds=RETRY_SECONDS,
+        )
+    return grown
 
 
 async def costly(request: Request) -> AsyncIterator[None]:

@@ -55,8 +55,8 @@ class Budget:
         self.check()
         if self._grown_bytes() > GROWN_BYTES:
             raise self._too_much(
-                f"the answer, and those made beside it, need more than {GROWN_BYTES >> 20} MiB of memory; ask for less"
-                " time, fewer points or fewer items"
+                f"the answer needs more than {GROWN_BYTES >> 20} MiB of memory; ask for less time, fewer points or"
+                " fewer items"
             )
 
     def room(self, n_bytes: float) -> None:
